@@ -1,0 +1,32 @@
+//! Keeps keys and bytes, durably and in one order.
+//!
+//! Every change to any key takes the next [`Revision`]. A reader asks for the newest state or that of an earlier
+//! revision; a watcher follows the changes after one. `serve` stands on this crate and is its only user above.
+//!
+//! Begin with [`Txn`] for writing, [`Query`] for reading and [`Notice`] for watching.
+//!
+//! What holds for every implementation:
+//! - A transaction happens whole, at one revision, or not at all.
+//! - An acknowledged write survives the process and the machine.
+//! - A read sees every write acknowledged before it began.
+//! - A watcher receives every change after its revision once and in order, or is told that it cannot.
+//! - Values are shared, never copied, on their way out.
+//!
+//! Not here: what the bytes mean. The crate knows nothing of Kubernetes.
+
+mod entry;
+mod error;
+mod key;
+mod query;
+mod status;
+mod txn;
+
+pub use entry::{Changes, Entry, Event};
+pub use error::{Cause, CommitError, CompactError, ReadError, RenewError, WatchError};
+pub use key::{Key, KeyError, MAX_KEY_BYTES, Revision};
+pub use query::{Page, Query, Span};
+pub use status::{Notice, Status};
+pub use txn::{
+    Check, Committed, Conflict, Expect, MAX_TTL, MAX_TXN_BYTES, MAX_TXN_OPS, Op, Outcome, Txn,
+    TxnError,
+};
