@@ -1,0 +1,61 @@
+//! The repository's own commands: what a contributor types and what CI runs.
+//!
+//! `cargo xtask tidy` checks the house rules that no compiler checks, `cargo xtask setup` brings in the tools that
+//! the machine lacks, and `cargo xtask ci` runs everything a change must pass, in one go.
+//!
+//! Entry points: [`tidy::run`], [`setup::run`], [`ci::run`].
+//! Keeps: the checks of `tidy` are pure functions over a [`tidy::Repository`] held in memory, so their tests plant
+//! violations as data.
+//! Does not: know anything of the product's crates beyond their names and layers.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command for the terminal talks through it"
+)]
+
+mod ci;
+mod setup;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  tidy                          check the house rules; one line for each violation
+  setup                         install the tools that are missing into target/tools
+  ci [--advisories] [STEP]...   run every check that a change must pass, or only the steps named
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments.as_slice() {
+        ["tidy"] => tidy::run(),
+        ["setup"] => setup::run().map(|()| true),
+        ["ci", options @ ..] => match ci::Options::parse(options) {
+            Ok(options) => ci::run(&options),
+            Err(problem) => return refuse(&problem),
+        },
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        [] => return refuse("no command given"),
+        [command, ..] => return refuse(&format!("cannot run `{}`", command)),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(problem) => {
+            eprintln!("xtask: {problem:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn refuse(problem: &str) -> ExitCode {
+    eprint!("xtask: {problem}\n\n{USAGE}");
+    ExitCode::from(1)
+}
