@@ -3,7 +3,8 @@
 //! Every change to any key takes the next [`Revision`]. A reader asks for the newest state or that of an earlier
 //! revision; a watcher follows the changes after one. `serve` stands on this crate and is its only user above.
 //!
-//! Begin with [`Txn`] for writing, [`Query`] for reading and [`Notice`] for watching.
+//! Begin with [`Store`], which is what callers hold; then [`Txn`] for writing, [`Query`] for reading, [`Watch`] for
+//! following. [`embedded`] has what concerns a store in a directory alone: opening, backup, restore.
 //!
 //! What holds for every implementation:
 //! - A transaction happens whole, at one revision, or not at all.
@@ -14,11 +15,13 @@
 //!
 //! Not here: what the bytes mean. The crate knows nothing of Kubernetes.
 
+pub mod embedded;
 mod entry;
 mod error;
 mod key;
 mod query;
 mod status;
+mod store;
 mod txn;
 
 pub use entry::{Changes, Entry, Event};
@@ -26,6 +29,7 @@ pub use error::{Cause, CommitError, CompactError, ReadError, RenewError, WatchEr
 pub use key::{Key, KeyError, MAX_KEY_BYTES, Revision};
 pub use query::{Page, Query, Span};
 pub use status::{Notice, Status};
+pub use store::{Store, Watch};
 pub use txn::{
     Check, Committed, Conflict, Expect, MAX_TTL, MAX_TXN_BYTES, MAX_TXN_OPS, Op, Outcome, Txn,
     TxnError,

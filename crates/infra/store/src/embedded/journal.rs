@@ -1,0 +1,309 @@
+//! The journal on disk: segments of frames, appended by one writer. `DESIGN.md` has the format and the crash argument.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::embedded::disk::{Disk, DiskFile, read_all};
+use crate::embedded::frame::{
+    BadHeader, FORMAT, FRAME_HEADER, SEGMENT_HEADER, SegmentHeader, StoreId, has_later_frame, seal,
+    unseal,
+};
+use crate::embedded::open::OpenError;
+
+/// The journal of an open store.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    disk: Arc<dyn Disk>,
+    id: StoreId,
+    /// Oldest first; the last one is written to.
+    segments: Vec<SegmentHeader>,
+    file: Arc<dyn DiskFile>,
+    /// Where the next frame goes.
+    end: u64,
+    /// Bytes in the segments before the last.
+    closed_bytes: u64,
+    /// The sequence of the last frame.
+    sequence: u64,
+}
+
+/// The name of a segment.
+pub(crate) fn segment_name(number: u64) -> String {
+    format!("journal-{number:020}.log")
+}
+
+fn segment_number(name: &str) -> Option<u64> {
+    name.strip_prefix("journal-")?
+        .strip_suffix(".log")?
+        .parse()
+        .ok()
+}
+
+/// The numbers of the segments in a directory, in order.
+pub(crate) fn segment_numbers(names: &[String]) -> Vec<u64> {
+    let mut numbers: Vec<u64> = names
+        .iter()
+        .filter_map(|name| segment_number(name))
+        .collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+impl Journal {
+    /// Begins the journal of a new store.
+    pub(crate) fn create(disk: Arc<dyn Disk>, id: StoreId, revision: u64) -> io::Result<Self> {
+        let header = SegmentHeader {
+            id,
+            number: 1,
+            revision,
+            sequence: 0,
+        };
+        let file = create_segment(&*disk, &header)?;
+        Ok(Self {
+            disk,
+            id,
+            segments: vec![header],
+            file,
+            end: SEGMENT_HEADER as u64,
+            closed_bytes: 0,
+            sequence: 0,
+        })
+    }
+
+    /// Reads the journal of an existing store, handing each payload to `replay`, and makes it ready for more.
+    pub(crate) fn recover(
+        disk: Arc<dyn Disk>,
+        id: StoreId,
+        oldest: u64,
+        mut replay: impl FnMut(&str, &[u8]) -> Result<(), OpenError>,
+    ) -> Result<Self, OpenError> {
+        let numbers = segment_numbers(&disk.list().map_err(OpenError::directory)?);
+        let mut segments: Vec<SegmentHeader> = Vec::new();
+        let mut tail: Option<(Arc<dyn DiskFile>, Vec<u8>, Scan, u64)> = None;
+        let mut closed_bytes = 0u64;
+        for (index, number) in numbers.iter().enumerate() {
+            let name = segment_name(*number);
+            let is_last = index.saturating_add(1) == numbers.len();
+            let file = disk
+                .open(&name)
+                .map_err(|source| OpenError::file(&name, source))?;
+            let content = read_all(&*file).map_err(|source| OpenError::file(&name, source))?;
+            let header = match SegmentHeader::decode(&content) {
+                Ok(header) => header,
+                Err(BadHeader::Format(found)) => {
+                    return Err(OpenError::Newer {
+                        file: name,
+                        found,
+                        known: FORMAT,
+                    });
+                }
+                // Case 6: its creation was interrupted. Without a header no frame was ever written to it.
+                Err(BadHeader::Torn) if is_last && !segments.is_empty() => {
+                    disk.remove(&name)
+                        .and_then(|()| disk.sync())
+                        .map_err(|source| OpenError::file(&name, source))?;
+                    break;
+                }
+                Err(BadHeader::Torn) => return Err(OpenError::damaged(&name, 0)),
+            };
+            check_order(&name, &header, &id, segments.last())?;
+            if let (Some((_, _, before, end)), Some(last)) = (&tail, segments.last())
+                && before.sequence != header.sequence
+            {
+                // Frames are missing at the end of the segment before, though this one was begun after them.
+                return Err(OpenError::damaged(&segment_name(last.number), *end));
+            }
+            let scan = scan(&name, &content, &header, &mut replay)?;
+            // A tail may only be torn where no later segment was begun.
+            if scan.end < content.len() && has_header(&*disk, numbers.get(index.saturating_add(1)))
+            {
+                return Err(OpenError::damaged(&name, scan.end as u64));
+            }
+            if let Some((_, _, _, end)) = tail.replace((file, content, scan, scan.end as u64)) {
+                closed_bytes = closed_bytes.saturating_add(end);
+            }
+            segments.push(header);
+        }
+        let (Some((file, content, scan, end)), Some(last)) = (tail, segments.last()) else {
+            return Err(OpenError::NoJournal);
+        };
+        if segments
+            .first()
+            .is_some_and(|first| first.number > oldest.max(1))
+        {
+            return Err(OpenError::MissingSegment {
+                file: segment_name(oldest.max(1)),
+            });
+        }
+        let name = segment_name(last.number);
+        settle(&*file, &content, &scan).map_err(|source| OpenError::file(&name, source))?;
+        let sequence = scan.sequence;
+        Ok(Self {
+            disk,
+            id,
+            segments,
+            file,
+            end,
+            closed_bytes,
+            sequence,
+        })
+    }
+
+    /// Appends a frame, whose payload begins at [`FRAME_HEADER`], and syncs it. After an error nothing more may be
+    /// appended: what the file holds is unknown.
+    pub(crate) fn append(&mut self, frame: &mut [u8]) -> io::Result<()> {
+        let sequence = self.sequence.saturating_add(1);
+        seal(frame, &self.id, sequence);
+        self.file.write_at(frame, self.end)?;
+        self.file.sync()?;
+        self.sequence = sequence;
+        self.end = self.end.saturating_add(frame.len() as u64);
+        Ok(())
+    }
+
+    /// Begins a new segment if the last one has so many bytes.
+    pub(crate) fn rotate_at(&mut self, bytes: u64, revision: u64) -> io::Result<()> {
+        if self.end < bytes {
+            return Ok(());
+        }
+        let number = self
+            .segments
+            .last()
+            .map_or(1, |last| last.number.saturating_add(1));
+        let header = SegmentHeader {
+            id: self.id,
+            number,
+            revision,
+            sequence: self.sequence,
+        };
+        self.file = create_segment(&*self.disk, &header)?;
+        self.closed_bytes = self.closed_bytes.saturating_add(self.end);
+        self.end = SEGMENT_HEADER as u64;
+        self.segments.push(header);
+        Ok(())
+    }
+
+    /// Takes off the list the segments that hold nothing above a revision, oldest first, for removal once a
+    /// checkpoint has that revision. The one written to stays.
+    pub(crate) fn retire(&mut self, revision: u64) -> Vec<String> {
+        let mut retired = Vec::new();
+        // A segment ends where the next one begins.
+        while let [first, second, ..] = self.segments.as_slice() {
+            if second.revision > revision {
+                break;
+            }
+            retired.push(segment_name(first.number));
+            self.segments.remove(0);
+        }
+        retired
+    }
+
+    /// The number of the oldest segment on the list.
+    pub(crate) fn oldest(&self) -> u64 {
+        self.segments.first().map_or(1, |first| first.number)
+    }
+
+    /// The name of the segment written to.
+    pub(crate) fn newest(&self) -> String {
+        segment_name(self.segments.last().map_or(1, |last| last.number))
+    }
+
+    /// How many bytes were ever appended since the store was opened, beside those found then.
+    pub(crate) fn written(&self) -> u64 {
+        self.closed_bytes.saturating_add(self.end)
+    }
+}
+
+/// Writes a new segment's header durably before anything can follow it.
+fn create_segment(disk: &dyn Disk, header: &SegmentHeader) -> io::Result<Arc<dyn DiskFile>> {
+    let file = disk.create(&segment_name(header.number))?;
+    file.write_at(&header.encode(), 0)?;
+    file.sync()?;
+    disk.sync()?;
+    Ok(file)
+}
+
+/// Segments follow each other without a gap and belong to one store.
+fn check_order(
+    name: &str,
+    header: &SegmentHeader,
+    id: &StoreId,
+    before: Option<&SegmentHeader>,
+) -> Result<(), OpenError> {
+    if header.id != *id {
+        return Err(OpenError::Foreign {
+            file: name.to_owned(),
+        });
+    }
+    if segment_name(header.number) != name {
+        return Err(OpenError::damaged(name, 28));
+    }
+    match before {
+        Some(before) if before.number.saturating_add(1) != header.number => {
+            Err(OpenError::MissingSegment {
+                file: segment_name(before.number.saturating_add(1)),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn has_header(disk: &dyn Disk, number: Option<&u64>) -> bool {
+    let Some(number) = number else { return false };
+    let content = disk
+        .open(&segment_name(*number))
+        .and_then(|file| read_all(&*file));
+    content.is_ok_and(|content| SegmentHeader::decode(&content).is_ok())
+}
+
+/// How far a segment is good.
+#[derive(Clone, Copy)]
+struct Scan {
+    /// Where the last good frame ends.
+    end: usize,
+    /// Where it begins; the same as its end when there is none.
+    last_frame: usize,
+    /// Its sequence.
+    sequence: u64,
+}
+
+fn scan(
+    name: &str,
+    content: &[u8],
+    header: &SegmentHeader,
+    replay: &mut impl FnMut(&str, &[u8]) -> Result<(), OpenError>,
+) -> Result<Scan, OpenError> {
+    let mut scan = Scan {
+        end: SEGMENT_HEADER,
+        last_frame: SEGMENT_HEADER,
+        sequence: header.sequence,
+    };
+    loop {
+        let rest = content.get(scan.end..).unwrap_or_default();
+        let expected = scan.sequence.saturating_add(1);
+        let Some(frame) = unseal(rest, &header.id, expected) else {
+            // Case 4: only what nothing follows is a torn tail.
+            if has_later_frame(rest, &header.id, expected) {
+                return Err(OpenError::damaged(name, scan.end as u64));
+            }
+            return Ok(scan);
+        };
+        replay(name, frame.payload)?;
+        let len = FRAME_HEADER.saturating_add(frame.payload.len());
+        scan = Scan {
+            end: scan.end.saturating_add(len),
+            last_frame: scan.end,
+            sequence: frame.sequence,
+        };
+    }
+}
+
+/// Cuts a torn tail and makes sure of the last frame, which may be in the page cache only.
+fn settle(file: &dyn DiskFile, content: &[u8], scan: &Scan) -> io::Result<()> {
+    if scan.end < content.len() {
+        file.set_len(scan.end as u64)?;
+    }
+    if let Some(frame) = content.get(scan.last_frame..scan.end) {
+        file.write_at(frame, scan.last_frame as u64)?;
+    }
+    file.sync()
+}

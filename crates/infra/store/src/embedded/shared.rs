@@ -1,0 +1,216 @@
+//! What readers, watchers, callers and the writer share.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use crate::embedded::disk::Disk;
+use crate::embedded::state::State;
+use crate::embedded::watch::Watchers;
+use crate::error::{CommitError, CompactError, RenewError};
+use crate::key::{Key, Revision};
+use crate::txn::{Committed, Txn};
+
+/// How many KiB of transactions may be queued; when they are, callers wait.
+const QUEUE_KIB: u32 = 64 * 1024;
+
+/// The state and the ways to it. Locks are held for a few lines only, never while waiting for a disk.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: RwLock<Arc<State>>,
+    pub(crate) watchers: Watchers,
+    queue: Mutex<Queue>,
+    ready: Condvar,
+    room: Arc<Semaphore>,
+    /// Why no writes are taken any more. Set once, for good.
+    read_only: OnceLock<Arc<str>>,
+    pub(crate) disk: Arc<dyn Disk>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    commands: VecDeque<Command>,
+    closing: bool,
+    nudged: bool,
+}
+
+/// Something for the writer to do.
+#[derive(Debug)]
+pub(crate) struct Command {
+    pub(crate) task: Task,
+    /// Room in the queue, given back when the command has been answered.
+    room: OwnedSemaphorePermit,
+}
+
+impl Command {
+    /// The task, and the room to keep until it has been answered.
+    pub(crate) fn into_parts(self) -> (Task, OwnedSemaphorePermit) {
+        (self.task, self.room)
+    }
+}
+
+/// What to do and whom to tell.
+#[derive(Debug)]
+pub(crate) enum Task {
+    Commit(Txn, oneshot::Sender<Result<Committed, CommitError>>),
+    Renew(Key, oneshot::Sender<Result<(), RenewError>>),
+    Compact(Revision, oneshot::Sender<Result<(), CompactError>>),
+}
+
+impl Task {
+    /// Roughly how many bytes the task adds to a batch.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Commit(txn, _) => txn.bytes(),
+            Self::Renew(key, _) => key.as_bytes().len(),
+            Self::Compact(..) => 0,
+        }
+    }
+}
+
+/// What the writer found in the queue.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// Work, or none because time has passed.
+    Batch(Vec<Command>),
+    /// No more will come.
+    Closed,
+}
+
+impl Shared {
+    pub(crate) fn new(state: State, disk: Arc<dyn Disk>) -> Self {
+        Self {
+            watchers: Watchers::new(state.revision),
+            state: RwLock::new(Arc::new(state)),
+            queue: Mutex::default(),
+            ready: Condvar::new(),
+            room: Arc::new(Semaphore::new(QUEUE_KIB as usize)),
+            read_only: OnceLock::new(),
+            disk,
+        }
+    }
+
+    /// The newest published state.
+    pub(crate) fn state(&self) -> Arc<State> {
+        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Makes a state the newest. What it replaces is let go outside the lock.
+    pub(crate) fn publish(&self, state: Arc<State>) {
+        let mut current = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let replaced = std::mem::replace(&mut *current, state);
+        drop(current);
+        drop(replaced);
+    }
+
+    /// Why no writes are taken, if so.
+    pub(crate) fn read_only(&self) -> Option<Arc<str>> {
+        self.read_only.get().cloned()
+    }
+
+    /// Ends all writing for good. The first reason stays.
+    pub(crate) fn poison(&self, reason: Arc<str>) {
+        let _ = self.read_only.set(reason);
+    }
+
+    /// Queues a task, waiting for room first.
+    pub(crate) async fn submit(&self, task: Task) -> Result<(), CommitError> {
+        let kib = u32::try_from(task.bytes() / 1024)
+            .unwrap_or(QUEUE_KIB)
+            .saturating_add(1)
+            .min(QUEUE_KIB);
+        let room = Arc::clone(&self.room)
+            .acquire_many_owned(kib)
+            .await
+            .map_err(|_| CommitError::Closed)?;
+        if let Some(reason) = self.read_only() {
+            return Err(CommitError::ReadOnly { reason });
+        }
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.closing {
+            return Err(CommitError::Closed);
+        }
+        queue.commands.push_back(Command { task, room });
+        let first = queue.commands.len() == 1;
+        drop(queue);
+        if first {
+            self.ready.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Waits for commands, being nudged, closing or the time, then takes commands up to a number of bytes.
+    pub(crate) fn take(&self, bytes: usize, wait: Option<Duration>) -> Taken {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.commands.is_empty() && !queue.closing && !queue.nudged {
+            queue = match wait {
+                Some(wait) => {
+                    let (queue, _) = self
+                        .ready
+                        .wait_timeout(queue, wait)
+                        .unwrap_or_else(PoisonError::into_inner);
+                    queue
+                }
+                None => self
+                    .ready
+                    .wait(queue)
+                    .unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        queue.nudged = false;
+        if queue.commands.is_empty() && queue.closing {
+            return Taken::Closed;
+        }
+        let mut size = 0usize;
+        let fitting = queue.commands.iter().take_while(|command| {
+            let fits = size < bytes;
+            size = size.saturating_add(command.task.bytes());
+            fits
+        });
+        let count = fitting.count();
+        Taken::Batch(queue.commands.drain(..count).collect())
+    }
+
+    /// Lets the writer look at the time.
+    pub(crate) fn nudge(&self) {
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .nudged = true;
+        self.ready.notify_one();
+    }
+
+    /// Takes no more commands; those queued are still done.
+    pub(crate) fn close(&self) {
+        self.room.close();
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .closing = true;
+        self.ready.notify_one();
+    }
+
+    /// Whether closing has begun.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .closing
+    }
+
+    /// Throws away what is queued; whoever waits for it learns that the writer is gone.
+    pub(crate) fn abandon(&self) {
+        self.close();
+        let commands = std::mem::take(
+            &mut self
+                .queue
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .commands,
+        );
+        drop(commands);
+        self.watchers.close();
+    }
+}

@@ -1,0 +1,452 @@
+//! The one thread that writes: takes what is queued, makes it durable with one sync, publishes, answers.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::embedded::checkpoint::Meta;
+use crate::embedded::checkpointer::{CheckpointError, Checkpointer, Job, Pending};
+use crate::embedded::clock::Ticker;
+use crate::embedded::frame::FRAME_HEADER;
+use crate::embedded::history::Retention;
+use crate::embedded::journal::Journal;
+use crate::embedded::record::{Record, RecordOp};
+use crate::embedded::shared::{Command, Shared, Taken, Task};
+use crate::embedded::state::State;
+use crate::error::{Cause, CommitError, CompactError, RenewError};
+use crate::key::{Key, Revision};
+use crate::txn::{Committed, Conflict, Op, Outcome, Txn};
+
+/// A batch ends when it has this many bytes, so that one burst does not delay everyone by its whole length.
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
+
+/// How many keys expire in one transaction.
+const EXPIRE_AT_ONCE: usize = 1024;
+
+/// How much may be pending while a step is under way before the writer waits for it.
+const PENDING_BYTES: usize = 64 * 1024 * 1024;
+
+/// Age alone is looked at no more often than this; a promise of minutes needs no precision of milliseconds.
+const AGE_CHECK_MILLIS: u64 = 1000;
+
+/// Everything the writing thread owns.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) shared: Arc<Shared>,
+    /// Ahead of the published state while a batch is being written.
+    pub(crate) state: State,
+    pub(crate) journal: Journal,
+    pub(crate) checkpointer: Checkpointer,
+    pub(crate) meta: Meta,
+    pub(crate) pending: Pending,
+    /// Up to where the history has gone into `pending`.
+    pub(crate) absorbed: u64,
+    /// The journal's size when the last checkpoint step was begun.
+    pub(crate) checkpointed: u64,
+    pub(crate) checkpoint_bytes: u64,
+    pub(crate) retention: Retention,
+    pub(crate) ticker: Ticker,
+    /// Deadlines, soonest first; some are stale because the key was put again or renewed.
+    pub(crate) deadlines: BinaryHeap<Reverse<(u64, Key)>>,
+    /// The frame being built; kept for its allocation.
+    pub(crate) frame: Vec<u8>,
+}
+
+/// An answer that waits for the sync.
+enum Answer {
+    Commit(
+        oneshot::Sender<Result<Committed, CommitError>>,
+        Result<Committed, CommitError>,
+    ),
+    Renew(
+        oneshot::Sender<Result<(), RenewError>>,
+        Result<(), RenewError>,
+    ),
+    Compact(
+        oneshot::Sender<Result<(), CompactError>>,
+        Result<(), CompactError>,
+    ),
+}
+
+impl Answer {
+    /// Tells the caller, who may have gone.
+    fn send(self) {
+        match self {
+            Self::Commit(to, answer) => drop(to.send(answer)),
+            Self::Renew(to, answer) => drop(to.send(answer)),
+            Self::Compact(to, answer) => drop(to.send(answer)),
+        }
+    }
+
+    fn fail(self, error: CommitError) {
+        match self {
+            Self::Commit(to, _) => drop(to.send(Err(error))),
+            Self::Renew(to, _) => drop(to.send(Err(error.into()))),
+            Self::Compact(to, _) => drop(to.send(Err(error.into()))),
+        }
+    }
+}
+
+impl Writer {
+    /// Works until the store is closed, or drops everything it was given once writing has failed.
+    pub(crate) fn run(mut self) {
+        loop {
+            let commands = match self.shared.take(BATCH_BYTES, self.wait()) {
+                Taken::Batch(commands) => commands,
+                Taken::Closed => return,
+            };
+            if let Some(reason) = self.shared.read_only() {
+                refuse(commands, &reason);
+                continue;
+            }
+            if let Err(error) = self.watch_checkpoint() {
+                self.poison(&error, "the checkpoint could not be written");
+                refuse(commands, &self.shared.read_only().unwrap_or_default());
+                continue;
+            }
+            self.batch(commands);
+        }
+    }
+
+    /// Brings compaction back to where it was, before anyone reads.
+    pub(crate) fn resume(&mut self, compacted: u64) {
+        let excess = self
+            .state
+            .history
+            .excess(&self.retention, self.ticker.now());
+        self.compact(compacted.max(excess));
+        self.state.history.trim();
+        self.shared.publish(Arc::new(self.state.clone()));
+    }
+
+    /// How long there is nothing to do if nobody asks.
+    fn wait(&self) -> Option<Duration> {
+        if self.shared.read_only().is_some() {
+            return None;
+        }
+        let expiry = self
+            .deadlines
+            .peek()
+            .map(|Reverse((deadline, _))| *deadline);
+        let age = self.state.history.next_excess(&self.retention);
+        let age = age.map(|at| at.max(self.ticker.now().saturating_add(AGE_CHECK_MILLIS)));
+        let at = [expiry, age].into_iter().flatten().min()?;
+        self.ticker.wait_until(at)
+    }
+
+    fn batch(&mut self, commands: Vec<Command>) {
+        let now = self.ticker.now();
+        let before = self.state.revision;
+        // First of all, because everything in the history has been marked to its watchers by now.
+        let excess = self.state.history.excess(&self.retention, now);
+        self.compact(excess);
+        self.state.history.trim();
+        self.frame.clear();
+        self.frame.resize(FRAME_HEADER, 0);
+
+        let mut rooms = Vec::with_capacity(commands.len());
+        let mut answers = Vec::with_capacity(commands.len());
+        for command in commands {
+            let (task, room) = command.into_parts();
+            answers.push(self.perform(task, now));
+            rooms.push(room);
+        }
+        self.expire(now);
+
+        if self.frame.len() > FRAME_HEADER
+            && let Err(error) = self.journal.append(&mut self.frame)
+        {
+            self.fail(error, answers);
+            return;
+        }
+        self.shared.publish(Arc::new(self.state.clone()));
+        if self.state.revision > before {
+            self.shared.watchers.mark(&self.state, before);
+        }
+        for answer in answers {
+            answer.send();
+        }
+        drop(rooms);
+        self.keep_house();
+    }
+
+    /// What may wait until callers have been answered.
+    fn keep_house(&mut self) {
+        if let Err(error) = self
+            .journal
+            .rotate_at(self.checkpoint_bytes, self.state.revision)
+        {
+            self.poison(&error, "a new journal segment could not be begun");
+            return;
+        }
+        if let Err(error) = self.advance_checkpoint() {
+            self.poison(&error, "the checkpoint could not be written");
+        }
+    }
+
+    fn perform(&mut self, task: Task, now: u64) -> Answer {
+        match task {
+            Task::Commit(txn, to) => Answer::Commit(to, self.commit(txn, now)),
+            Task::Renew(key, to) => Answer::Renew(to, self.renew(key, now)),
+            Task::Compact(revision, to) => Answer::Compact(to, self.compact_on_request(revision)),
+        }
+    }
+
+    fn commit(&mut self, txn: Txn, now: u64) -> Result<Committed, CommitError> {
+        self.check(&txn)?;
+        // Deletions of nothing are no change, and a transaction without change takes no revision.
+        let exists: Vec<bool> = txn
+            .ops
+            .iter()
+            .map(|op| self.changes_something(op))
+            .collect();
+        let ops: Vec<RecordOp> = txn
+            .ops
+            .into_iter()
+            .zip(&exists)
+            .filter(|(_, exists)| **exists)
+            .map(|(op, _)| to_record(op, now))
+            .collect();
+        if ops.is_empty() {
+            let outcomes = exists
+                .iter()
+                .map(|_| Outcome {
+                    current: None,
+                    previous: None,
+                })
+                .collect();
+            return Ok(Committed {
+                revision: Revision(self.state.revision),
+                outcomes,
+            });
+        }
+        let events = self.write(now, ops);
+        let mut events = events.iter();
+        let outcome = |exists: bool| match exists.then(|| events.next()).flatten() {
+            Some(event) => Outcome {
+                current: event.current.clone(),
+                previous: event.previous.clone(),
+            },
+            None => Outcome {
+                current: None,
+                previous: None,
+            },
+        };
+        let outcomes = exists.into_iter().map(outcome).collect();
+        Ok(Committed {
+            revision: Revision(self.state.revision),
+            outcomes,
+        })
+    }
+
+    fn check(&self, txn: &Txn) -> Result<(), CommitError> {
+        for (index, check) in txn.checks.iter().enumerate() {
+            let current = self.state.entry(check.key.as_ref());
+            if !check.expect.holds(current.map(|entry| &**entry)) {
+                let revision = Revision(self.state.revision);
+                let conflict = Conflict {
+                    index,
+                    check: check.clone(),
+                    current: current.cloned(),
+                    revision,
+                };
+                return Err(CommitError::Conflict(Box::new(conflict)));
+            }
+        }
+        Ok(())
+    }
+
+    fn changes_something(&self, op: &Op) -> bool {
+        match op {
+            Op::Put { .. } => true,
+            Op::Delete { key } => self.state.entry(key.as_ref()).is_some(),
+        }
+    }
+
+    /// Applies operations to the working state and adds them to the frame.
+    fn write(&mut self, now: u64, ops: Vec<RecordOp>) -> Arc<[crate::Event]> {
+        for op in &ops {
+            if let RecordOp::Put { key, deadline, .. } = op
+                && *deadline > 0
+            {
+                self.deadlines.push(Reverse((*deadline, key.clone())));
+            }
+        }
+        let record = Record::Txn {
+            revision: self.state.revision.saturating_add(1),
+            time: now,
+            ops,
+        };
+        record.encode(&mut self.frame);
+        let Record::Txn { ops, .. } = record else {
+            return Arc::from([]);
+        };
+        self.state.apply(now, ops)
+    }
+
+    fn renew(&mut self, key: Key, now: u64) -> Result<(), RenewError> {
+        if self.state.entry(key.as_ref()).is_none() {
+            return Err(RenewError::Missing { key });
+        }
+        let Some(expiry) = self.state.expiries.get(&key).copied() else {
+            return Err(RenewError::Lasting { key });
+        };
+        let deadline = now.saturating_add(expiry.ttl);
+        self.state.renew(&key, expiry.modified, deadline);
+        self.deadlines.push(Reverse((deadline, key.clone())));
+        self.pending.renew(key.clone());
+        Record::Renew {
+            key,
+            modified: expiry.modified,
+            deadline,
+        }
+        .encode(&mut self.frame);
+        Ok(())
+    }
+
+    /// Deletes what is due.
+    fn expire(&mut self, now: u64) {
+        let mut due = Vec::new();
+        while due.len() < EXPIRE_AT_ONCE
+            && let Some(Reverse((deadline, _))) = self.deadlines.peek()
+            && *deadline <= now
+        {
+            let Some(Reverse((deadline, key))) = self.deadlines.pop() else {
+                break;
+            };
+            // Stale when the key was put again or renewed since; a key may also be noted twice.
+            if self
+                .state
+                .expiries
+                .get(&key)
+                .is_some_and(|expiry| expiry.deadline == deadline)
+            {
+                due.push(key);
+            }
+        }
+        due.sort_unstable();
+        due.dedup();
+        if !due.is_empty() {
+            self.write(
+                now,
+                due.into_iter()
+                    .map(|key| RecordOp::Delete { key })
+                    .collect(),
+            );
+        }
+    }
+
+    fn compact_on_request(&mut self, requested: Revision) -> Result<(), CompactError> {
+        if requested.0 > self.state.revision {
+            return Err(CompactError::Future {
+                requested,
+                current: Revision(self.state.revision),
+            });
+        }
+        if requested.0 > self.state.history.compacted() {
+            Record::Compact {
+                revision: requested.0,
+            }
+            .encode(&mut self.frame);
+            self.compact(requested.0);
+        }
+        Ok(())
+    }
+
+    /// Stops promising history, after noting it for the checkpoint. It is let go with the next batch, when watchers
+    /// have been marked for this one.
+    pub(crate) fn compact(&mut self, revision: u64) {
+        for moment in self.state.history.moments_after(self.absorbed) {
+            if moment.changes.revision.0 > revision {
+                break;
+            }
+            self.pending.absorb(moment, &self.state);
+            self.absorbed = moment.changes.revision.0;
+        }
+        self.state.history.compact(revision);
+    }
+
+    /// Begins the next step of the checkpoint when it is time and the last one is done.
+    fn advance_checkpoint(&mut self) -> Result<(), CheckpointError> {
+        if self.journal.written().saturating_sub(self.checkpointed) < self.checkpoint_bytes
+            || self.pending.is_empty()
+        {
+            return Ok(());
+        }
+        if self.pending.bytes() > PENDING_BYTES {
+            self.checkpointer.wait()?;
+        } else if !self.checkpointer.is_idle()? {
+            return Ok(());
+        }
+        self.checkpointed = self.journal.written();
+        let changes = self.pending.take(self.absorbed, &self.state);
+        let retired = self.journal.retire(self.absorbed);
+        self.meta.revision = self.absorbed;
+        self.meta.compacted = self.state.history.compacted();
+        self.meta.segment = self.journal.oldest();
+        self.checkpointer.begin(Job {
+            meta: self.meta,
+            changes,
+            retired,
+        })
+    }
+
+    fn watch_checkpoint(&mut self) -> Result<(), CheckpointError> {
+        self.checkpointer.is_idle().map(drop)
+    }
+
+    /// Answers a batch that may or may not be on disk and takes no more.
+    fn fail(&mut self, error: std::io::Error, answers: Vec<Answer>) {
+        self.poison(&error, "the journal could not be written or synced");
+        let source: Cause = Arc::new(error);
+        for answer in answers {
+            answer.fail(CommitError::Unknown {
+                source: Arc::clone(&source),
+            });
+        }
+    }
+
+    fn poison(&self, error: &dyn std::error::Error, what: &str) {
+        let mut reason = what.to_owned();
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            reason.push_str(": ");
+            reason.push_str(&error.to_string());
+            cause = error.source();
+        }
+        reason.push_str("; free or repair the disk and start again: what was acknowledged is safe");
+        self.shared.poison(reason.into());
+    }
+}
+
+fn refuse(commands: Vec<Command>, reason: &Arc<str>) {
+    for command in commands {
+        let error = CommitError::ReadOnly {
+            reason: Arc::clone(reason),
+        };
+        match command.into_parts().0 {
+            Task::Commit(_, to) => drop(to.send(Err(error))),
+            Task::Renew(_, to) => drop(to.send(Err(error.into()))),
+            Task::Compact(_, to) => drop(to.send(Err(error.into()))),
+        }
+    }
+}
+
+fn to_record(op: Op, now: u64) -> RecordOp {
+    match op {
+        Op::Delete { key } => RecordOp::Delete { key },
+        Op::Put { key, value, ttl } => {
+            let ttl = ttl.map_or(0, crate::embedded::clock::to_millis);
+            let deadline = if ttl == 0 { 0 } else { now.saturating_add(ttl) };
+            RecordOp::Put {
+                key,
+                value,
+                ttl,
+                deadline,
+            }
+        }
+    }
+}

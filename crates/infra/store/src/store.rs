@@ -1,0 +1,143 @@
+//! The one type callers hold, whatever keeps the bytes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::embedded::{Embedded, EmbeddedWatch};
+use crate::entry::Entry;
+use crate::error::{CommitError, CompactError, ReadError, RenewError, WatchError};
+use crate::key::{Key, Revision};
+use crate::query::{Page, Query};
+use crate::status::{Notice, Status};
+use crate::txn::{Committed, Txn};
+
+/// A store. Clones are the same store.
+#[derive(Clone, Debug)]
+pub enum Store {
+    /// In a directory of this machine.
+    Embedded(Embedded),
+}
+
+impl Store {
+    /// What a key holds now, or held at a revision.
+    ///
+    /// # Errors
+    /// When the revision is compacted or in the future, or the store is closed or cannot be reached.
+    pub async fn get(
+        &self,
+        key: &Key,
+        at: Option<Revision>,
+    ) -> Result<Option<Arc<Entry>>, ReadError> {
+        match self {
+            Self::Embedded(store) => store.get(key, at),
+        }
+    }
+
+    /// Entries of many keys, all as of one revision.
+    ///
+    /// # Errors
+    /// When the revision is compacted or in the future, or the store is closed or cannot be reached.
+    pub async fn range(&self, query: &Query) -> Result<Page, ReadError> {
+        match self {
+            Self::Embedded(store) => store.range(query),
+        }
+    }
+
+    /// Performs a transaction and waits until it is durable. Once begun it may happen even if the future is dropped.
+    ///
+    /// # Errors
+    /// See [`CommitError`]: only [`CommitError::Unknown`] leaves it open whether anything happened.
+    pub async fn commit(&self, txn: Txn) -> Result<Committed, CommitError> {
+        match self {
+            Self::Embedded(store) => store.commit(txn).await,
+        }
+    }
+
+    /// Gives a key its whole time to live again. Takes no revision and is not seen by watchers.
+    ///
+    /// # Errors
+    /// When there is no such key, it has no limit, or the renewal could not be made durable.
+    pub async fn renew(&self, key: &Key) -> Result<(), RenewError> {
+        match self {
+            Self::Embedded(store) => store.renew(key.clone()).await,
+        }
+    }
+
+    /// Lets go of history before a revision, whose own state stays readable. Does nothing when that is so already.
+    ///
+    /// # Errors
+    /// When the revision is in the future or the decision could not be made durable.
+    pub async fn compact(&self, revision: Revision) -> Result<(), CompactError> {
+        match self {
+            Self::Embedded(store) => store.compact(revision).await,
+        }
+    }
+
+    /// Follows the changes to keys with a prefix after a revision: that of a [`Page`], or the last one seen.
+    ///
+    /// # Errors
+    /// When those changes are no longer known, or the store is closed or cannot be reached.
+    pub async fn watch(
+        &self,
+        prefix: impl Into<Bytes>,
+        after: Revision,
+    ) -> Result<Watch, WatchError> {
+        match self {
+            Self::Embedded(store) => store.watch(prefix.into(), after).map(Watch::Embedded),
+        }
+    }
+
+    /// The newest revision.
+    ///
+    /// # Errors
+    /// When the store is closed or cannot be reached.
+    pub async fn revision(&self) -> Result<Revision, ReadError> {
+        match self {
+            Self::Embedded(store) => store.revision(),
+        }
+    }
+
+    /// The store at a glance.
+    ///
+    /// # Errors
+    /// When the store is closed or cannot be reached.
+    pub async fn status(&self) -> Result<Status, ReadError> {
+        match self {
+            Self::Embedded(store) => store.status(),
+        }
+    }
+
+    /// Does what is queued, takes no more and ends all watches.
+    pub async fn close(&self) {
+        match self {
+            Self::Embedded(store) => store.close().await,
+        }
+    }
+}
+
+/// A watch on a store. Dropping it ends it.
+#[derive(Debug)]
+pub enum Watch {
+    /// On an embedded store.
+    Embedded(EmbeddedWatch),
+}
+
+impl Watch {
+    /// Waits for the next notice. Safe to cancel: nothing is lost by dropping the future.
+    ///
+    /// # Errors
+    /// When the watch cannot go on; it then says so every time.
+    pub async fn next(&mut self) -> Result<Notice, WatchError> {
+        match self {
+            Self::Embedded(watch) => watch.next().await,
+        }
+    }
+
+    /// Asks for a [`Notice::Progress`] once everything acknowledged before this call has been delivered.
+    pub fn request_progress(&mut self) {
+        match self {
+            Self::Embedded(watch) => watch.request_progress(),
+        }
+    }
+}
