@@ -15,6 +15,7 @@ pub mod identity;
 pub mod metadata;
 pub mod object;
 pub mod parse;
+mod excerpt;
 pub mod field;
 pub mod names;
 pub mod quantity;
