@@ -1,0 +1,247 @@
+//! The certificate authority in a directory: `ca.crt` and `ca.key`.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
+};
+use time::OffsetDateTime;
+
+/// As long as kubeadm's authorities last.
+const AUTHORITY_LIFE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+/// Certificates begin a little in the past, for peers whose clocks are slow.
+const CLOCK_SKEW: Duration = Duration::from_secs(300);
+
+/// Signs certificates.
+pub struct Authority {
+    certificate_pem: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+/// Whom a certificate is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A server reached under these names and addresses.
+    Server {
+        /// DNS names and IP addresses.
+        names: Vec<String>,
+    },
+    /// A user, as Kubernetes reads certificates: the common name, and the group as the organisation.
+    User {
+        /// The user's name.
+        name: String,
+        /// The user's group.
+        group: Option<String>,
+    },
+}
+
+/// A certificate and its key. The key is never printed.
+#[derive(Clone)]
+pub struct Issued {
+    /// The certificate.
+    pub certificate_pem: String,
+    /// Its private key.
+    pub key_pem: String,
+    /// When to replace it: at two thirds of its life.
+    pub renew_at: SystemTime,
+    /// When it is no longer accepted.
+    pub expires_at: SystemTime,
+}
+
+impl std::fmt::Debug for Issued {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Issued")
+            .field("expires_at", &self.expires_at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is no authority, or no certificate from it.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthorityError {
+    /// A file of the authority cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of the authority cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// One file is there and the other is not: making a new pair would cut off every client of the old one.
+    #[error("{} is missing beside {}; restore it from a backup, or remove both to make a new authority", missing.display(), present.display())]
+    Half {
+        /// The file that is there.
+        present: PathBuf,
+        /// The file that is not.
+        missing: PathBuf,
+    },
+    /// The files are not a certificate and its key.
+    #[error("{} and its key are not a usable certificate authority", path.display())]
+    Unusable {
+        /// The certificate.
+        path: PathBuf,
+        /// Why.
+        source: rcgen::Error,
+    },
+    /// A certificate cannot be made.
+    #[error("cannot issue a certificate")]
+    Issue {
+        /// Why.
+        source: rcgen::Error,
+    },
+}
+
+impl Authority {
+    /// Loads the authority of a directory; makes one if there is none.
+    pub fn open(directory: &Path, now: SystemTime) -> Result<Self, AuthorityError> {
+        let certificate = directory.join("ca.crt");
+        let key = directory.join("ca.key");
+        match (certificate.exists(), key.exists()) {
+            (true, true) => Self::load(&certificate, &key),
+            (false, false) => Self::create(&certificate, &key, now),
+            (true, false) => Err(AuthorityError::Half {
+                present: certificate,
+                missing: key,
+            }),
+            (false, true) => Err(AuthorityError::Half {
+                present: key,
+                missing: certificate,
+            }),
+        }
+    }
+
+    /// Loads an authority from a certificate and its key.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Self, AuthorityError> {
+        let read = |path: &Path| {
+            fs::read_to_string(path).map_err(|source| AuthorityError::Read {
+                path: path.to_owned(),
+                source,
+            })
+        };
+        let unusable = |source| AuthorityError::Unusable {
+            path: certificate.to_owned(),
+            source,
+        };
+        let certificate_pem = read(certificate)?;
+        let key = KeyPair::from_pem(&read(key)?).map_err(unusable)?;
+        let issuer = Issuer::from_ca_cert_pem(&certificate_pem, key).map_err(unusable)?;
+        Ok(Self {
+            certificate_pem,
+            issuer,
+        })
+    }
+
+    fn create(certificate: &Path, key: &Path, now: SystemTime) -> Result<Self, AuthorityError> {
+        let issue = |source| AuthorityError::Issue { source };
+        let key_pair = KeyPair::generate().map_err(issue)?;
+        let mut params = CertificateParams::new(Vec::new()).map_err(issue)?;
+        params.distinguished_name = DistinguishedName::new();
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "karavel-ca");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![
+            KeyUsagePurpose::KeyCertSign,
+            KeyUsagePurpose::CrlSign,
+            KeyUsagePurpose::DigitalSignature,
+        ];
+        params.not_before = moment(now - CLOCK_SKEW);
+        params.not_after = moment(now + AUTHORITY_LIFE);
+        let certificate_pem = params.self_signed(&key_pair).map_err(issue)?.pem();
+        // The key first: a certificate without its key would be refused at the next start, a key alone says more plainly
+        // that the first start was cut short.
+        write_private(key, &key_pair.serialize_pem())?;
+        write_private(certificate, &certificate_pem)?;
+        Self::load(certificate, key)
+    }
+
+    /// What clients must trust.
+    #[must_use]
+    pub fn certificate_pem(&self) -> &str {
+        &self.certificate_pem
+    }
+
+    /// Makes a key and a certificate for it.
+    pub fn issue(
+        &self,
+        subject: &Subject,
+        life: Duration,
+        now: SystemTime,
+    ) -> Result<Issued, AuthorityError> {
+        let issue = |source| AuthorityError::Issue { source };
+        let names = match subject {
+            Subject::Server { names } => names.clone(),
+            Subject::User { .. } => Vec::new(),
+        };
+        let mut params = CertificateParams::new(names).map_err(issue)?;
+        params.distinguished_name = DistinguishedName::new();
+        let usage = match subject {
+            Subject::Server { .. } => {
+                params
+                    .distinguished_name
+                    .push(DnType::CommonName, "karavel");
+                ExtendedKeyUsagePurpose::ServerAuth
+            }
+            Subject::User { name, group } => {
+                params
+                    .distinguished_name
+                    .push(DnType::CommonName, name.as_str());
+                if let Some(group) = group {
+                    params
+                        .distinguished_name
+                        .push(DnType::OrganizationName, group.as_str());
+                }
+                ExtendedKeyUsagePurpose::ClientAuth
+            }
+        };
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![usage];
+        params.not_before = moment(now - CLOCK_SKEW.min(life));
+        params.not_after = moment(now + life);
+        let key = KeyPair::generate().map_err(issue)?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(issue)?;
+        Ok(Issued {
+            certificate_pem: certificate.pem(),
+            key_pem: key.serialize_pem(),
+            renew_at: now + life * 2 / 3,
+            expires_at: now + life,
+        })
+    }
+}
+
+fn moment(time: SystemTime) -> OffsetDateTime {
+    OffsetDateTime::from(time)
+}
+
+/// Writes a file only its owner can read, whole or not at all.
+fn write_private(path: &Path, text: &str) -> Result<(), AuthorityError> {
+    let write = || -> io::Result<()> {
+        let unfinished = path.with_extension("new");
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&unfinished)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&unfinished, path)
+    };
+    write().map_err(|source| AuthorityError::Write {
+        path: path.to_owned(),
+        source,
+    })
+}

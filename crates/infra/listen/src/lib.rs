@@ -1,0 +1,23 @@
+//! Listens with TLS, always: certificates of an own authority, HTTP/1 and HTTP/2 on one port, and the name of whoever is
+//! at the other end.
+//!
+//! The API server and simulated members stand behind it. A request reaches their handler with a [`Peer`] among its
+//! extensions; what the peer may do is decided there.
+//!
+//! Entry points: [`Authority::open`] for the certificates, [`ServerIdentity`] for the one shown to clients,
+//! [`Listener::bind`] and [`Listener::serve`].
+//!
+//! Invariants: no key is readable by others than its owner or printed; a certificate is replaced at two thirds of its life
+//! without closing a connection; shutdown lets requests under way end.
+//!
+//! Non-goals: authorization; tokens.
+
+mod authority;
+mod identity;
+mod listener;
+mod peer;
+
+pub use authority::{Authority, AuthorityError, Issued, Subject};
+pub use identity::{IdentityError, ServerIdentity};
+pub use listener::{BindError, Limits, Listener};
+pub use peer::{CertifiedUser, Peer};

@@ -1,0 +1,238 @@
+//! Who gets in, and as whom: real handshakes over loopback.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::Response;
+use http_body_util::Full;
+use karavel_listen::{
+    Authority, AuthorityError, Issued, Limits, Listener, Peer, ServerIdentity, Subject,
+};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+use tokio_util::sync::CancellationToken;
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// A listener that answers everybody with their own name.
+struct Mirror {
+    address: SocketAddr,
+    authority: Authority,
+    identity: ServerIdentity,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Mirror {
+    async fn start(directory: &Path) -> Self {
+        let authority = Authority::open(directory, SystemTime::now()).unwrap();
+        let issued = authority.issue(&server(), DAY, SystemTime::now()).unwrap();
+        let identity = ServerIdentity::new(&issued).unwrap();
+        let tls = identity.tls_config(authority.certificate_pem()).unwrap();
+        let listener = Listener::bind("127.0.0.1:0".parse().unwrap())
+            .await
+            .unwrap();
+        let address = listener.address();
+        let stop = CancellationToken::new();
+        let handler = |request: http::Request<hyper::body::Incoming>| async move {
+            let peer = request.extensions().get::<Peer>().unwrap();
+            let name = match &peer.user {
+                None => "nobody".to_owned(),
+                Some(user) => format!("{} of {}", user.name, user.groups.join(",")),
+            };
+            Response::new(Full::new(Bytes::from(name)))
+        };
+        let serving = listener.serve(tls, Limits::default(), handler, stop.clone());
+        #[expect(clippy::disallowed_methods, reason = "joined by `end`")]
+        let task = tokio::spawn(serving);
+        Self {
+            address,
+            authority,
+            identity,
+            stop,
+            task,
+        }
+    }
+
+    async fn end(self) {
+        self.stop.cancel();
+        self.task.await.unwrap();
+    }
+
+    /// What the server answers to a client that shows `shown` and trusts `trusted`; `Err` if they part at the handshake.
+    async fn answer(
+        &self,
+        shown: Option<&Issued>,
+        trusted: &str,
+        host: &'static str,
+    ) -> Result<String, std::io::Error> {
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(CertificateDer::from_pem_slice(trusted.as_bytes()).unwrap())
+            .unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots);
+        let config = match shown {
+            None => builder.with_no_client_auth(),
+            Some(issued) => {
+                let chain = vec![
+                    CertificateDer::from_pem_slice(issued.certificate_pem.as_bytes()).unwrap(),
+                ];
+                let key = PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes()).unwrap();
+                builder.with_client_auth_cert(chain, key).unwrap()
+            }
+        };
+        let tcp = TcpStream::connect(self.address).await?;
+        let name = ServerName::try_from(host).unwrap();
+        let mut stream = TlsConnector::from(Arc::new(config))
+            .connect(name, tcp)
+            .await?;
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nHost: mirror\r\nConnection: close\r\n\r\n")
+            .await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok(answer
+            .rsplit("\r\n\r\n")
+            .next()
+            .unwrap_or_default()
+            .to_owned())
+    }
+}
+
+fn server() -> Subject {
+    Subject::Server {
+        names: vec!["localhost".to_owned(), "127.0.0.1".to_owned()],
+    }
+}
+
+fn user(name: &str, group: &str) -> Subject {
+    Subject::User {
+        name: name.to_owned(),
+        group: Some(group.to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_of_the_authority_names_its_user_and_none_is_nobody() {
+    let directory = tempfile::tempdir().unwrap();
+    let mirror = Mirror::start(directory.path()).await;
+    let trusted = mirror.authority.certificate_pem();
+    let admin = mirror
+        .authority
+        .issue(&user("ann", "system:masters"), DAY, SystemTime::now())
+        .unwrap();
+    assert_eq!(
+        mirror
+            .answer(Some(&admin), trusted, "localhost")
+            .await
+            .unwrap(),
+        "ann of system:masters"
+    );
+    assert_eq!(
+        mirror.answer(None, trusted, "127.0.0.1").await.unwrap(),
+        "nobody"
+    );
+    mirror.end().await;
+}
+
+#[tokio::test]
+async fn foreign_expired_and_misused_certificates_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let mirror = Mirror::start(directory.path()).await;
+    let trusted = mirror.authority.certificate_pem().to_owned();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let stranger = Authority::open(elsewhere.path(), SystemTime::now()).unwrap();
+    let foreign = stranger
+        .issue(&user("ann", "system:masters"), DAY, SystemTime::now())
+        .unwrap();
+    let past = SystemTime::now() - 2 * DAY;
+    let expired = mirror
+        .authority
+        .issue(&user("ann", "system:masters"), DAY, past)
+        .unwrap();
+    let misused = mirror
+        .authority
+        .issue(&server(), DAY, SystemTime::now())
+        .unwrap();
+    for (case, shown) in [
+        ("foreign", &foreign),
+        ("expired", &expired),
+        ("misused", &misused),
+    ] {
+        assert!(
+            mirror
+                .answer(Some(shown), &trusted, "localhost")
+                .await
+                .is_err(),
+            "{case}"
+        );
+    }
+    assert!(
+        mirror
+            .answer(None, &trusted, "elsewhere.example")
+            .await
+            .is_err(),
+        "a name the server does not have"
+    );
+    assert!(
+        mirror
+            .answer(None, stranger.certificate_pem(), "localhost")
+            .await
+            .is_err(),
+        "another authority"
+    );
+    mirror.end().await;
+}
+
+#[tokio::test]
+async fn a_replaced_certificate_is_shown_from_the_next_handshake_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let mirror = Mirror::start(directory.path()).await;
+    let trusted = mirror.authority.certificate_pem().to_owned();
+    let other = Subject::Server {
+        names: vec!["renewed.example".to_owned()],
+    };
+    let renewed = mirror
+        .authority
+        .issue(&other, DAY, SystemTime::now())
+        .unwrap();
+    mirror.identity.replace(&renewed).unwrap();
+    assert_eq!(
+        mirror
+            .answer(None, &trusted, "renewed.example")
+            .await
+            .unwrap(),
+        "nobody"
+    );
+    assert!(mirror.answer(None, &trusted, "localhost").await.is_err());
+    mirror.end().await;
+}
+
+#[test]
+fn an_authority_survives_a_restart_and_half_of_one_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let first = Authority::open(directory.path(), SystemTime::now()).unwrap();
+    let again = Authority::open(directory.path(), SystemTime::now()).unwrap();
+    assert_eq!(first.certificate_pem(), again.certificate_pem());
+    let key = directory.path().join("ca.key");
+    assert_eq!(
+        std::fs::metadata(&key).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    std::fs::remove_file(&key).unwrap();
+    let refused = Authority::open(directory.path(), SystemTime::now());
+    assert!(matches!(refused, Err(AuthorityError::Half { .. })));
+}
