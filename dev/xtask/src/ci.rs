@@ -193,8 +193,21 @@ fn headline(step: &Step) -> String {
                 .iter()
                 .map(|(name, value)| format!("{name}='{value}' "))
                 .collect();
-            format!("{}: {environment}cargo {}", step.name, arguments.join(" "))
+            let arguments: String = arguments
+                .iter()
+                .map(|argument| format!(" {}", quote(argument)))
+                .collect();
+            format!("{}: {environment}cargo{arguments}", step.name)
         }
+    }
+}
+
+/// An argument as a shell needs it.
+fn quote(argument: &str) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_=./".contains(character);
+    match argument.chars().all(plain) {
+        true => argument.to_owned(),
+        false => format!("'{argument}'"),
     }
 }
 
@@ -316,11 +329,22 @@ mod tests {
 
     #[test]
     fn headlines_can_be_copied_into_a_shell() {
-        let doc = STEPS.iter().find(|step| step.name == "doc").unwrap();
+        let shown = |name| {
+            STEPS
+                .iter()
+                .find(|step| step.name == name)
+                .map(headline)
+                .unwrap()
+        };
         assert_eq!(
-            headline(doc),
+            shown("doc"),
             "doc: RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps"
         );
+        assert_eq!(
+            shown("bench"),
+            "bench: cargo test --locked --workspace --bench '*' -- --test"
+        );
+        assert_eq!(shown("tidy"), "cargo xtask tidy");
     }
 
     #[test]

@@ -18,6 +18,8 @@ struct CargoTool {
     name: &'static str,
     /// What is installed; any release of the same series (the version up to its last dot) will do.
     version: &'static str,
+    /// What else cargo is told, to build less.
+    options: &'static [&'static str],
     /// Measured on two cores, so that nobody wonders.
     minutes: &'static str,
 }
@@ -26,11 +28,14 @@ const CARGO_TOOLS: &[CargoTool] = &[
     CargoTool {
         name: "nextest",
         version: "0.9.143",
-        minutes: "three minutes",
+        // By default it brings a TLS stack along, to update itself.
+        options: &["--no-default-features"],
+        minutes: "two minutes",
     },
     CargoTool {
         name: "deny",
         version: "0.20.2",
+        options: &[],
         minutes: "one minute",
     },
 ];
@@ -51,6 +56,7 @@ fn ensure_cargo_tool(tool: &CargoTool) -> Result<()> {
     let CargoTool {
         name,
         version,
+        options,
         minutes,
     } = tool;
     let found = installed_version(name)?;
@@ -73,6 +79,7 @@ fn ensure_cargo_tool(tool: &CargoTool) -> Result<()> {
     let build = tools.join("build");
     let status = workspace::cargo(&["install", "--locked", "--profile", "dev"])?
         .args(["--version", version])
+        .args(*options)
         .arg("--root")
         .arg(&tools)
         .arg("--target-dir")

@@ -7,7 +7,7 @@ use super::{Repository, Violation};
 const LOCKFILE: &str = "Cargo.lock";
 
 /// Crates that must not come in by any way, and what to use.
-const ABSENT: &[(&str, &str)] = &[
+pub(super) const ABSENT: &[(&str, &str)] = &[
     (
         "ring",
         "choose `aws-lc-rs` in the features of whoever needs it",
@@ -43,14 +43,17 @@ struct Package<'a> {
 pub(super) fn check_lockfile(repository: &Repository) -> Vec<Violation> {
     let packages = parse(repository.text(LOCKFILE).unwrap_or_default());
     let mut violations = Vec::new();
-    for package in &packages {
-        if let Some((name, instead)) = ABSENT.iter().find(|(name, _)| *name == package.name) {
-            let wrong = format!(
-                "`{name}` is in the build, needed by {}",
-                users(&packages, package)
-            );
-            violations.push(Violation::new(LOCKFILE, package.line, wrong, *instead));
-        }
+    for (name, instead) in ABSENT {
+        let Some(users) = repository.built.get(*name) else {
+            continue;
+        };
+        let line = packages.iter().find(|package| package.name == *name);
+        violations.push(Violation::new(
+            LOCKFILE,
+            line.map_or(1, |package| package.line),
+            format!("`{name}` is in the build, needed by {}", users.join(", ")),
+            *instead,
+        ));
     }
     for name in SINGLE {
         let versions: Vec<&Package<'_>> = packages
@@ -180,9 +183,15 @@ mod tests {
 
     #[test]
     fn a_forbidden_crate_is_refused_with_its_users() {
+        let text = "[[package]]\nname = \"ring\"\nversion = \"0.17.0\"\n";
+        let listed = Repository::default().with_file(LOCKFILE, text);
+        assert_eq!(report(check_lockfile, &listed), "", "listed, but not built");
         assert_eq!(
-            check(&[("rcgen", "0.14.0", &["ring"]), ("ring", "0.17.0", &[])]),
-            "Cargo.lock:11: `ring` is in the build, needed by rcgen; \
+            report(
+                check_lockfile,
+                &listed.with_built("ring", &["rcgen", "webpki"])
+            ),
+            "Cargo.lock:2: `ring` is in the build, needed by rcgen, webpki; \
              choose `aws-lc-rs` in the features of whoever needs it"
         );
     }

@@ -9,6 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use super::lockfile::ABSENT;
+
 /// The work tree as data.
 #[derive(Debug, Default)]
 pub(crate) struct Repository {
@@ -16,6 +18,9 @@ pub(crate) struct Repository {
     /// about their contents.
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) crates: Vec<Crate>,
+    /// Which of the crates that must stay out are built all the same, and who uses them. The lock file alone cannot
+    /// tell: it also lists what a feature would bring in if another one were on.
+    pub(crate) built: BTreeMap<String, Vec<String>>,
 }
 
 /// A member of the workspace.
@@ -77,9 +82,22 @@ pub(crate) fn short_name(folder: &str) -> &str {
 impl Repository {
     /// Reads the work tree: what git tracks or would track, and what cargo says about it.
     pub(crate) fn load(root: &Path) -> Result<Self> {
+        let files = read_files(root, &list_files(root)?)?;
+        let lockfile = files.get("Cargo.lock").map_or("", String::as_str);
+        let mut built = BTreeMap::new();
+        for (name, _) in ABSENT {
+            // Cargo need not be asked about what is not even listed, which is the rule.
+            if !lockfile.contains(&format!("name = \"{name}\"\n")) {
+                continue;
+            }
+            let users = parse_tree(&cargo_tree(root, name)?);
+            built.extend(users.map(|users| ((*name).to_owned(), users)));
+        }
+        let crates = parse_metadata(&cargo_metadata(root)?)?;
         Ok(Self {
-            files: read_files(root, &list_files(root)?)?,
-            crates: parse_metadata(&cargo_metadata(root)?)?,
+            files,
+            crates,
+            built,
         })
     }
 
@@ -139,17 +157,40 @@ fn read_files(root: &Path, paths: &[String]) -> Result<BTreeMap<String, String>>
 }
 
 fn cargo_metadata(root: &Path) -> Result<Value> {
-    let output = crate::workspace::cargo(&["metadata", "--format-version", "1", "--no-deps"])?
+    let output = cargo_output(root, &["metadata", "--format-version", "1", "--no-deps"])?;
+    serde_json::from_str(&output).context("cannot parse the output of cargo metadata")
+}
+
+/// A crate and its direct users, a line each; empty when nothing that is built needs it.
+fn cargo_tree(root: &Path, name: &str) -> Result<String> {
+    let scope = ["--workspace", "--all-features", "--target", "all"];
+    let shape = ["--prefix", "none", "--depth", "1", "--invert", name];
+    cargo_output(root, &[&["tree"], &scope[..], &shape[..]].concat())
+}
+
+fn cargo_output(root: &Path, arguments: &[&str]) -> Result<String> {
+    let shown = arguments.join(" ");
+    let output = crate::workspace::cargo(arguments)?
         .current_dir(root)
         .output()
-        .context("cannot run cargo metadata")?;
+        .with_context(|| format!("cannot run cargo {shown}"))?;
     if !output.status.success() {
-        bail!(
-            "cargo metadata failed: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
+        let problem = String::from_utf8_lossy(&output.stderr);
+        bail!("cargo {shown} failed: {}", problem.trim());
     }
-    serde_json::from_slice(&output.stdout).context("cannot parse the output of cargo metadata")
+    String::from_utf8(output.stdout).context("cargo printed something that is not UTF-8")
+}
+
+/// The users named in a tree turned upside down: the first line is the crate itself. `None` for an empty tree.
+fn parse_tree(tree: &str) -> Option<Vec<String>> {
+    let mut names = tree.lines().filter_map(|line| line.split(' ').next());
+    names.next().filter(|name| !name.is_empty())?;
+    Some(
+        names
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 fn parse_metadata(metadata: &Value) -> Result<Vec<Crate>> {
@@ -230,6 +271,12 @@ mod fixtures {
             self
         }
 
+        pub(crate) fn with_built(mut self, name: &str, users: &[&str]) -> Self {
+            let users = users.iter().map(|user| (*user).to_owned()).collect();
+            self.built.insert(name.to_owned(), users);
+            self
+        }
+
         /// Lets the crate planted last depend on another.
         pub(crate) fn using(mut self, folder: &str, kind: DependencyKind) -> Self {
             let last = self.crates.last_mut().expect("a crate was planted before");
@@ -278,6 +325,16 @@ mod tests {
                 ("object", "crates/model/object", DependencyKind::Normal),
                 ("karavel-testkit", "dev/testkit", DependencyKind::Dev),
             ]
+        );
+    }
+
+    #[test]
+    fn a_tree_names_the_users_of_what_is_built() {
+        assert_eq!(parse_tree(""), None);
+        assert_eq!(parse_tree("\n"), None);
+        assert_eq!(
+            parse_tree("ring v0.17.14\nrcgen v0.14.0\nwebpki v0.103.0 (*)\n"),
+            Some(vec![String::from("rcgen"), String::from("webpki")])
         );
     }
 
