@@ -157,7 +157,7 @@ impl<W: Write> Chunks<W> {
 /// When the directory is not empty or the backup is not whole; there is no store then, and trying again is harmless.
 pub fn restore(path: &Path, input: impl Read) -> Result<BackupSummary, RestoreError> {
     let directory = Directory::lock(path).map_err(OpenError::directory)?;
-    let Some(directory) = directory else {
+    let Some((directory, _lock)) = directory else {
         return Err(OpenError::Locked {
             path: path.to_owned(),
         }

@@ -45,13 +45,18 @@ pub(crate) fn read_all(file: &dyn DiskFile) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// A real directory, locked against other processes for as long as this lives.
+/// A real directory.
 #[derive(Debug)]
 pub(crate) struct Directory {
     path: PathBuf,
     /// For syncing; on Unix a directory is synced through an open handle.
     handle: File,
-    _lock: File,
+}
+
+/// Keeps other processes out of a directory for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
 }
 
 /// The name of the file whose lock says that a process has the store open.
@@ -59,7 +64,7 @@ pub(crate) const LOCK_FILE: &str = "LOCK";
 
 impl Directory {
     /// Creates the directory if need be and takes the lock; `None` when another process has it.
-    pub(crate) fn lock(path: &Path) -> io::Result<Option<Self>> {
+    pub(crate) fn lock(path: &Path) -> io::Result<Option<(Self, Lock)>> {
         fs::create_dir_all(path)?;
         let lock = OpenOptions::new()
             .create(true)
@@ -76,11 +81,11 @@ impl Directory {
         if let Some(parent) = path.canonicalize()?.parent() {
             File::open(parent)?.sync_all()?;
         }
-        Ok(Some(Self {
+        let directory = Self {
             path: path.to_owned(),
             handle,
-            _lock: lock,
-        }))
+        };
+        Ok(Some((directory, Lock { _file: lock })))
     }
 }
 

@@ -78,7 +78,7 @@ impl Journal {
     ) -> Result<Self, OpenError> {
         let numbers = segment_numbers(&disk.list().map_err(OpenError::directory)?);
         let mut segments: Vec<SegmentHeader> = Vec::new();
-        let mut tail: Option<(Arc<dyn DiskFile>, Vec<u8>, Scan, u64)> = None;
+        let mut tail: Option<Tail> = None;
         let mut closed_bytes = 0u64;
         for (index, number) in numbers.iter().enumerate() {
             let name = segment_name(*number);
@@ -106,11 +106,14 @@ impl Journal {
                 Err(BadHeader::Torn) => return Err(OpenError::damaged(&name, 0)),
             };
             check_order(&name, &header, &id, segments.last())?;
-            if let (Some((_, _, before, end)), Some(last)) = (&tail, segments.last())
-                && before.sequence != header.sequence
+            if let (Some(before), Some(last)) = (&tail, segments.last())
+                && before.scan.sequence != header.sequence
             {
                 // Frames are missing at the end of the segment before, though this one was begun after them.
-                return Err(OpenError::damaged(&segment_name(last.number), *end));
+                return Err(OpenError::damaged(
+                    &segment_name(last.number),
+                    before.scan.end as u64,
+                ));
             }
             let scan = scan(&name, &content, &header, &mut replay)?;
             // A tail may only be torn where no later segment was begun.
@@ -118,12 +121,24 @@ impl Journal {
             {
                 return Err(OpenError::damaged(&name, scan.end as u64));
             }
-            if let Some((_, _, _, end)) = tail.replace((file, content, scan, scan.end as u64)) {
-                closed_bytes = closed_bytes.saturating_add(end);
+            if let Some(before) = tail.replace(Tail {
+                file,
+                content,
+                scan,
+            }) {
+                closed_bytes = closed_bytes.saturating_add(before.scan.end as u64);
             }
             segments.push(header);
         }
-        let (Some((file, content, scan, end)), Some(last)) = (tail, segments.last()) else {
+        let (
+            Some(Tail {
+                file,
+                content,
+                scan,
+            }),
+            Some(last),
+        ) = (tail, segments.last())
+        else {
             return Err(OpenError::NoJournal);
         };
         if segments
@@ -136,13 +151,13 @@ impl Journal {
         }
         let name = segment_name(last.number);
         settle(&*file, &content, &scan).map_err(|source| OpenError::file(&name, source))?;
-        let sequence = scan.sequence;
+        let Scan { end, sequence, .. } = scan;
         Ok(Self {
             disk,
             id,
             segments,
             file,
-            end,
+            end: end as u64,
             closed_bytes,
             sequence,
         })
@@ -253,6 +268,13 @@ fn has_header(disk: &dyn Disk, number: Option<&u64>) -> bool {
         .open(&segment_name(*number))
         .and_then(|file| read_all(&*file));
     content.is_ok_and(|content| SegmentHeader::decode(&content).is_ok())
+}
+
+/// The last segment read so far.
+struct Tail {
+    file: Arc<dyn DiskFile>,
+    content: Vec<u8>,
+    scan: Scan,
 }
 
 /// How far a segment is good.

@@ -18,6 +18,11 @@ mod state;
 mod watch;
 mod writer;
 
+#[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
+mod fault;
+
 use std::cmp::Reverse;
 use std::io;
 use std::path::Path;
@@ -35,7 +40,7 @@ pub use self::watch::EmbeddedWatch;
 
 use self::checkpointer::{Checkpointer, Pending};
 use self::clock::Ticker;
-use self::disk::{Directory, Disk};
+use self::disk::{Directory, Disk, Lock};
 use self::open::{Recovered, recover};
 use self::shared::{Shared, Task};
 use self::state::State;
@@ -91,17 +96,22 @@ impl Embedded {
     /// for; the message says what to do.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let directory = Directory::lock(path).map_err(OpenError::directory)?;
-        let Some(directory) = directory else {
+        let Some((directory, lock)) = directory else {
             return Err(OpenError::Locked {
                 path: path.to_owned(),
             });
         };
         let disk: Arc<dyn Disk> = Arc::new(directory);
         let recovered = recover(&disk)?;
-        Self::start(disk, recovered, options).map_err(OpenError::directory)
+        Self::start(disk, Some(lock), recovered, options).map_err(OpenError::directory)
     }
 
-    fn start(disk: Arc<dyn Disk>, recovered: Recovered, options: Options) -> io::Result<Self> {
+    fn start(
+        disk: Arc<dyn Disk>,
+        lock: Option<Lock>,
+        recovered: Recovered,
+        options: Options,
+    ) -> io::Result<Self> {
         let Recovered {
             meta,
             state,
@@ -143,6 +153,7 @@ impl Embedded {
         let guard = Guard {
             shared: Arc::clone(&shared),
             stop,
+            lock,
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
@@ -298,6 +309,8 @@ impl Drop for Owner {
 struct Guard {
     shared: Arc<Shared>,
     stop: latest::Sender<bool>,
+    /// Given back only when nothing writes any more.
+    lock: Option<Lock>,
 }
 
 impl Drop for Guard {
@@ -308,6 +321,7 @@ impl Drop for Guard {
             );
         }
         self.shared.abandon();
+        self.lock = None;
         self.stop.send_replace(true);
     }
 }
