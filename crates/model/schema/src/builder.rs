@@ -53,7 +53,16 @@ pub struct SchemaBuilder {
 }
 
 /// What tells plain nodes apart.
-type PlainKey = (Type, bool, bool, MapKind, ListKind, Option<SchemaId>, Option<SchemaId>, Option<Arc<str>>);
+type PlainKey = (
+    Type,
+    bool,
+    bool,
+    MapKind,
+    ListKind,
+    Option<SchemaId>,
+    Option<SchemaId>,
+    Option<Arc<str>>,
+);
 
 impl SchemaBuilder {
     /// An empty table.
@@ -72,6 +81,14 @@ impl SchemaBuilder {
         id
     }
 
+    /// Whether it has been said what the type called `name` is.
+    #[must_use]
+    pub fn is_defined(&self, name: &str) -> bool {
+        self.names
+            .get(name)
+            .is_some_and(|id| self.nodes.get(id.0 as usize).is_some_and(Option::is_some))
+    }
+
     /// Says what the type called `name` is.
     ///
     /// # Errors
@@ -83,7 +100,9 @@ impl SchemaBuilder {
                 *slot = Some(node);
                 Ok(id)
             }
-            _ => Err(BuildError::Twice { name: Arc::from(name) }),
+            _ => Err(BuildError::Twice {
+                name: Arc::from(name),
+            }),
         }
     }
 
@@ -110,11 +129,18 @@ impl SchemaBuilder {
         }
         for (name, id) in &self.names {
             if self.nodes.get(id.0 as usize).is_none_or(Option::is_none) {
-                return Err(BuildError::Undefined { name: Arc::clone(name) });
+                return Err(BuildError::Undefined {
+                    name: Arc::clone(name),
+                });
             }
         }
-        let nodes = self.nodes.into_iter().flatten().collect();
-        Ok(Arc::new(Types { nodes, names: self.names }))
+        let nodes: Vec<Node> = self.nodes.into_iter().flatten().collect();
+        let embedded = nodes.iter().any(|node| node.embedded);
+        Ok(Arc::new(Types {
+            nodes,
+            names: self.names,
+            embedded,
+        }))
     }
 
     fn push(&mut self, node: Option<Node>) -> SchemaId {
@@ -128,6 +154,7 @@ impl SchemaBuilder {
 /// The key of a node that carries nothing but its type; `None` for any other.
 fn plain_key(node: &Node) -> Option<PlainKey> {
     let bare = !node.embedded
+        && !node.closed
         && node.properties.is_empty()
         && node.default.is_none()
         && node.description.is_none()
@@ -139,14 +166,36 @@ fn plain_key(node: &Node) -> Option<PlainKey> {
         None => None,
         Some(rules) => {
             let format = rules.format.clone();
-            if *rules != (Rules { format: format.clone(), ..Rules::default() }) {
+            if *rules
+                != (Rules {
+                    format: format.clone(),
+                    ..Rules::default()
+                })
+            {
                 return None;
             }
             format
         }
     };
-    let Node { ty, nullable, preserve_unknown, map, items, values, .. } = *node;
-    Some((ty, nullable, preserve_unknown, map, node.list.clone(), items, values, format))
+    let Node {
+        ty,
+        nullable,
+        preserve_unknown,
+        map,
+        items,
+        values,
+        ..
+    } = *node;
+    Some((
+        ty,
+        nullable,
+        preserve_unknown,
+        map,
+        node.list.clone(),
+        items,
+        values,
+        format,
+    ))
 }
 
 #[cfg(test)]
@@ -160,8 +209,14 @@ mod tests {
         let text = types.add(Node::of(Type::String));
         assert_eq!(types.add(Node::of(Type::String)), text);
         let number = types.add(Node::of(Type::Integer).with_rules(Rules::format("int32")));
-        assert_eq!(types.add(Node::of(Type::Integer).with_rules(Rules::format("int32"))), number);
-        assert_ne!(types.add(Node::of(Type::Integer).with_rules(Rules::format("int64"))), number);
+        assert_eq!(
+            types.add(Node::of(Type::Integer).with_rules(Rules::format("int32"))),
+            number
+        );
+        assert_ne!(
+            types.add(Node::of(Type::Integer).with_rules(Rules::format("int64"))),
+            number
+        );
         assert_ne!(types.add(Node::of(Type::String).described("x")), text);
         let list = types.add(Node::list(text, ListKind::Set));
         assert_eq!(types.add(Node::list(text, ListKind::Set)), list);
@@ -172,9 +227,17 @@ mod tests {
     fn names_are_defined_exactly_once() {
         let mut types = SchemaBuilder::new();
         let a = types.reference("A");
-        types.define("B", Node::object([Property::new("a", a)])).unwrap();
-        assert_eq!(types.define("B", Node::any()), Err(BuildError::Twice { name: "B".into() }));
-        assert_eq!(types.build().unwrap_err(), BuildError::Undefined { name: "A".into() });
+        types
+            .define("B", Node::object([Property::new("a", a)]))
+            .unwrap();
+        assert_eq!(
+            types.define("B", Node::any()),
+            Err(BuildError::Twice { name: "B".into() })
+        );
+        assert_eq!(
+            types.build().unwrap_err(),
+            BuildError::Undefined { name: "A".into() }
+        );
     }
 
     #[test]
@@ -182,9 +245,19 @@ mod tests {
         let mut types = SchemaBuilder::new();
         let text = types.add(Node::of(Type::String));
         let flag = types.add(Node::of(Type::Boolean));
-        let node = Node::object([Property::new("b", text), Property::new("a", flag), Property::new("b", flag)]);
-        assert_eq!(node.property("b").map(|property| property.schema), Some(text));
-        assert_eq!(node.property("a").map(|property| property.schema), Some(flag));
+        let node = Node::object([
+            Property::new("b", text),
+            Property::new("a", flag),
+            Property::new("b", flag),
+        ]);
+        assert_eq!(
+            node.property("b").map(|property| property.schema),
+            Some(text)
+        );
+        assert_eq!(
+            node.property("a").map(|property| property.schema),
+            Some(flag)
+        );
         assert!(node.property("c").is_none());
     }
 }

@@ -11,9 +11,21 @@
 //!
 //! Non-goals: evaluating CEL (rules are kept as text), decisions that need more than one object, storage.
 
-pub mod node;
-pub mod rules;
-pub mod pattern;
 pub mod builder;
+mod canonical;
+mod coerce;
+pub mod crd;
+mod defaults;
+mod meta;
+pub mod node;
+pub mod pattern;
+mod prune;
+pub mod rules;
+mod trail;
+mod validate;
 
-pub use crate::node::{ListKind, MapKind, Node, PatchStrategy, Property, Schema, SchemaId, Type, Types};
+pub use crate::coerce::Malformed;
+pub use crate::meta::OBJECT_META;
+pub use crate::node::{
+    ListKind, MapKind, Node, PatchStrategy, Property, Schema, SchemaId, Type, Types,
+};

@@ -110,6 +110,8 @@ pub struct Node {
     pub nullable: bool,
     /// Unknown fields are kept here and below, until a node that lists fields again.
     pub preserve_unknown: bool,
+    /// No field may be set at all; `additionalProperties: false`.
+    pub closed: bool,
     /// The value is a Kubernetes object with `apiVersion`, `kind` and `metadata` of its own.
     pub embedded: bool,
     /// Whether fields have separate owners.
@@ -137,6 +139,8 @@ pub struct Node {
 pub struct Types {
     pub(crate) nodes: Vec<Node>,
     pub(crate) names: BTreeMap<Arc<str>, SchemaId>,
+    /// Whether any node is an embedded object; most tables have none and skip the search for them.
+    pub(crate) embedded: bool,
 }
 
 /// One type of a table, taken as the description of whole objects. Cloning costs a reference count.
@@ -150,25 +154,40 @@ impl Node {
     /// A node of one type without further rules.
     #[must_use]
     pub fn of(ty: Type) -> Self {
-        Self { ty, ..Self::default() }
+        Self {
+            ty,
+            ..Self::default()
+        }
     }
 
     /// Anything at all: neither checked nor pruned.
     #[must_use]
     pub fn any() -> Self {
-        Self { preserve_unknown: true, ..Self::default() }
+        Self {
+            preserve_unknown: true,
+            ..Self::default()
+        }
     }
 
     /// A list of `items`.
     #[must_use]
     pub fn list(items: SchemaId, kind: ListKind) -> Self {
-        Self { ty: Type::Array, items: Some(items), list: kind, ..Self::default() }
+        Self {
+            ty: Type::Array,
+            items: Some(items),
+            list: kind,
+            ..Self::default()
+        }
     }
 
     /// A map from strings to `values`.
     #[must_use]
     pub fn map(values: SchemaId) -> Self {
-        Self { ty: Type::Object, values: Some(values), ..Self::default() }
+        Self {
+            ty: Type::Object,
+            values: Some(values),
+            ..Self::default()
+        }
     }
 
     /// An object with these fields, in any order. Of two properties with one name the first counts.
@@ -177,7 +196,11 @@ impl Node {
         let mut properties: Vec<Property> = properties.into_iter().collect();
         properties.sort_by(|a, b| a.name.cmp(&b.name));
         properties.dedup_by(|later, earlier| later.name == earlier.name);
-        Self { ty: Type::Object, properties: properties.into(), ..Self::default() }
+        Self {
+            ty: Type::Object,
+            properties: properties.into(),
+            ..Self::default()
+        }
     }
 
     /// The same node with rules.
@@ -204,7 +227,10 @@ impl Node {
     /// The known field called `name`.
     #[must_use]
     pub fn property(&self, name: &str) -> Option<&Property> {
-        let place = self.properties.binary_search_by(|property| (*property.name).cmp(name)).ok()?;
+        let place = self
+            .properties
+            .binary_search_by(|property| (*property.name).cmp(name))
+            .ok()?;
         self.properties.get(place)
     }
 
@@ -219,7 +245,13 @@ impl Property {
     /// A field of a type, with nothing else to say about it.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>, schema: SchemaId) -> Self {
-        Self { name: name.into(), schema, description: None, default: None, patch: None }
+        Self {
+            name: name.into(),
+            schema,
+            description: None,
+            default: None,
+            patch: None,
+        }
     }
 
     /// The same field with a description.
@@ -250,7 +282,11 @@ impl PatchStrategy {
     #[must_use]
     pub fn parse(strategy: &str, merge_key: Option<&str>) -> Self {
         let has = |word| strategy.split(',').any(|part| part.trim() == word);
-        Self { merge: has("merge"), retain_keys: has("retainKeys"), merge_key: merge_key.map(Arc::from) }
+        Self {
+            merge: has("merge"),
+            retain_keys: has("retainKeys"),
+            merge_key: merge_key.map(Arc::from),
+        }
     }
 }
 
@@ -285,16 +321,28 @@ impl Types {
         self.nodes.is_empty()
     }
 
+    /// Whether any node is an embedded object.
+    #[must_use]
+    pub fn has_embedded(&self) -> bool {
+        self.embedded
+    }
+
     /// What an absent `property` is set to.
     #[must_use]
     pub fn default_of<'a>(&'a self, property: &'a Property) -> Option<&'a Value> {
-        property.default.as_deref().or_else(|| self.node(property.schema).default.as_deref())
+        property
+            .default
+            .as_deref()
+            .or_else(|| self.node(property.schema).default.as_deref())
     }
 
     /// The type called `name` as a schema.
     #[must_use]
     pub fn schema(self: &Arc<Self>, name: &str) -> Option<Schema> {
-        Some(Schema { types: Arc::clone(self), root: self.id(name)? })
+        Some(Schema {
+            types: Arc::clone(self),
+            root: self.id(name)?,
+        })
     }
 }
 
@@ -332,7 +380,12 @@ impl Schema {
 
 impl fmt::Debug for Types {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Types({} nodes, {} names)", self.nodes.len(), self.names.len())
+        write!(
+            f,
+            "Types({} nodes, {} names)",
+            self.nodes.len(),
+            self.names.len()
+        )
     }
 }
 

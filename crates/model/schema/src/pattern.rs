@@ -30,15 +30,25 @@ impl Pattern {
     /// # Errors
     /// When Go would refuse it, or the automaton would be unreasonably large.
     pub fn new(source: &str) -> Result<Self, PatternError> {
-        let translated = Translator { rest: source, out: String::with_capacity(source.len() + 16) }.run()?;
+        let translated = Translator {
+            rest: source,
+            out: String::with_capacity(source.len() + 16),
+        }
+        .run()?;
         let regex = Regex::new(&translated).map_err(|error| {
             let problem = match error {
                 regex::Error::CompiledTooBig(_) => "expression too large",
                 _ => "invalid expression",
             };
-            PatternError { problem, fragment: source.to_owned() }
+            PatternError {
+                problem,
+                fragment: source.to_owned(),
+            }
         })?;
-        Ok(Self { source: Arc::from(source), regex })
+        Ok(Self {
+            source: Arc::from(source),
+            regex,
+        })
     }
 
     /// Whether the expression matches somewhere in `text`.
@@ -81,10 +91,14 @@ impl Translator<'_> {
         let mut repeated = false; // the previous token was a repetition
         while let Some(next) = self.rest.chars().next() {
             let start = self.rest;
-            let is_repeat = matches!(next, '*' | '+' | '?') || (next == '{' && count(self.rest).is_some());
+            let is_repeat =
+                matches!(next, '*' | '+' | '?') || (next == '{' && count(self.rest).is_some());
             if is_repeat {
                 if repeated {
-                    return Err(error("invalid nested repetition operator", &start[..next.len_utf8()]));
+                    return Err(error(
+                        "invalid nested repetition operator",
+                        &start[..next.len_utf8()],
+                    ));
                 }
                 self.repetition(next)?;
                 if let Some(rest) = self.rest.strip_prefix('?') {
@@ -130,7 +144,9 @@ impl Translator<'_> {
             self.skip(next);
             return Ok(());
         }
-        let Some((low, high, length)) = count(self.rest) else { return Ok(()) };
+        let Some((low, high, length)) = count(self.rest) else {
+            return Ok(());
+        };
         let text = &self.rest[..length];
         let too_many = low > MAX_REPEAT || high.is_some_and(|high| high > MAX_REPEAT || high < low);
         if too_many {
@@ -158,12 +174,17 @@ impl Translator<'_> {
             self.rest = &body[end + 1..];
             return Ok(());
         }
-        let Some(end) = body.find([')', ':']) else {
+        let is_flag = |c: char| matches!(c, 'i' | 'm' | 's' | 'U' | '-');
+        let Some(end) = body.find(|c: char| !is_flag(c)) else {
             return Err(error("missing closing )", self.rest));
         };
-        let flags = &body[..end];
-        if !flags.chars().all(|c| matches!(c, 'i' | 'm' | 's' | 'U' | '-')) || flags.ends_with('-') {
-            return Err(error("invalid or unsupported Perl syntax", &self.rest[..end + 3]));
+        let (flags, after) = body.split_at(end);
+        if !after.starts_with([')', ':']) || flags.ends_with('-') {
+            let length = after.chars().next().map_or(0, char::len_utf8);
+            return Err(error(
+                "invalid or unsupported Perl syntax",
+                &self.rest[..2 + end + length],
+            ));
         }
         self.out.push_str(&self.rest[..end + 3]);
         self.rest = &body[end + 1..];
@@ -207,7 +228,9 @@ impl Translator<'_> {
         let negated = start.starts_with("\\P");
         let body = &start[2..];
         let (name, rest) = match body.strip_prefix('{') {
-            Some(braced) => braced.split_once('}').ok_or_else(|| error("invalid character class range", start))?,
+            Some(braced) => braced
+                .split_once('}')
+                .ok_or_else(|| error("invalid character class range", start))?,
             None => match body.chars().next() {
                 Some(c) => body.split_at(c.len_utf8()),
                 None => return Err(error("invalid character class range", start)),
@@ -245,7 +268,11 @@ impl Translator<'_> {
             // A single digit other than zero would be a back-reference, which RE2 does not have.
             '1'..='7' if !after.starts_with(|c: char| ('0'..='7').contains(&c)) => Err(invalid()),
             '0'..='7' => {
-                let digits: usize = start[1..].chars().take(3).take_while(|c| ('0'..='7').contains(c)).count();
+                let digits: usize = start[1..]
+                    .chars()
+                    .take(3)
+                    .take_while(|c| ('0'..='7').contains(c))
+                    .count();
                 let (octal, rest) = start[1..].split_at(digits);
                 let code = u32::from_str_radix(octal, 8).ok().and_then(char::from_u32);
                 code.map(|c| (c, rest)).ok_or_else(invalid)
@@ -277,16 +304,16 @@ impl Translator<'_> {
                 return Ok(());
             }
             first = false;
-            if self.rest.starts_with("[:") {
-                if let Some(end) = self.rest.find(":]") {
-                    let class = &self.rest[..end + 2];
-                    if !is_posix_class(class) {
-                        return Err(error("invalid character class range", class));
-                    }
-                    self.out.push_str(class);
-                    self.rest = &self.rest[end + 2..];
-                    continue;
+            if self.rest.starts_with("[:")
+                && let Some(end) = self.rest.find(":]")
+            {
+                let class = &self.rest[..end + 2];
+                if !is_posix_class(class) {
+                    return Err(error("invalid character class range", class));
                 }
+                self.out.push_str(class);
+                self.rest = &self.rest[end + 2..];
+                continue;
             }
             if next == '\\' {
                 let known = match self.rest[1..].chars().next() {
@@ -380,15 +407,18 @@ fn hexadecimal(text: &str) -> Option<(char, &str)> {
 
 fn is_posix_class(class: &str) -> bool {
     const NAMES: [&str; 14] = [
-        "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper",
-        "word", "xdigit",
+        "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+        "space", "upper", "word", "xdigit",
     ];
     let name = class.trim_start_matches("[:").trim_end_matches(":]");
     NAMES.contains(&name.strip_prefix('^').unwrap_or(name))
 }
 
 fn error(problem: &'static str, fragment: &str) -> PatternError {
-    PatternError { problem, fragment: fragment.to_owned() }
+    PatternError {
+        problem,
+        fragment: fragment.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -402,13 +432,20 @@ mod tests {
             assert!(pattern.is_match(text), "{pattern:?} must match {text:?}");
         }
         for text in other {
-            assert!(!pattern.is_match(text), "{pattern:?} must not match {text:?}");
+            assert!(
+                !pattern.is_match(text),
+                "{pattern:?} must not match {text:?}"
+            );
         }
     }
 
     #[test]
     fn patterns_mean_what_they_mean_in_go() {
-        check("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", &["a", "a-b"], &["-a", "A", ""]);
+        check(
+            "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+            &["a", "a-b"],
+            &["-a", "A", ""],
+        );
         check(r"^\d+$", &["123"], &["١٢", ""]);
         check(r"^\w+$", &["a_1"], &["é"]);
         check(r"^[\w.-]+$", &["a.b-c_d"], &["é", "a b"]);
@@ -441,28 +478,74 @@ mod tests {
         for (pattern, text) in [
             ("(", "error parsing regexp: invalid expression: `(`"),
             ("[a", "error parsing regexp: missing closing ]: `[a`"),
-            ("a**", "error parsing regexp: invalid nested repetition operator: `*`"),
-            ("a{1001}", "error parsing regexp: invalid repeat count: `{1001}`"),
-            ("a{2,1}", "error parsing regexp: invalid repeat count: `{2,1}`"),
-            (r"\1", r"error parsing regexp: invalid escape sequence: `\1`"),
-            (r"\u0041", r"error parsing regexp: invalid escape sequence: `\u`"),
-            (r"\Z", r"error parsing regexp: invalid escape sequence: `\Z`"),
-            ("(?x)a", "error parsing regexp: invalid or unsupported Perl syntax: `(?x)`"),
-            ("(?=a)", "error parsing regexp: invalid or unsupported Perl syntax: `(?=a)`"),
-            ("(?!a)b", "error parsing regexp: invalid or unsupported Perl syntax: `(?!a)`"),
-            ("[z-a]", "error parsing regexp: invalid character class range: `z-a`"),
-            ("[[:foo:]]", "error parsing regexp: invalid character class range: `[:foo:]`"),
+            (
+                "a**",
+                "error parsing regexp: invalid nested repetition operator: `*`",
+            ),
+            (
+                "a{1001}",
+                "error parsing regexp: invalid repeat count: `{1001}`",
+            ),
+            (
+                "a{2,1}",
+                "error parsing regexp: invalid repeat count: `{2,1}`",
+            ),
+            (
+                r"\1",
+                r"error parsing regexp: invalid escape sequence: `\1`",
+            ),
+            (
+                r"\u0041",
+                r"error parsing regexp: invalid escape sequence: `\u`",
+            ),
+            (
+                r"\Z",
+                r"error parsing regexp: invalid escape sequence: `\Z`",
+            ),
+            (
+                "(?x)a",
+                "error parsing regexp: invalid or unsupported Perl syntax: `(?x`",
+            ),
+            (
+                "(?=a)",
+                "error parsing regexp: invalid or unsupported Perl syntax: `(?=`",
+            ),
+            (
+                "(?!a)b",
+                "error parsing regexp: invalid or unsupported Perl syntax: `(?!`",
+            ),
+            (
+                "[z-a]",
+                "error parsing regexp: invalid character class range: `z-a`",
+            ),
+            (
+                "[[:foo:]]",
+                "error parsing regexp: invalid character class range: `[:foo:]`",
+            ),
             ("*", "error parsing regexp: invalid expression: `*`"),
-            ("\\", "error parsing regexp: trailing backslash at end of expression: ``"),
-            ("((a{100}){100}){100}", "error parsing regexp: expression too large: `((a{100}){100}){100}`"),
+            (
+                "\\",
+                "error parsing regexp: trailing backslash at end of expression: ``",
+            ),
+            (
+                "((a{100}){100}){100}",
+                "error parsing regexp: expression too large: `((a{100}){100}){100}`",
+            ),
         ] {
-            assert_eq!(Pattern::new(pattern).unwrap_err().to_string(), text, "{pattern}");
+            assert_eq!(
+                Pattern::new(pattern).unwrap_err().to_string(),
+                text,
+                "{pattern}"
+            );
         }
     }
 
     #[test]
     fn no_text_breaks_the_translator() {
-        for pattern in ["\\é", "[\\é]", "\\x", "\\x{", "\\p", "\\p{", "(?", "(?P<", "[[:", "[a-", "[a-\\", "{", "\\Q", "é{2"] {
+        for pattern in [
+            "\\é", "[\\é]", "\\x", "\\x{", "\\p", "\\p{", "(?", "(?P<", "[[:", "[a-", "[a-\\", "{",
+            "\\Q", "é{2",
+        ] {
             let _either = Pattern::new(pattern);
         }
     }

@@ -88,18 +88,27 @@ impl Rules {
     /// Rules that name required fields only.
     #[must_use]
     pub fn require<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { required: names.into_iter().map(Arc::from).collect(), ..Self::default() }
+        Self {
+            required: names.into_iter().map(Arc::from).collect(),
+            ..Self::default()
+        }
     }
 
     /// Rules that name a format only.
     #[must_use]
     pub fn format(name: &str) -> Self {
-        Self { format: Some(Arc::from(name)), ..Self::default() }
+        Self {
+            format: Some(Arc::from(name)),
+            ..Self::default()
+        }
     }
 
     /// Rules that list the allowed values only.
     #[must_use]
     pub fn one_value_of<V: Into<Value>>(values: impl IntoIterator<Item = V>) -> Self {
-        Self { enumeration: values.into_iter().map(Into::into).collect(), ..Self::default() }
+        Self {
+            enumeration: values.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
     }
 }
