@@ -172,13 +172,16 @@ fn check(disk: &FaultyDisk, acknowledged: u64, expected: &Expected, what: &str) 
         );
     }
     check_history(&store, expected, what);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    let committed = runtime
-        .block_on(store.commit(Txn::new().put(key(99), "after")))
-        .unwrap();
-    assert_eq!(committed.revision, Revision(revision + 1), "{what}");
+    // Life goes on, in small steps and a large one: segments are begun in the middle of whatever was left.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for (step, size) in (1..).zip([60, 300, 60, 2500]) {
+        let committed = runtime.block_on(store.commit(Txn::new().put(key(99), vec![1; size]))).unwrap();
+        assert_eq!(committed.revision, Revision(revision + step), "{what}");
+    }
+    let before = contents(&store);
+    drop(store);
+    let store = open(disk).unwrap_or_else(|error| panic!("{what}, opened once more: {error}"));
+    assert_eq!(contents(&store), before, "{what}, opened once more");
 }
 
 /// Follows the changes from the compacted revision: each must lead from one expected state to the next.
@@ -361,4 +364,38 @@ fn a_full_disk_ends_writing_and_loses_nothing() {
 #[test]
 fn a_disk_that_is_gone_ends_writing_and_loses_nothing() {
     fail_everywhere(Failure::Gone);
+}
+
+#[test]
+fn what_a_restarted_process_has_shown_survives_the_machine() {
+    let whole = FaultyDisk::default();
+    run(&whole);
+    let acts = whole
+        .log()
+        .iter()
+        .filter(|act| !matches!(act, Act::Acknowledged(_)))
+        .count();
+    for number in 1..=acts {
+        // The process fails and is started again on the same machine: what was written is there, synced or not.
+        let disk = FaultyDisk::default().fail(Failure::Once(number));
+        let (mut expected, _) = run(&disk);
+        disk.mend();
+        let store = open(&disk).unwrap();
+        let shown = store.revision().unwrap().0;
+        expected.insert(shown, contents(&store));
+        let log = disk.log();
+        drop(store);
+        // Then the machine fails.
+        let mut platter = Platter::default();
+        log.iter().for_each(|act| platter.take(act));
+        for loss in [Loss::All, Loss::Some(number as u64)] {
+            let disk = FaultyDisk::with(&platter.image(loss));
+            check(
+                &disk,
+                shown,
+                &expected,
+                &format!("act {number} failed, restarted, {loss:?}"),
+            );
+        }
+    }
 }

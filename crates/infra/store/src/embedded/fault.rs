@@ -40,6 +40,10 @@ pub(crate) enum Act {
     Sync {
         file: usize,
     },
+    /// A sync failed: what was not synced stays readable until the machine stops, but no later sync will write it.
+    FailedSync {
+        file: usize,
+    },
     /// A transaction with this revision was acknowledged.
     Acknowledged(u64),
 }
@@ -99,6 +103,11 @@ impl FaultyDisk {
         self
     }
 
+    /// Lets the disk work again, as after a restart of the process.
+    pub(crate) fn mend(&self) {
+        self.0.lock().unwrap().failure = None;
+    }
+
     pub(crate) fn note(&self, act: Act) {
         self.0.lock().unwrap().log.push(act);
     }
@@ -126,19 +135,22 @@ impl FaultyDisk {
             inner.log.push(act);
             return Ok(());
         }
-        if let Act::Write {
-            file,
-            offset,
-            bytes,
-        } = act
-        {
-            let half = Act::Write {
+        match act {
+            Act::Write {
                 file,
                 offset,
-                bytes: bytes[..bytes.len() / 2].to_vec(),
-            };
-            inner.perform(&half);
-            inner.log.push(half);
+                bytes,
+            } => {
+                let half = Act::Write {
+                    file,
+                    offset,
+                    bytes: bytes[..bytes.len() / 2].to_vec(),
+                };
+                inner.perform(&half);
+                inner.log.push(half);
+            }
+            Act::Sync { file } => inner.log.push(Act::FailedSync { file }),
+            _ => {}
         }
         Err(if full {
             io::ErrorKind::StorageFull.into()
@@ -160,7 +172,10 @@ impl Inner {
             Act::Write { file, .. } | Act::SetLen { file, .. } => {
                 perform_on(&mut self.files[*file], act)
             }
-            Act::SyncDirectory | Act::Sync { .. } | Act::Acknowledged(_) => {}
+            Act::SyncDirectory
+            | Act::Sync { .. }
+            | Act::FailedSync { .. }
+            | Act::Acknowledged(_) => {}
         }
     }
 }
@@ -339,6 +354,7 @@ impl Platter {
                     perform_on(&mut content.synced, &act);
                 }
             }
+            Act::FailedSync { file } => self.files.entry(*file).or_default().unsynced.clear(),
             Act::Acknowledged(_) => {}
         }
     }
