@@ -8,7 +8,7 @@ use std::{borrow::Cow, fmt};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::time::Time;
+use crate::{metadata::null_is_default, time::Time};
 
 /// One observation about an object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -19,16 +19,20 @@ pub struct Condition {
     /// Whether it holds.
     pub status: ConditionStatus,
     /// The object's generation that was looked at; 0 if none was recorded.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(
+        default,
+        skip_serializing_if = "is_zero",
+        deserialize_with = "null_is_default"
+    )]
     pub observed_generation: i64,
     /// When the status last changed. `None` in a new condition stands for the time it is set.
     #[serde(default)]
     pub last_transition_time: Option<Time>,
     /// Why the status is as it is, as one word for programs.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub reason: String,
     /// The same for people; may be empty.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub message: String,
 }
 
