@@ -9,7 +9,7 @@ use serde::{
     de::{DeserializeOwned, Error, Unexpected, Visitor},
 };
 
-use crate::registry::Resource;
+use crate::{registry::Resource, schema::optional};
 
 /// A type whose values say what they are: `apiVersion` and `kind`.
 pub trait TypeName {
@@ -95,7 +95,10 @@ macro_rules! marker {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string" })
+                // Always written, but need not be given.
+                let mut schema = json_schema!({ "type": "string" });
+                optional(&mut schema);
+                schema
             }
         }
     };

@@ -1,8 +1,9 @@
 //! How fields travel: the rules the kinds share for writing zero values and for reading `null`.
 //!
 //! Writing follows Go's encoder, because stored objects and other people's clients expect its shape: an optional
-//! field is left out when it holds its zero value, a required one is always written. Reading follows Go's decoder:
-//! an absent field, and a `null`, mean the zero value.
+//! field is left out when it holds its zero value, a required one is always written. A required list that is empty is
+//! written as `[]`, where Go may write `null`, because schemas refuse the latter. Reading follows Go's decoder: an
+//! absent field, and a `null`, mean the zero value.
 
 use serde::{
     Deserialize, Serialize, Serializer,

@@ -120,7 +120,7 @@ pub struct RuleWithOperations {
     /// API versions, without the group.
     #[serde(deserialize_with = "nullable")]
     pub api_versions: Vec<String>,
-    /// Kinds.
+    /// Names of kinds.
     #[serde(deserialize_with = "nullable")]
     pub kinds: Vec<String>,
 }

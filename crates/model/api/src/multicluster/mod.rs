@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     kind::{ApiVersion, KindName},
-    schema::optional,
+    schema::{optional, required},
     wire::{absent, nullable},
 };
 
@@ -72,9 +72,10 @@ pub struct ServiceImportSpec {
     #[schemars(length(max = 1))]
     #[serde(skip_serializing_if = "absent", deserialize_with = "nullable")]
     pub ips: Vec<String>,
-    /// Whether the service has one address or none.
-    #[serde(deserialize_with = "nullable")]
-    pub r#type: ServiceImportType,
+    /// Whether the service has one address or none. Absent only in an object without a spec.
+    #[serde(skip_serializing_if = "absent")]
+    #[schemars(transform = required)]
+    pub r#type: Option<ServiceImportType>,
     /// Whether a client stays with one backend: `ClientIP` or `None`.
     #[serde(skip_serializing_if = "absent", deserialize_with = "nullable")]
     pub session_affinity: String,
@@ -85,11 +86,10 @@ pub struct ServiceImportSpec {
 
 /// Whether an imported service has an address of its own.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum ServiceImportType {
     /// One address for all of its backends.
-    #[default]
     #[serde(rename = "ClusterSetIP")]
     ClusterSetIp,
     /// No address; names lead to the backends themselves.
