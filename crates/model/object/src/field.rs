@@ -134,7 +134,7 @@ pub struct FieldError {
     /// Where it is.
     pub path: FieldPath,
     /// The offending value; `None` where the text shows none (required, forbidden, too long).
-    pub value: Option<Value>,
+    pub value: Option<Box<Value>>,
     /// What to do about it, or why it is wrong; may be empty.
     pub detail: String,
 }
@@ -143,52 +143,103 @@ impl FieldError {
     /// The field must be set.
     #[must_use]
     pub fn required(path: FieldPath, detail: impl Into<String>) -> Self {
-        Self { kind: FieldErrorKind::Required, path, value: None, detail: detail.into() }
+        Self {
+            kind: FieldErrorKind::Required,
+            path,
+            value: None,
+            detail: detail.into(),
+        }
     }
 
     /// The value breaks a rule of the field.
     #[must_use]
     pub fn invalid(path: FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self { kind: FieldErrorKind::Invalid, path, value: Some(value.into()), detail: detail.into() }
+        Self {
+            kind: FieldErrorKind::Invalid,
+            path,
+            value: Some(Box::new(value.into())),
+            detail: detail.into(),
+        }
     }
 
     /// The value has the wrong JSON type.
     #[must_use]
-    pub fn type_invalid(path: FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self { kind: FieldErrorKind::TypeInvalid, path, value: Some(value.into()), detail: detail.into() }
+    pub fn type_invalid(
+        path: FieldPath,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind: FieldErrorKind::TypeInvalid,
+            path,
+            value: Some(Box::new(value.into())),
+            detail: detail.into(),
+        }
     }
 
     /// The value occurs twice where it may occur once.
     #[must_use]
     pub fn duplicate(path: FieldPath, value: impl Into<Value>) -> Self {
-        Self { kind: FieldErrorKind::Duplicate, path, value: Some(value.into()), detail: String::new() }
+        Self {
+            kind: FieldErrorKind::Duplicate,
+            path,
+            value: Some(Box::new(value.into())),
+            detail: String::new(),
+        }
     }
 
     /// What the field names does not exist.
     #[must_use]
     pub fn not_found(path: FieldPath, value: impl Into<Value>) -> Self {
-        Self { kind: FieldErrorKind::NotFound, path, value: Some(value.into()), detail: String::new() }
+        Self {
+            kind: FieldErrorKind::NotFound,
+            path,
+            value: Some(Box::new(value.into())),
+            detail: String::new(),
+        }
     }
 
     /// The field may not be set, or not to this.
     #[must_use]
     pub fn forbidden(path: FieldPath, detail: impl Into<String>) -> Self {
-        Self { kind: FieldErrorKind::Forbidden, path, value: None, detail: detail.into() }
+        Self {
+            kind: FieldErrorKind::Forbidden,
+            path,
+            value: None,
+            detail: detail.into(),
+        }
     }
 
     /// The value is none of `supported`.
     #[must_use]
     pub fn not_supported(path: FieldPath, value: impl Into<Value>, supported: &[&str]) -> Self {
-        let quoted: Vec<String> = supported.iter().map(|choice| format!("{choice:?}")).collect();
-        let detail = if quoted.is_empty() { String::new() } else { format!("supported values: {}", quoted.join(", ")) };
-        Self { kind: FieldErrorKind::NotSupported, path, value: Some(value.into()), detail }
+        let quoted: Vec<String> = supported
+            .iter()
+            .map(|choice| format!("{choice:?}"))
+            .collect();
+        let detail = if quoted.is_empty() {
+            String::new()
+        } else {
+            format!("supported values: {}", quoted.join(", "))
+        };
+        Self {
+            kind: FieldErrorKind::NotSupported,
+            path,
+            value: Some(Box::new(value.into())),
+            detail,
+        }
     }
 
     /// The text is longer than `limit` bytes.
     #[must_use]
     pub fn too_long(path: FieldPath, limit: usize) -> Self {
         let unit = if limit == 1 { "byte" } else { "bytes" };
-        Self { kind: FieldErrorKind::TooLong, path, value: None, detail: format!("may not be more than {limit} {unit}") }
+        Self {
+            kind: FieldErrorKind::TooLong,
+            path,
+            value: None,
+            detail: format!("may not be more than {limit} {unit}"),
+        }
     }
 
     /// The error without its path: what goes into `causes[].message`.
@@ -221,7 +272,13 @@ pub fn join(errors: &[FieldError]) -> String {
     match errors {
         [] => String::new(),
         [only] => only.to_string(),
-        many => format!("[{}]", many.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        many => format!(
+            "[{}]",
+            many.iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
     }
 }
 
@@ -239,7 +296,11 @@ mod tests {
 
     #[test]
     fn paths_print_as_in_kubernetes() {
-        let path = FieldPath::new("spec").child("containers").index(2).child("env").key("A/b");
+        let path = FieldPath::new("spec")
+            .child("containers")
+            .index(2)
+            .child("env")
+            .key("A/b");
         assert_eq!(path.to_string(), "spec.containers[2].env[A/b]");
         assert_eq!(FieldPath::root().to_string(), "<root>");
         assert_eq!(FieldPath::root().child("kind").to_string(), "kind");
@@ -250,17 +311,38 @@ mod tests {
         let path = || FieldPath::from("spec.x");
         for (error, text) in [
             (FieldError::required(path(), ""), "spec.x: Required value"),
-            (FieldError::required(path(), "name it"), "spec.x: Required value: name it"),
-            (FieldError::invalid(path(), -1, "must be positive"), "spec.x: Invalid value: -1: must be positive"),
-            (FieldError::invalid(path(), "a\"b", "no"), "spec.x: Invalid value: \"a\\\"b\": no"),
-            (FieldError::duplicate(path(), "a"), "spec.x: Duplicate value: \"a\""),
-            (FieldError::not_found(path(), "a"), "spec.x: Not found: \"a\""),
-            (FieldError::forbidden(path(), "not here"), "spec.x: Forbidden: not here"),
+            (
+                FieldError::required(path(), "name it"),
+                "spec.x: Required value: name it",
+            ),
+            (
+                FieldError::invalid(path(), -1, "must be positive"),
+                "spec.x: Invalid value: -1: must be positive",
+            ),
+            (
+                FieldError::invalid(path(), "a\"b", "no"),
+                "spec.x: Invalid value: \"a\\\"b\": no",
+            ),
+            (
+                FieldError::duplicate(path(), "a"),
+                "spec.x: Duplicate value: \"a\"",
+            ),
+            (
+                FieldError::not_found(path(), "a"),
+                "spec.x: Not found: \"a\"",
+            ),
+            (
+                FieldError::forbidden(path(), "not here"),
+                "spec.x: Forbidden: not here",
+            ),
             (
                 FieldError::not_supported(path(), "c", &["a", "b"]),
                 "spec.x: Unsupported value: \"c\": supported values: \"a\", \"b\"",
             ),
-            (FieldError::too_long(path(), 63), "spec.x: Too long: may not be more than 63 bytes"),
+            (
+                FieldError::too_long(path(), 63),
+                "spec.x: Too long: may not be more than 63 bytes",
+            ),
         ] {
             assert_eq!(error.to_string(), text);
         }

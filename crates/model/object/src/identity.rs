@@ -73,13 +73,20 @@ impl GroupVersion {
     /// From its two parts.
     #[must_use]
     pub fn new(group: impl Into<String>, version: impl Into<String>) -> Self {
-        Self { group: group.into(), version: version.into() }
+        Self {
+            group: group.into(),
+            version: version.into(),
+        }
     }
 
     /// This group and version's `kind`.
     #[must_use]
     pub fn with_kind(&self, kind: impl Into<String>) -> GroupVersionKind {
-        GroupVersionKind { group: self.group.clone(), version: self.version.clone(), kind: kind.into() }
+        GroupVersionKind {
+            group: self.group.clone(),
+            version: self.version.clone(),
+            kind: kind.into(),
+        }
     }
 }
 
@@ -97,7 +104,9 @@ impl FromStr for GroupVersion {
         match (parts.next(), parts.next(), parts.next()) {
             (Some(version), None, None) => Ok(Self::new("", version)),
             (Some(group), Some(version), None) => Ok(Self::new(group, version)),
-            _ => Err(ParseGroupVersionError { text: text.to_owned() }),
+            _ => Err(ParseGroupVersionError {
+                text: text.to_owned(),
+            }),
         }
     }
 }
@@ -106,7 +115,10 @@ impl GroupKind {
     /// From its two parts.
     #[must_use]
     pub fn new(group: impl Into<String>, kind: impl Into<String>) -> Self {
-        Self { group: group.into(), kind: kind.into() }
+        Self {
+            group: group.into(),
+            kind: kind.into(),
+        }
     }
 }
 
@@ -119,8 +131,16 @@ impl fmt::Display for GroupKind {
 impl GroupVersionKind {
     /// From its three parts.
     #[must_use]
-    pub fn new(group: impl Into<String>, version: impl Into<String>, kind: impl Into<String>) -> Self {
-        Self { group: group.into(), version: version.into(), kind: kind.into() }
+    pub fn new(
+        group: impl Into<String>,
+        version: impl Into<String>,
+        kind: impl Into<String>,
+    ) -> Self {
+        Self {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+        }
     }
 
     /// From what an object says of itself.
@@ -158,8 +178,16 @@ impl fmt::Display for GroupVersionKind {
 impl GroupVersionResource {
     /// From its three parts.
     #[must_use]
-    pub fn new(group: impl Into<String>, version: impl Into<String>, resource: impl Into<String>) -> Self {
-        Self { group: group.into(), version: version.into(), resource: resource.into() }
+    pub fn new(
+        group: impl Into<String>,
+        version: impl Into<String>,
+        resource: impl Into<String>,
+    ) -> Self {
+        Self {
+            group: group.into(),
+            version: version.into(),
+            resource: resource.into(),
+        }
     }
 
     /// Without the resource.
@@ -180,7 +208,11 @@ impl GroupVersionResource {
 
 impl fmt::Display for GroupVersionResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}, Resource={}", self.group, self.version, self.resource)
+        write!(
+            f,
+            "{}/{}, Resource={}",
+            self.group, self.version, self.resource
+        )
     }
 }
 
@@ -188,13 +220,19 @@ impl ObjectKey {
     /// A namespaced object.
     #[must_use]
     pub fn namespaced(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self { namespace: namespace.into(), name: name.into() }
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
     }
 
     /// A cluster-scoped object.
     #[must_use]
     pub fn cluster(name: impl Into<String>) -> Self {
-        Self { namespace: String::new(), name: name.into() }
+        Self {
+            namespace: String::new(),
+            name: name.into(),
+        }
     }
 }
 
@@ -214,7 +252,9 @@ impl FromStr for ObjectKey {
         match text.split_once('/') {
             None => Ok(Self::cluster(text)),
             Some((namespace, name)) if !name.contains('/') => Ok(Self::namespaced(namespace, name)),
-            Some(_) => Err(ParseKeyError { text: text.to_owned() }),
+            Some(_) => Err(ParseKeyError {
+                text: text.to_owned(),
+            }),
         }
     }
 }
@@ -239,23 +279,46 @@ mod tests {
 
     #[test]
     fn api_versions_parse_and_print() {
-        for (text, group, version) in [("v1", "", "v1"), ("apps/v1", "apps", "v1"), ("", "", ""), ("a.b/", "a.b", "")] {
+        for (text, group, version) in [
+            ("v1", "", "v1"),
+            ("apps/v1", "apps", "v1"),
+            ("", "", ""),
+            ("a.b/", "a.b", ""),
+        ] {
             let parsed: GroupVersion = text.parse().unwrap();
             assert_eq!(parsed, GroupVersion::new(group, version));
         }
         assert!("a/b/c".parse::<GroupVersion>().is_err());
         assert_eq!(GroupVersionKind::new("", "v1", "Pod").api_version(), "v1");
-        assert_eq!(GroupVersionKind::new("apps", "v1", "Deployment").api_version(), "apps/v1");
+        assert_eq!(
+            GroupVersionKind::new("apps", "v1", "Deployment").api_version(),
+            "apps/v1"
+        );
     }
 
     #[test]
     fn kinds_and_resources_print_as_clients_know_them() {
-        assert_eq!(GroupVersionKind::new("apps", "v1", "Deployment").to_string(), "apps/v1, Kind=Deployment");
-        assert_eq!(GroupVersionKind::new("", "v1", "Pod").to_string(), "/v1, Kind=Pod");
-        assert_eq!(GroupKind::new("apps", "Deployment").to_string(), "Deployment.apps");
+        assert_eq!(
+            GroupVersionKind::new("apps", "v1", "Deployment").to_string(),
+            "apps/v1, Kind=Deployment"
+        );
+        assert_eq!(
+            GroupVersionKind::new("", "v1", "Pod").to_string(),
+            "/v1, Kind=Pod"
+        );
+        assert_eq!(
+            GroupKind::new("apps", "Deployment").to_string(),
+            "Deployment.apps"
+        );
         assert_eq!(GroupKind::new("", "Pod").to_string(), "Pod");
-        assert_eq!(GroupVersionResource::new("apps", "v1", "deployments").group_resource(), "deployments.apps");
-        assert_eq!(GroupVersionResource::new("", "v1", "pods").group_resource(), "pods");
+        assert_eq!(
+            GroupVersionResource::new("apps", "v1", "deployments").group_resource(),
+            "deployments.apps"
+        );
+        assert_eq!(
+            GroupVersionResource::new("", "v1", "pods").group_resource(),
+            "pods"
+        );
     }
 
     #[test]

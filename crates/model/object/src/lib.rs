@@ -11,21 +11,21 @@
 //!
 //! Non-goals: schemas of particular kinds (`api`), storage and transport (`infra`).
 
-pub mod identity;
-pub mod metadata;
-pub mod object;
-pub mod parse;
+pub mod condition;
+pub mod duration;
 mod excerpt;
 pub mod field;
-pub mod names;
-pub mod quantity;
+pub mod identity;
 pub mod int_or_string;
-pub mod time;
-pub mod duration;
-pub mod condition;
-pub mod selector;
-pub mod patch;
 pub mod jsonpath;
+pub mod metadata;
+pub mod names;
+pub mod object;
+pub mod parse;
+pub mod patch;
+pub mod quantity;
+pub mod selector;
+pub mod time;
 
 pub use crate::{
     identity::{GroupKind, GroupVersion, GroupVersionKind, GroupVersionResource, ObjectKey},

@@ -14,19 +14,34 @@ use crate::{Value, time::Time};
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectMeta {
     /// Unique in its namespace for its kind; fixed at creation.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_is_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_is_default"
+    )]
     pub name: String,
     /// A prefix the server completes to a unique `name` when none is given.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_is_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_is_default"
+    )]
     pub generate_name: String,
     /// The space the name is unique in; empty for cluster-scoped kinds.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_is_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_is_default"
+    )]
     pub namespace: String,
     /// Distinguishes this object from any earlier or later one of the same name.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_is_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_is_default"
+    )]
     pub uid: String,
     /// The revision of the last change; opaque, to be compared for equality only.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_is_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_is_default"
+    )]
     pub resource_version: String,
     /// Counts changes of the desired state.
     #[serde(skip_serializing_if = "is_zero", deserialize_with = "null_is_default")]
@@ -41,19 +56,34 @@ pub struct ObjectMeta {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_grace_period_seconds: Option<i64>,
     /// Keys and values to select by.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "null_is_default")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "null_is_default"
+    )]
     pub labels: BTreeMap<String, String>,
     /// Keys and values of no meaning to selection.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "null_is_default")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "null_is_default"
+    )]
     pub annotations: BTreeMap<String, String>,
     /// The objects this one goes with when they are deleted.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_is_default"
+    )]
     pub owner_references: Vec<OwnerReference>,
     /// Who still has work to do before the object may go.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_is_default"
+    )]
     pub finalizers: Vec<String>,
     /// Which manager owns which fields; kept as it came.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_is_default"
+    )]
     pub managed_fields: Vec<Value>,
 }
 
@@ -81,13 +111,20 @@ impl ObjectMeta {
     /// Metadata of a namespaced object, otherwise empty.
     #[must_use]
     pub fn namespaced(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self { namespace: namespace.into(), name: name.into(), ..Self::default() }
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+            ..Self::default()
+        }
     }
 
     /// Metadata of a cluster-scoped object, otherwise empty.
     #[must_use]
     pub fn cluster(name: impl Into<String>) -> Self {
-        Self { name: name.into(), ..Self::default() }
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
     }
 
     /// Whether deletion has been asked for.
@@ -106,7 +143,10 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn is_zero(number: &i64) -> bool {
     *number == 0
 }
@@ -119,9 +159,10 @@ mod tests {
 
     #[test]
     fn nulls_read_as_absent_and_empties_are_not_written() {
-        let meta: ObjectMeta =
-            serde_json::from_value(json!({"name": "web", "labels": null, "finalizers": null, "creationTimestamp": null}))
-                .unwrap();
+        let meta: ObjectMeta = serde_json::from_value(
+            json!({"name": "web", "labels": null, "finalizers": null, "creationTimestamp": null}),
+        )
+        .unwrap();
         assert_eq!(meta, ObjectMeta::cluster("web"));
         assert_eq!(serde_json::to_value(meta).unwrap(), json!({"name": "web"}));
     }

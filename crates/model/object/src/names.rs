@@ -28,7 +28,11 @@ const LABEL_VALUE_RULE: &str = "a valid label must be an empty string or consist
 pub fn check_dns1123_label(text: &str) -> Vec<String> {
     let mut problems = check_length(text, LABEL_LENGTH);
     if !is_dns1123_label(text) {
-        problems.push(if is_dns1123_subdomain(text) { "must not contain dots".to_owned() } else { LABEL_RULE.to_owned() });
+        problems.push(if is_dns1123_subdomain(text) {
+            "must not contain dots".to_owned()
+        } else {
+            LABEL_RULE.to_owned()
+        });
     }
     problems
 }
@@ -73,7 +77,11 @@ pub fn check_qualified_name(text: &str) -> Vec<String> {
     match prefix {
         Some("") => problems.push("prefix part must be non-empty".to_owned()),
         Some(prefix) => {
-            problems.extend(check_dns1123_subdomain(prefix).into_iter().map(|problem| format!("prefix part {problem}")));
+            problems.extend(
+                check_dns1123_subdomain(prefix)
+                    .into_iter()
+                    .map(|problem| format!("prefix part {problem}")),
+            );
         }
         None => {}
     }
@@ -104,13 +112,19 @@ pub fn check_path_segment(text: &str) -> Vec<String> {
     if text == "." || text == ".." {
         return vec![format!("may not be '{text}'")];
     }
-    ["/", "%"].into_iter().filter(|bad| text.contains(bad)).map(|bad| format!("may not contain '{bad}'")).collect()
+    ["/", "%"]
+        .into_iter()
+        .filter(|bad| text.contains(bad))
+        .map(|bad| format!("may not contain '{bad}'"))
+        .collect()
 }
 
 /// Whether the text is a DNS label of any length.
 #[must_use]
 pub fn is_dns1123_label(text: &str) -> bool {
-    is_bounded_word(text, is_lower_alphanumeric, |byte| is_lower_alphanumeric(byte) || byte == b'-')
+    is_bounded_word(text, is_lower_alphanumeric, |byte| {
+        is_lower_alphanumeric(byte) || byte == b'-'
+    })
 }
 
 /// Whether the text is a dotted sequence of DNS labels, of any length.
@@ -121,14 +135,20 @@ pub fn is_dns1123_subdomain(text: &str) -> bool {
 
 /// Whether the text is a word as label values and key names are, of any length.
 fn is_label_word(text: &str) -> bool {
-    is_bounded_word(text, |byte| byte.is_ascii_alphanumeric(), |byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    is_bounded_word(
+        text,
+        |byte| byte.is_ascii_alphanumeric(),
+        |byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte),
+    )
 }
 
 fn is_bounded_word(text: &str, at_ends: fn(u8) -> bool, inside: fn(u8) -> bool) -> bool {
     match text.as_bytes() {
         [] => false,
         [only] => at_ends(*only),
-        [first, middle @ .., last] => at_ends(*first) && at_ends(*last) && middle.iter().all(|byte| inside(*byte)),
+        [first, middle @ .., last] => {
+            at_ends(*first) && at_ends(*last) && middle.iter().all(|byte| inside(*byte))
+        }
     }
 }
 
@@ -137,7 +157,11 @@ fn is_lower_alphanumeric(byte: u8) -> bool {
 }
 
 fn check_length(text: &str, limit: usize) -> Vec<String> {
-    if text.len() > limit { vec![too_long(limit)] } else { Vec::new() }
+    if text.len() > limit {
+        vec![too_long(limit)]
+    } else {
+        Vec::new()
+    }
 }
 
 fn too_long(limit: usize) -> String {
@@ -149,7 +173,8 @@ mod tests {
     use super::*;
 
     fn verdicts(text: &str) -> String {
-        let checks: [(&str, fn(&str) -> Vec<String>); 6] = [
+        type Check = fn(&str) -> Vec<String>;
+        let checks: [(&str, Check); 6] = [
             ("label", check_dns1123_label),
             ("subdomain", check_dns1123_subdomain),
             ("1035", check_dns1035_label),
@@ -157,7 +182,11 @@ mod tests {
             ("value", check_label_value),
             ("segment", check_path_segment),
         ];
-        let good: Vec<&str> = checks.iter().filter(|(_, check)| check(text).is_empty()).map(|(name, _)| *name).collect();
+        let good: Vec<&str> = checks
+            .iter()
+            .filter(|(_, check)| check(text).is_empty())
+            .map(|(name, _)| *name)
+            .collect();
         good.join(" ")
     }
 
@@ -189,10 +218,16 @@ mod tests {
 
     #[test]
     fn lengths_are_limited() {
-        assert_eq!(verdicts(&"a".repeat(63)), "label subdomain 1035 key value segment");
+        assert_eq!(
+            verdicts(&"a".repeat(63)),
+            "label subdomain 1035 key value segment"
+        );
         assert_eq!(verdicts(&"a".repeat(64)), "subdomain segment");
         assert_eq!(verdicts(&"a".repeat(254)), "segment");
-        assert_eq!(check_label_value(&"a".repeat(64)), ["must be no more than 63 characters"]);
+        assert_eq!(
+            check_label_value(&"a".repeat(64)),
+            ["must be no more than 63 characters"]
+        );
         assert!(check_qualified_name(&format!("{}/b", "a".repeat(253))).is_empty());
         assert!(!check_qualified_name(&format!("{}/b", "a".repeat(254))).is_empty());
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Map, Value,
@@ -76,16 +76,18 @@ impl Object {
     }
 
     /// Reads the whole object as a type.
-    pub fn read<T: DeserializeOwned>(&self) -> Result<T, ShapeError> {
-        // The clone is one shallow-ish copy on a path that allocates the typed value anyway.
-        parse::shape(&Value::Object(self.fields.clone()))
+    pub fn read<'o, T: Deserialize<'o>>(&'o self) -> Result<T, ShapeError> {
+        parse::shape(&self.fields)
     }
 
     /// The value at a path of field names.
     #[must_use]
     pub fn at(&self, path: &[&str]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
-        rest.iter().try_fold(self.fields.get(*first)?, |value, name| value.as_object()?.get(*name))
+        rest.iter()
+            .try_fold(self.fields.get(*first)?, |value, name| {
+                value.as_object()?.get(*name)
+            })
     }
 
     /// The text at a path of field names; `None` if it is missing or not text.
@@ -102,15 +104,21 @@ impl Object {
 
     /// Puts a value at a path of field names, making the objects on the way; nothing changes on an error.
     pub fn set(&mut self, path: &[&str], value: impl Into<Value>) -> Result<(), SetError> {
-        let Some((last, parents)) = path.split_last() else { return Ok(()) };
+        let Some((last, parents)) = path.split_last() else {
+            return Ok(());
+        };
         self.check_path(parents)?;
         let mut fields = &mut self.fields;
         for name in parents {
-            let next = fields.entry((*name).to_owned()).or_insert_with(|| Value::Object(Map::new()));
+            let next = fields
+                .entry((*name).to_owned())
+                .or_insert_with(|| Value::Object(Map::new()));
             if next.is_null() {
                 *next = Value::Object(Map::new());
             }
-            fields = next.as_object_mut().expect("invariant: check_path found objects or nothing on the way");
+            fields = next
+                .as_object_mut()
+                .expect("invariant: check_path found objects or nothing on the way");
         }
         fields.insert((*last).to_owned(), value.into());
         Ok(())
@@ -189,13 +197,15 @@ impl Object {
     /// The revision of the last change.
     #[must_use]
     pub fn resource_version(&self) -> &str {
-        self.text_at(&["metadata", "resourceVersion"]).unwrap_or_default()
+        self.text_at(&["metadata", "resourceVersion"])
+            .unwrap_or_default()
     }
 
     /// Counts changes of the desired state.
     #[must_use]
     pub fn generation(&self) -> i64 {
-        self.integer_at(&["metadata", "generation"]).unwrap_or_default()
+        self.integer_at(&["metadata", "generation"])
+            .unwrap_or_default()
     }
 
     /// The value of one label.
@@ -224,25 +234,36 @@ impl Object {
 
     /// Who still has work to do before the object may go.
     pub fn finalizers(&self) -> impl Iterator<Item = &str> {
-        self.at(&["metadata", "finalizers"]).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        self.at(&["metadata", "finalizers"])
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
     }
 
     /// When deletion was asked for.
     #[must_use]
     pub fn deletion_timestamp(&self) -> Option<Time> {
-        self.text_at(&["metadata", "deletionTimestamp"])?.parse().ok()
+        self.text_at(&["metadata", "deletionTimestamp"])?
+            .parse()
+            .ok()
     }
 
     /// Whether deletion has been asked for.
     #[must_use]
     pub fn is_terminating(&self) -> bool {
-        self.at(&["metadata", "deletionTimestamp"]).is_some_and(|value| !value.is_null())
+        self.at(&["metadata", "deletionTimestamp"])
+            .is_some_and(|value| !value.is_null())
     }
 
     /// The owners that can be read; a malformed entry owns nothing.
     pub fn owner_references(&self) -> impl Iterator<Item = OwnerReference> {
-        let list = self.at(&["metadata", "ownerReferences"]).and_then(Value::as_array);
-        list.into_iter().flatten().filter_map(|owner| parse::shape(owner).ok())
+        let list = self
+            .at(&["metadata", "ownerReferences"])
+            .and_then(Value::as_array);
+        list.into_iter()
+            .flatten()
+            .filter_map(|owner| parse::shape(owner).ok())
     }
 
     /// The metadata as a value; fields [`ObjectMeta`] does not name are not in it.
@@ -258,7 +279,10 @@ impl Object {
 
     fn texts_at(&self, path: &[&str]) -> BTreeMap<&str, &str> {
         let map = self.at(path).and_then(Value::as_object);
-        map.into_iter().flatten().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?))).collect()
+        map.into_iter()
+            .flatten()
+            .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+            .collect()
     }
 }
 
@@ -305,8 +329,7 @@ mod tests {
         thing.set(&["metadata", "labels", "a"], "b").unwrap();
         thing.remove(&["metadata", "novel", "b"]);
         thing.remove(&["zeta"]);
-        let expected =
-            r#"{"kind":"Thing","apiVersion":"x/v1","metadata":{"novel":{"a":2},"name":"t","labels":{"a":"b"}}}"#;
+        let expected = r#"{"kind":"Thing","apiVersion":"x/v1","metadata":{"novel":{"a":2},"name":"t","labels":{"a":"b"}}}"#;
         assert_eq!(serde_json::to_string(&thing).unwrap(), expected);
     }
 
@@ -320,15 +343,24 @@ mod tests {
                 "ownerReferences": [{"apiVersion": "v1", "kind": "K", "name": "n", "uid": "o"}, "bad"],
             },
         }));
-        assert_eq!(pod.group_version_kind(), GroupVersionKind::new("", "v1", "Pod"));
+        assert_eq!(
+            pod.group_version_kind(),
+            GroupVersionKind::new("", "v1", "Pod")
+        );
         assert_eq!(pod.key().to_string(), "d/p");
-        assert_eq!((pod.uid(), pod.generation(), pod.resource_version()), ("u", 3, "7"));
+        assert_eq!(
+            (pod.uid(), pod.generation(), pod.resource_version()),
+            ("u", 3, "7")
+        );
         assert_eq!(pod.labels(), BTreeMap::from([("a", "b")]));
         assert_eq!(pod.finalizers().collect::<Vec<_>>(), ["x"]);
         assert_eq!(pod.owner_references().count(), 1);
         assert!(pod.is_terminating() && pod.deletion_timestamp().is_some());
         let empty = Object::default();
-        assert_eq!((empty.kind(), empty.name(), empty.label("a")), ("", "", None));
+        assert_eq!(
+            (empty.kind(), empty.name(), empty.label("a")),
+            ("", "", None)
+        );
         assert_eq!(empty.metadata().unwrap(), ObjectMeta::default());
     }
 
@@ -336,16 +368,29 @@ mod tests {
     fn setting_through_a_scalar_is_refused_and_changes_nothing() {
         let mut thing = object(json!({"spec": {"replicas": 1, "none": null}}));
         let error = thing.set(&["spec", "replicas", "x"], 1).unwrap_err();
-        assert_eq!(error.to_string(), "spec.replicas: is not an object, so nothing can be set below it");
+        assert_eq!(
+            error.to_string(),
+            "spec.replicas: is not an object, so nothing can be set below it"
+        );
         thing.set(&["spec", "none", "x"], 1).unwrap();
-        assert_eq!(thing.into_value(), json!({"spec": {"replicas": 1, "none": {"x": 1}}}));
+        assert_eq!(
+            thing.into_value(),
+            json!({"spec": {"replicas": 1, "none": {"x": 1}}})
+        );
     }
 
     #[test]
     fn what_is_not_an_object_is_refused_by_name() {
-        for (value, found) in [(json!([1]), "a list"), (json!("x"), "a string"), (json!(null), "null")] {
+        for (value, found) in [
+            (json!([1]), "a list"),
+            (json!("x"), "a string"),
+            (json!(null), "null"),
+        ] {
             let error = Object::from_value(value).unwrap_err();
-            assert_eq!(error.to_string(), format!("<root>: expected an object, found {found}"));
+            assert_eq!(
+                error.to_string(),
+                format!("<root>: expected an object, found {found}")
+            );
         }
         let bad = object(json!({"metadata": {"labels": {"a": 1}}}));
         assert_eq!(

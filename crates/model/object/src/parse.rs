@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
 use crate::{Map, Value, field::FieldPath};
@@ -60,12 +60,19 @@ pub struct ShapeError {
 pub fn parse_json(bytes: &[u8]) -> Result<Parsed, ParseError> {
     let mut progress = Progress::default();
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let result = ValueSeed { progress: &mut progress }
-        .deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value));
+    let result = ValueSeed {
+        progress: &mut progress,
+    }
+    .deserialize(&mut deserializer)
+    .and_then(|value| deserializer.end().map(|()| value));
     match result {
-        Ok(value) => Ok(Parsed { value, duplicates: progress.duplicates }),
-        Err(_) if progress.too_deep => Err(ParseError::TooDeep { path: progress.path() }),
+        Ok(value) => Ok(Parsed {
+            value,
+            duplicates: progress.duplicates,
+        }),
+        Err(_) if progress.too_deep => Err(ParseError::TooDeep {
+            path: progress.path(),
+        }),
         Err(error) => Err(ParseError::Syntax {
             path: progress.path(),
             line: error.line(),
@@ -75,8 +82,12 @@ pub fn parse_json(bytes: &[u8]) -> Result<Parsed, ParseError> {
     }
 }
 
-/// Reads a value as a type; the error names the field that does not fit.
-pub fn shape<T: DeserializeOwned>(value: &Value) -> Result<T, ShapeError> {
+/// Reads a value (or the fields of an object) as a type; the error names the field that does not fit.
+pub fn shape<'v, T, V>(value: V) -> Result<T, ShapeError>
+where
+    T: Deserialize<'v>,
+    V: Deserializer<'v, Error = serde_json::Error>,
+{
     serde_path_to_error::deserialize(value).map_err(|error| ShapeError {
         path: field_path(error.path()),
         problem: error.inner().to_string(),
@@ -98,10 +109,12 @@ enum Segment {
 
 impl Progress {
     fn path(&self) -> FieldPath {
-        self.segments.iter().fold(FieldPath::root(), |path, segment| match segment {
-            Segment::Field(name) => path.child(name),
-            Segment::Index(position) => path.index(*position),
-        })
+        self.segments
+            .iter()
+            .fold(FieldPath::root(), |path, segment| match segment {
+                Segment::Field(name) => path.child(name),
+                Segment::Index(position) => path.index(*position),
+            })
     }
 
     /// Invariant: every successful entry is left again, so after an error the segments point at the culprit.
@@ -166,7 +179,10 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         let mut items = Vec::new();
         loop {
             self.progress.enter(Segment::Index(items.len()))?;
-            let Some(item) = access.next_element_seed(ValueSeed { progress: self.progress })? else {
+            let Some(item) = access.next_element_seed(ValueSeed {
+                progress: self.progress,
+            })?
+            else {
                 self.progress.segments.pop();
                 return Ok(Value::Array(items));
             };
@@ -179,7 +195,9 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         let mut fields = Map::new();
         while let Some(name) = access.next_key::<String>()? {
             self.progress.enter(Segment::Field(name.clone()))?;
-            let value = access.next_value_seed(ValueSeed { progress: self.progress })?;
+            let value = access.next_value_seed(ValueSeed {
+                progress: self.progress,
+            })?;
             if fields.insert(name, value).is_some() {
                 let path = self.progress.path();
                 self.progress.duplicates.push(path);
@@ -204,17 +222,20 @@ fn whole(value: f64) -> Option<Number> {
 /// The position is a field of the error; its text need not repeat it.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.rfind(" at line ").and_then(|end| text.get(..end)).map_or(text.clone(), str::to_owned)
+    text.rfind(" at line ")
+        .and_then(|end| text.get(..end))
+        .map_or(text.clone(), str::to_owned)
 }
 
 fn field_path(path: &serde_path_to_error::Path) -> FieldPath {
     use serde_path_to_error::Segment;
-    path.iter().fold(FieldPath::root(), |path, segment| match segment {
-        Segment::Seq { index } => path.index(*index),
-        Segment::Map { key } => path.child(key),
-        Segment::Enum { variant } => path.child(variant),
-        Segment::Unknown => path,
-    })
+    path.iter()
+        .fold(FieldPath::root(), |path, segment| match segment {
+            Segment::Seq { index } => path.index(*index),
+            Segment::Map { key } => path.child(key),
+            Segment::Enum { variant } => path.child(variant),
+            Segment::Unknown => path,
+        })
 }
 
 #[cfg(test)]
@@ -230,7 +251,10 @@ mod tests {
     #[test]
     fn values_are_read_in_order_with_whole_numbers_whole() {
         let parsed = parse_json(br#" {"b": 1.0, "a": [1e3, 0.5, -0, null, true, "x"]} "#).unwrap();
-        assert_eq!(parsed.value.to_string(), r#"{"b":1,"a":[1000,0.5,0,null,true,"x"]}"#);
+        assert_eq!(
+            parsed.value.to_string(),
+            r#"{"b":1,"a":[1000,0.5,0,null,true,"x"]}"#
+        );
         assert!(parsed.duplicates.is_empty());
     }
 
@@ -245,14 +269,38 @@ mod tests {
     #[test]
     fn refusals_name_the_field_and_the_place() {
         for (text, expected) in [
-            (&b""[..], "<root>: EOF while parsing a value at line 1 column 0"),
-            (b"{", "<root>: EOF while parsing an object at line 1 column 1"),
-            (br#"{"a": {"b": [1, }]}}"#, "a.b[1]: expected value at line 1 column 17"),
-            (br#"{"a": 1} x"#, "<root>: trailing characters at line 1 column 10"),
-            (br#"{"a": "x"#, "a: EOF while parsing a string at line 1 column 8"),
-            (br#"{"a": 1e999}"#, "a: number out of range at line 1 column 11"),
-            (b"{\"a\": \"\xff\"}", "a: invalid unicode code point at line 1 column 9"),
-            (br#"{"a": "\ud800"}"#, "a: unexpected end of hex escape at line 1 column 14"),
+            (
+                &b""[..],
+                "<root>: EOF while parsing a value at line 1 column 0",
+            ),
+            (
+                b"{",
+                "<root>: EOF while parsing an object at line 1 column 1",
+            ),
+            (
+                br#"{"a": {"b": [1, }]}}"#,
+                "a.b[1]: expected value at line 1 column 17",
+            ),
+            (
+                br#"{"a": 1} x"#,
+                "<root>: trailing characters at line 1 column 10",
+            ),
+            (
+                br#"{"a": "x"#,
+                "a: EOF while parsing a string at line 1 column 8",
+            ),
+            (
+                br#"{"a": 1e999}"#,
+                "a: number out of range at line 1 column 11",
+            ),
+            (
+                b"{\"a\": \"\xff\"}",
+                "a: invalid unicode code point at line 1 column 8",
+            ),
+            (
+                br#"{"a": "\ud800"}"#,
+                "a: unexpected end of hex escape at line 1 column 14",
+            ),
             (b"{\"a\": nul}", "a: expected ident at line 1 column 10"),
         ] {
             assert_eq!(refusal(text), expected, "{}", String::from_utf8_lossy(text));
@@ -266,7 +314,11 @@ mod tests {
                 assert!(refusal(text.as_bytes()).ends_with("nested deeper than 120 levels"));
             }
         }
-        let nested = format!("{}{}", "[".repeat(DEPTH_LIMIT - 1), "]".repeat(DEPTH_LIMIT - 1));
+        let nested = format!(
+            "{}{}",
+            "[".repeat(DEPTH_LIMIT - 1),
+            "]".repeat(DEPTH_LIMIT - 1)
+        );
         assert!(parse_json(nested.as_bytes()).is_ok());
     }
 
@@ -277,7 +329,11 @@ mod tests {
         struct Shape {
             list: Vec<std::collections::BTreeMap<String, i32>>,
         }
-        let problem = |value| shape::<Shape>(&value).expect_err("must not fit").to_string();
+        let problem = |value| {
+            shape::<Shape, _>(&value)
+                .expect_err("must not fit")
+                .to_string()
+        };
         assert_eq!(
             problem(json!({"list": [{"a": 1}, {"b": "two"}]})),
             "list[1].b: invalid type: string \"two\", expected i32"

@@ -1,0 +1,235 @@
+//! All objects of one resource, and its latest changes.
+//!
+//! Readers take a snapshot in constant time and never hold up the writer. The latest changes stand in one ring that all
+//! watchers share: each has a place in it and nothing else, so a watcher that stops reading costs nothing, slows nobody,
+//! and is told that it is too late once the ring has moved on.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use bytes::Bytes;
+use imbl::OrdMap;
+use store::Revision;
+use tokio::sync::watch;
+
+use crate::record::Record;
+
+/// How many changes the ring keeps. A watcher may be this far behind; each costs the object before the change, which
+/// nothing else keeps alive.
+pub const RING_LENGTH: usize = 4096;
+
+/// One object changed.
+#[derive(Debug)]
+pub struct Change {
+    /// When.
+    pub revision: Revision,
+    /// What it is now; `None` once it is gone.
+    pub current: Option<Arc<Record>>,
+    /// What it was; `None` if it is new.
+    pub previous: Option<Arc<Record>>,
+    /// The event as most watchers want it, made by the first who asks and shared by all.
+    frame: OnceLock<Bytes>,
+}
+
+/// All objects of one resource as of one revision.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// By `namespace/name`, or `name` for cluster-scoped resources.
+    pub objects: OrdMap<Arc<str>, Arc<Record>>,
+    /// The last change seen here. No change of this resource lies between it and the revision of the whole cache.
+    pub revision: Revision,
+}
+
+/// A watcher's place in the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(u64);
+
+/// The ring no longer reaches back far enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("changes up to revision {oldest} are no longer kept in memory")]
+pub struct TooOld {
+    /// The oldest revision whose successors are all in the ring.
+    pub oldest: Revision,
+}
+
+/// All objects of one resource.
+#[derive(Debug)]
+pub struct Collection {
+    state: RwLock<State>,
+    /// Counts changes; watchers sleep on it.
+    arrivals: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    snapshot: Snapshot,
+    ring: VecDeque<Arc<Change>>,
+    /// How many changes have left the ring: the place of its first one.
+    departed: u64,
+    /// Every change after this revision is in the ring.
+    base: Revision,
+}
+
+impl Change {
+    /// A change of one object.
+    #[must_use]
+    pub fn new(
+        revision: Revision,
+        current: Option<Arc<Record>>,
+        previous: Option<Arc<Record>>,
+    ) -> Self {
+        Self {
+            revision,
+            current,
+            previous,
+            frame: OnceLock::new(),
+        }
+    }
+
+    /// The shared frame; `make` runs at most once for all watchers.
+    pub fn frame(&self, make: impl FnOnce(&Self) -> Bytes) -> Bytes {
+        self.frame.get_or_init(|| make(self)).clone()
+    }
+}
+
+impl Collection {
+    /// An empty resource, complete as of a revision.
+    #[must_use]
+    pub fn new(base: Revision) -> Self {
+        let state = State {
+            base,
+            ..State::default()
+        };
+        Self {
+            state: RwLock::new(state),
+            arrivals: watch::Sender::new(0),
+        }
+    }
+
+    /// Everything there is now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.read().snapshot.clone()
+    }
+
+    /// One object.
+    #[must_use]
+    pub fn find(&self, key: &str) -> Option<Arc<Record>> {
+        self.read().snapshot.objects.get(key).cloned()
+    }
+
+    /// Everything there was at an earlier revision, by undoing what came after.
+    pub fn snapshot_at(&self, revision: Revision) -> Result<Snapshot, TooOld> {
+        let (mut snapshot, later) = {
+            let state = self.read();
+            if revision < state.base {
+                return Err(TooOld { oldest: state.base });
+            }
+            let later: Vec<Arc<Change>> = state
+                .ring
+                .iter()
+                .rev()
+                .take_while(|change| change.revision > revision)
+                .cloned()
+                .collect();
+            (state.snapshot.clone(), later)
+        };
+        for change in later {
+            match (&change.previous, &change.current) {
+                (Some(before), _) => {
+                    drop(snapshot.objects.insert(key_of(before), Arc::clone(before)))
+                }
+                (None, Some(now)) => drop(snapshot.objects.remove(&*key_of(now))),
+                (None, None) => {}
+            }
+        }
+        snapshot.revision = snapshot.revision.min(revision);
+        Ok(snapshot)
+    }
+
+    /// Puts an object that was there before anybody watched.
+    pub fn load(&self, record: Arc<Record>) {
+        let mut state = self.write();
+        state.snapshot.revision = state.snapshot.revision.max(record.revision());
+        state.snapshot.objects.insert(key_of(&record), record);
+    }
+
+    /// Takes one change in. Changes come in the order of their revisions.
+    pub fn apply(&self, change: Arc<Change>) {
+        {
+            let mut state = self.write();
+            match (&change.current, &change.previous) {
+                (Some(now), _) => drop(state.snapshot.objects.insert(key_of(now), Arc::clone(now))),
+                (None, Some(before)) => drop(state.snapshot.objects.remove(&*key_of(before))),
+                (None, None) => {}
+            }
+            state.snapshot.revision = change.revision;
+            state.ring.push_back(change);
+            if state.ring.len() > RING_LENGTH
+                && let Some(oldest) = state.ring.pop_front()
+            {
+                state.base = oldest.revision;
+                state.departed += 1;
+            }
+        }
+        self.arrivals.send_modify(|count| *count += 1);
+    }
+
+    /// The state and the place just after it, for a watch that begins with everything or with what comes next.
+    #[must_use]
+    pub fn begin(&self) -> (Snapshot, Place) {
+        let state = self.read();
+        (
+            state.snapshot.clone(),
+            Place(state.departed + state.ring.len() as u64),
+        )
+    }
+
+    /// The place after a revision.
+    pub fn place_after(&self, revision: Revision) -> Result<Place, TooOld> {
+        let state = self.read();
+        if revision < state.base {
+            return Err(TooOld { oldest: state.base });
+        }
+        let seen = state
+            .ring
+            .partition_point(|change| change.revision <= revision);
+        Ok(Place(state.departed + seen as u64))
+    }
+
+    /// The changes from a place on, at most `limit` of them, and the place after them.
+    pub fn changes(&self, place: Place, limit: usize) -> Result<(Vec<Arc<Change>>, Place), TooOld> {
+        let state = self.read();
+        let Some(skip) = place.0.checked_sub(state.departed) else {
+            return Err(TooOld { oldest: state.base });
+        };
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        let changes: Vec<Arc<Change>> = state.ring.iter().skip(skip).take(limit).cloned().collect();
+        let next = Place(place.0 + changes.len() as u64);
+        Ok((changes, next))
+    }
+
+    /// Wakes whoever waits on it after every change.
+    #[must_use]
+    pub fn arrivals(&self) -> watch::Receiver<u64> {
+        self.arrivals.subscribe()
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, State> {
+        // Every change of the state is complete before anything can panic, so a poisoned lock guards sound data.
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// `namespace/name`, or `name` for cluster-scoped objects.
+fn key_of(record: &Record) -> Arc<str> {
+    let head = record.head();
+    if head.namespace.is_empty() {
+        return Arc::from(&*head.name);
+    }
+    Arc::from(format!("{}/{}", head.namespace, head.name))
+}

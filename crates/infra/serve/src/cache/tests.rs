@@ -1,0 +1,188 @@
+use std::sync::Arc;
+
+use serde_json::json;
+use store::{Changes, Entry, Event, Key, Revision};
+
+use super::*;
+use crate::record;
+
+/// A store of nothing but its own bookkeeping, to feed a cache with.
+struct Feed {
+    cache: Cache,
+    entries: std::collections::BTreeMap<String, Arc<Entry>>,
+    revision: u64,
+}
+
+impl Feed {
+    fn new() -> Self {
+        let cache = Cache::load(&[], Revision(10)).unwrap();
+        Self {
+            cache,
+            entries: std::collections::BTreeMap::new(),
+            revision: 10,
+        }
+    }
+
+    fn put(&mut self, name: &str, spec: i64) {
+        self.revision += 1;
+        let object = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "d"}, "spec": spec,
+        });
+        let key = store_key("core/pods", "d", name);
+        let entry = Arc::new(Entry {
+            key: Key::new(key.clone()).unwrap(),
+            value: record::encode(object.as_object().unwrap()),
+            created: Revision(self.revision),
+            modified: Revision(self.revision),
+            version: 1,
+        });
+        let previous = self.entries.insert(key, Arc::clone(&entry));
+        self.publish(Event {
+            key: entry.key.clone(),
+            current: Some(entry),
+            previous,
+        });
+    }
+
+    fn delete(&mut self, name: &str) {
+        self.revision += 1;
+        let previous = self.entries.remove(&store_key("core/pods", "d", name));
+        let key = previous.as_ref().unwrap().key.clone();
+        self.publish(Event {
+            key,
+            current: None,
+            previous,
+        });
+    }
+
+    fn publish(&self, event: Event) {
+        let changes = Changes {
+            revision: Revision(self.revision),
+            events: Arc::from([event]),
+        };
+        self.cache.apply(&changes).unwrap();
+    }
+}
+
+fn shown(snapshot: &Snapshot) -> String {
+    let spec = |record: &Arc<Record>| record.value()["spec"].to_string();
+    let rows: Vec<String> = snapshot
+        .objects
+        .iter()
+        .map(|(key, record)| format!("{key}={}", spec(record)))
+        .collect();
+    rows.join(" ")
+}
+
+#[test]
+fn earlier_states_can_be_read_back_as_far_as_the_ring_goes() {
+    let mut feed = Feed::new();
+    let pods = feed.cache.collection("core/pods");
+    feed.put("a", 1); // 11
+    feed.put("b", 1); // 12
+    feed.put("a", 2); // 13
+    feed.delete("b"); // 14
+    feed.put("b", 3); // 15
+    for (revision, expected) in [
+        (10, ""),
+        (11, "d/a=1"),
+        (12, "d/a=1 d/b=1"),
+        (13, "d/a=2 d/b=1"),
+        (14, "d/a=2"),
+        (15, "d/a=2 d/b=3"),
+    ] {
+        assert_eq!(
+            shown(&pods.snapshot_at(Revision(revision)).unwrap()),
+            expected,
+            "at {revision}"
+        );
+    }
+    assert_eq!(
+        pods.snapshot_at(Revision(9)).unwrap_err(),
+        TooOld {
+            oldest: Revision(10)
+        }
+    );
+}
+
+#[test]
+fn a_watcher_gets_every_change_once_and_in_order() {
+    let mut feed = Feed::new();
+    let pods = feed.cache.collection("core/pods");
+    feed.put("a", 1);
+    let mut place = pods.place_after(Revision(10)).unwrap();
+    feed.put("b", 1);
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let (changes, next) = pods.changes(place, 1).unwrap();
+        seen.extend(changes.iter().map(|change| change.revision.0));
+        place = next;
+    }
+    assert_eq!(seen, [11, 12]);
+    feed.delete("a");
+    let (changes, _) = pods.changes(place, 10).unwrap();
+    assert_eq!(changes.len(), 1);
+    assert!(changes[0].current.is_none() && changes[0].previous.is_some());
+}
+
+#[test]
+fn a_watcher_that_stopped_reading_is_told_and_costs_no_more_than_the_ring() {
+    let mut feed = Feed::new();
+    let pods = feed.cache.collection("core/pods");
+    let place = pods.place_after(Revision(10)).unwrap();
+    let count = i64::try_from(RING_LENGTH).unwrap();
+    for number in 0..=count {
+        feed.put("a", number);
+    }
+    assert_eq!(
+        pods.changes(place, 1).unwrap_err(),
+        TooOld {
+            oldest: Revision(11)
+        }
+    );
+    assert_eq!(
+        pods.place_after(Revision(10)).unwrap_err(),
+        TooOld {
+            oldest: Revision(11)
+        }
+    );
+    assert!(pods.place_after(Revision(11)).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_a_revision_ends_when_it_is_reached_or_the_limit_is() {
+    let mut feed = Feed::new();
+    assert!(
+        !feed
+            .cache
+            .wait_for(Revision(11), Duration::from_secs(3))
+            .await
+    );
+    feed.put("a", 1);
+    assert!(
+        feed.cache
+            .wait_for(Revision(11), Duration::from_secs(3))
+            .await
+    );
+}
+
+#[test]
+fn keys_of_the_store_name_collection_and_object() {
+    assert_eq!(
+        split_key(b"/registry/core/pods/d/a"),
+        Some(("core/pods", "d/a"))
+    );
+    assert_eq!(
+        split_key(b"/registry/x.io/things/a"),
+        Some(("x.io/things", "a"))
+    );
+    assert_eq!(split_key(b"/other/a"), None);
+    assert_eq!(
+        store_key(&name_of("", "nodes"), "", "n"),
+        "/registry/core/nodes/n"
+    );
+    assert_eq!(
+        store_key(&name_of("apps", "deployments"), "d", "w"),
+        "/registry/apps/deployments/d/w"
+    );
+}

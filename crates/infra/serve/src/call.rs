@@ -1,0 +1,94 @@
+//! One call, understood: who asks for what, and how.
+
+use std::collections::BTreeMap;
+
+use object::Value;
+
+use crate::options::WriteOptions;
+use crate::resource::Served;
+use crate::status::{Status, Subject};
+use crate::target::{ResourceTarget, Verb};
+
+/// Who is asking.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct User {
+    /// The name, such as `system:serviceaccount:shop:default`.
+    pub name: String,
+    /// Told apart from others of the same name in time; may be empty.
+    pub uid: String,
+    /// What rules may be bound to besides the name.
+    pub groups: Vec<String>,
+    /// What the authenticator knows besides.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+/// A call on a resource.
+pub struct Call {
+    /// Who asks.
+    pub user: User,
+    /// For what to be done.
+    pub verb: Verb,
+    /// With what.
+    pub target: ResourceTarget,
+    /// The resource, in the version asked for.
+    pub served: Served,
+    /// How a write is meant.
+    pub options: WriteOptions,
+}
+
+impl Call {
+    /// The object of the call, for messages about it.
+    #[must_use]
+    pub fn subject(&self) -> Subject<'_> {
+        Subject {
+            group: &self.target.group,
+            resource: &self.target.resource,
+            name: &self.target.name,
+        }
+    }
+
+    /// The kind and an object's name, for messages about invalid objects.
+    #[must_use]
+    pub fn kind_subject<'a>(&'a self, name: &'a str) -> Subject<'a> {
+        Subject {
+            group: &self.target.group,
+            resource: &self.served.resource.kind,
+            name,
+        }
+    }
+}
+
+/// What a call would change.
+pub struct Proposal<'a> {
+    /// What is there; `None` for a creation.
+    pub old: Option<&'a Value>,
+    /// What is to be there; `None` for a deletion.
+    pub new: Option<&'a mut Value>,
+}
+
+/// Says no, or something else, before anything is written: quotas, webhooks, the kinds' own rules.
+///
+/// Implementers are asked in the order they were given: first all to change, then, when nothing changes any more, all
+/// to judge.
+pub trait Admission: Send + Sync {
+    /// May change the new object.
+    fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a>;
+
+    /// May refuse the new object as it will be stored.
+    fn validate<'a>(
+        &'a self,
+        call: &'a Call,
+        old: Option<&'a Value>,
+        new: Option<&'a Value>,
+    ) -> Verdict<'a>;
+}
+
+/// What an [`Admission`] says: warnings for the client, or a refusal.
+pub type Verdict<'a> =
+    std::pin::Pin<Box<dyn Future<Output = Result<Vec<String>, Status>> + Send + 'a>>;
+
+/// A verdict known without waiting.
+#[must_use]
+pub fn at_once<'a>(verdict: Result<Vec<String>, Status>) -> Verdict<'a> {
+    Box::pin(std::future::ready(verdict))
+}

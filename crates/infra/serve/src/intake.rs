@@ -1,0 +1,190 @@
+//! From the bytes of a body to an object that may be worked on: decoded, of the right kind, in the right place, without
+//! unknown fields.
+
+use object::{Map, Value, parse};
+
+use crate::call::Call;
+use crate::negotiate::Content;
+use crate::options::FieldValidation;
+use crate::status::Status;
+
+/// An object as a client sent it, and what it should be told about it.
+#[derive(Debug)]
+pub struct Taken {
+    /// The fields.
+    pub fields: Map,
+    /// For `Warning` headers.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a whole object for the resource of the call.
+pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Status> {
+    let (value, duplicates) = decode(content, body)?;
+    let Value::Object(mut fields) = value else {
+        return Err(Status::bad_request("the body must be one object"));
+    };
+    check_kind(call, &mut fields)?;
+    let mut problems: Vec<String> = duplicates
+        .iter()
+        .map(|path| format!("duplicate field {path:?}"))
+        .collect();
+    fields = match &call.served.version().schema {
+        None => fields,
+        Some(schema) => {
+            let mut value = Value::Object(fields);
+            problems.extend(
+                schema
+                    .prune(&mut value)
+                    .iter()
+                    .map(|path| format!("unknown field {path:?}")),
+            );
+            into_fields(value)
+        }
+    };
+    let warnings = judge(call.options.field_validation, problems)?;
+    check_place(call, &mut fields)?;
+    Ok(Taken { fields, warnings })
+}
+
+/// Decodes a body without knowing what it is; also names the fields given twice.
+pub fn decode(content: Content, body: &[u8]) -> Result<(Value, Vec<String>), Status> {
+    if body.is_empty() {
+        return Err(Status::bad_request(
+            "the body is empty; an object was expected",
+        ));
+    }
+    match content {
+        Content::Yaml | Content::Apply => yaml(body).map(|value| (value, Vec::new())),
+        _ => {
+            let parsed = parse::parse_json(body).map_err(|error| {
+                Status::bad_request(format!("error decoding the body as JSON: {error}"))
+            })?;
+            Ok((
+                parsed.value,
+                parsed.duplicates.iter().map(ToString::to_string).collect(),
+            ))
+        }
+    }
+}
+
+/// The fields of a value that is known to be an object.
+#[must_use]
+pub fn into_fields(value: Value) -> Map {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn yaml(body: &[u8]) -> Result<Value, Status> {
+    let text = std::str::from_utf8(body)
+        .map_err(|_| Status::bad_request("the body is not valid UTF-8"))?;
+    serde_saphyr::from_str(text)
+        .map_err(|error| Status::bad_request(format!("error decoding the body as YAML: {error}")))
+}
+
+fn judge(validation: FieldValidation, problems: Vec<String>) -> Result<Vec<String>, Status> {
+    match validation {
+        FieldValidation::Ignore => Ok(Vec::new()),
+        FieldValidation::Warn => Ok(problems),
+        FieldValidation::Strict if problems.is_empty() => Ok(problems),
+        FieldValidation::Strict => Err(Status::bad_request(format!(
+            "strict decoding error: {}",
+            problems.join(", ")
+        ))),
+    }
+}
+
+/// The object must be of the kind and version of the path; what it leaves out is filled in.
+fn check_kind(call: &Call, fields: &mut Map) -> Result<(), Status> {
+    let expected = [
+        ("apiVersion", call.served.api_version()),
+        ("kind", call.served.resource.kind.to_string()),
+    ];
+    for (name, expected) in expected {
+        match fields.get(name) {
+            None | Some(Value::Null) => {
+                fields.insert(name.to_owned(), Value::from(expected));
+            }
+            Some(Value::String(given)) if *given == expected => {}
+            Some(given) if name == "apiVersion" => {
+                return Err(Status::bad_request(format!(
+                    "the API version in the data ({}) does not match the expected API version ({expected})",
+                    shown(given)
+                )));
+            }
+            Some(given) => {
+                return Err(Status::bad_request(format!(
+                    "the kind in the data ({}) does not match the expected kind ({expected})",
+                    shown(given)
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The object must be where the path says; what it leaves out is filled in.
+fn check_place(call: &Call, fields: &mut Map) -> Result<(), Status> {
+    let metadata = fields
+        .entry("metadata")
+        .or_insert_with(|| Value::Object(Map::new()));
+    if metadata.is_null() {
+        *metadata = Value::Object(Map::new());
+    }
+    let Value::Object(metadata) = metadata else {
+        return Err(Status::bad_request("metadata: expected an object"));
+    };
+    for name in ["name", "namespace"] {
+        if metadata
+            .get(name)
+            .is_some_and(|value| !value.is_string() && !value.is_null())
+        {
+            return Err(Status::bad_request(format!(
+                "metadata.{name}: expected a string"
+            )));
+        }
+    }
+    let text = |metadata: &Map, name: &str| {
+        metadata
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let namespace = text(metadata, "namespace");
+    match (call.served.resource.namespaced, namespace.as_str()) {
+        (true, "") => drop(metadata.insert(
+            "namespace".to_owned(),
+            Value::from(call.target.namespace.as_str()),
+        )),
+        (true, given) if given == call.target.namespace => {}
+        (false, "") => drop(metadata.shift_remove("namespace")),
+        _ => {
+            return Err(Status::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+    }
+    let name = text(metadata, "name");
+    if call.target.name.is_empty() {
+        return Ok(());
+    }
+    match name.as_str() {
+        "" => drop(metadata.insert("name".to_owned(), Value::from(call.target.name.as_str()))),
+        given if given == call.target.name => {}
+        given => {
+            return Err(Status::bad_request(format!(
+                "the name of the object ({given}) does not match the name on the URL ({})",
+                call.target.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn shown(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}

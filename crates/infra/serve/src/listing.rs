@@ -1,0 +1,165 @@
+//! Lists: which state, which part of it, and where the next page begins.
+
+use std::sync::Arc;
+
+use store::Revision;
+
+use crate::cache::{Collection, Snapshot};
+use crate::record::Record;
+use crate::resource::Served;
+use crate::select::Selection;
+use crate::status::Status;
+
+/// One page of a list.
+#[derive(Debug)]
+pub struct Listed {
+    /// The objects, in the order of their keys.
+    pub records: Vec<Arc<Record>>,
+    /// The key of the last one, when there are more.
+    pub last: Option<Arc<str>>,
+    /// How many selected objects the limit left out; known only when everything is selected.
+    pub remaining: Option<u64>,
+}
+
+/// Where a list goes on: in which state, after which key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Continuation {
+    /// The state all pages are read from.
+    pub revision: Revision,
+    /// The key the previous page ended with.
+    pub after: String,
+}
+
+/// Takes a page out of a state.
+#[must_use]
+pub fn page(
+    snapshot: &Snapshot,
+    selection: &Selection,
+    served: &Served,
+    after: Option<&str>,
+    limit: usize,
+) -> Listed {
+    if let Some(key) = selection.single(served.resource.namespaced) {
+        let found = snapshot
+            .objects
+            .get(key.as_str())
+            .filter(|record| selection.includes(served, record))
+            .cloned();
+        return Listed {
+            records: found.into_iter().collect(),
+            last: None,
+            remaining: None,
+        };
+    }
+    let prefix = selection.prefix();
+    let start: Arc<str> = Arc::from(after.unwrap_or(prefix.as_str()));
+    let everything = selection.is_everything();
+    let mut listed = Listed {
+        records: Vec::new(),
+        last: None,
+        remaining: None,
+    };
+    let mut left_out: u64 = 0;
+    let candidates = snapshot
+        .objects
+        .range::<_, Arc<str>>(start..)
+        .skip_while(|(key, _)| after == Some(&***key))
+        .take_while(|(key, _)| key.starts_with(&prefix));
+    let mut last: Option<&Arc<str>> = None;
+    for (key, record) in candidates {
+        if limit > 0 && listed.records.len() == limit {
+            listed.last = last.cloned();
+            if !everything {
+                return listed; // With a selector the rest is not counted: that would mean walking it.
+            }
+            left_out += 1;
+            continue;
+        }
+        if everything || selection.includes(served, record) {
+            listed.records.push(Arc::clone(record));
+            last = Some(key);
+        }
+    }
+    listed.remaining = (left_out > 0).then_some(left_out);
+    listed
+}
+
+/// The state a continued list was begun in.
+pub fn earlier_state(collection: &Collection, revision: Revision) -> Result<Snapshot, Status> {
+    collection.snapshot_at(revision).map_err(|error| {
+        Status::expired(format!(
+            "The provided continue parameter is too old to display a consistent list result: {error}. \
+             Start a new list without the continue parameter."
+        ))
+    })
+}
+
+impl Continuation {
+    /// An opaque token. It is the client's to give back, so it is checked when it returns.
+    #[must_use]
+    pub fn token(&self) -> String {
+        format!("v1.{}.{}", self.revision, hex(self.after.as_bytes()))
+    }
+
+    /// Reads a token.
+    pub fn parse(token: &str) -> Result<Self, Status> {
+        let refuse = || {
+            Status::bad_request("continue key is not valid: it was not given out by this server")
+        };
+        let mut parts = token.splitn(3, '.');
+        let (Some("v1"), Some(revision), Some(after)) = (parts.next(), parts.next(), parts.next())
+        else {
+            return Err(refuse());
+        };
+        let revision = revision.parse().map_err(|_| refuse())?;
+        let after = unhex(after)
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .ok_or_else(refuse)?;
+        Ok(Self {
+            revision: Revision(revision),
+            after,
+        })
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes().chunks(2);
+    digits
+        .map(|pair| {
+            std::str::from_utf8(pair)
+                .ok()
+                .filter(|pair| pair.len() == 2)
+        })
+        .map(|pair| u8::from_str_radix(pair?, 16).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_back_as_they_went_and_forged_ones_are_refused() {
+        let continuation = Continuation {
+            revision: Revision(42),
+            after: "shop/wéb".to_owned(),
+        };
+        assert_eq!(
+            Continuation::parse(&continuation.token()).unwrap(),
+            continuation
+        );
+        for forged in [
+            "", "v1", "v1.x.61", "v1.1.6", "v1.1.zz", "v2.1.61", "v1.1.ff", "v1.-1.61",
+        ] {
+            assert_eq!(
+                Continuation::parse(forged).unwrap_err().code,
+                400,
+                "{forged:?}"
+            );
+        }
+    }
+}

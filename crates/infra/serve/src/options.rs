@@ -1,0 +1,334 @@
+//! What the query string asks for.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+
+use crate::status::Status;
+
+/// The query string, undone. The last value of a repeated key counts, except where a list is meant.
+#[derive(Clone, Debug, Default)]
+pub struct Params {
+    values: BTreeMap<String, Vec<String>>,
+}
+
+/// How to list or watch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListOptions {
+    /// As the client wrote it; parsed where it is used.
+    pub label_selector: String,
+    /// As the client wrote it; parsed where it is used.
+    pub field_selector: String,
+    /// At most so many objects; 0 means all.
+    pub limit: usize,
+    /// Where the previous page ended.
+    pub continues: String,
+    /// Which state.
+    pub freshness: Freshness,
+    /// Whether changes are wanted instead of a list.
+    pub watch: bool,
+    /// Whether a watch reports its progress.
+    pub bookmarks: bool,
+    /// Whether a watch begins with the whole state.
+    pub initial_events: bool,
+    /// When a watch ends.
+    pub timeout: Option<Duration>,
+}
+
+/// Which state a reader will accept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Freshness {
+    /// The newest.
+    #[default]
+    Newest,
+    /// Whatever is at hand.
+    Any,
+    /// Not older than this revision.
+    NotOlderThan(u64),
+    /// Exactly this revision.
+    Exactly(u64),
+}
+
+/// What to do about fields nobody knows and fields given twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FieldValidation {
+    /// Drop them without a word.
+    Ignore,
+    /// Drop them and say so in a `Warning` header.
+    #[default]
+    Warn,
+    /// Refuse the request.
+    Strict,
+}
+
+/// How to write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Answer as if it were done, and do nothing.
+    pub dry_run: bool,
+    /// Who owns the fields written.
+    pub field_manager: String,
+    /// What to do about unknown and repeated fields.
+    pub field_validation: FieldValidation,
+    /// Whether an apply takes fields from their owners.
+    pub force: bool,
+}
+
+impl Params {
+    /// Reads a query string.
+    pub fn parse(query: &str) -> Result<Self, Status> {
+        let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            values.entry(undo(key)?).or_default().push(undo(value)?);
+        }
+        Ok(Self { values })
+    }
+
+    /// The last value of a key; empty if there is none.
+    #[must_use]
+    pub fn text(&self, key: &str) -> &str {
+        self.values
+            .get(key)
+            .and_then(|values| values.last())
+            .map_or("", String::as_str)
+    }
+
+    /// All values of a key.
+    #[must_use]
+    pub fn texts(&self, key: &str) -> &[String] {
+        self.values.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// A switch: `1` and `true` and a bare key are on.
+    pub fn flag(&self, key: &str) -> Result<bool, Status> {
+        let Some(value) = self.values.get(key).and_then(|values| values.last()) else {
+            return Ok(false);
+        };
+        match value.as_str() {
+            "0" | "false" | "False" | "FALSE" | "f" | "F" => Ok(false),
+            _ => Ok(true),
+        }
+    }
+
+    fn number(&self, key: &str) -> Result<Option<u64>, Status> {
+        match self.text(key) {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| {
+                Status::bad_request(format!(
+                    "invalid value {text:?} for query parameter {key:?}: not a whole number"
+                ))
+            }),
+        }
+    }
+}
+
+impl ListOptions {
+    /// From the query string.
+    pub fn from_params(params: &Params) -> Result<Self, Status> {
+        let watch = params.flag("watch")?;
+        let options = Self {
+            label_selector: params.text("labelSelector").to_owned(),
+            field_selector: params.text("fieldSelector").to_owned(),
+            limit: params
+                .number("limit")?
+                .map_or(0, |limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+            continues: params.text("continue").to_owned(),
+            freshness: freshness(params, watch)?,
+            watch,
+            bookmarks: params.flag("allowWatchBookmarks")?,
+            initial_events: params.flag("sendInitialEvents")?,
+            timeout: params
+                .number("timeoutSeconds")?
+                .filter(|seconds| *seconds > 0)
+                .map(Duration::from_secs),
+        };
+        if options.initial_events && !watch {
+            return Err(forbidden(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for list",
+            ));
+        }
+        Ok(options)
+    }
+}
+
+impl WriteOptions {
+    /// From the query string.
+    pub fn from_params(params: &Params) -> Result<Self, Status> {
+        let dry_run = match params.texts("dryRun") {
+            [] => false,
+            all if all.iter().all(|value| value == "All") => true,
+            other => {
+                return Err(Status::bad_request(format!(
+                    "invalid dryRun value {:?}: must be \"All\"",
+                    other.join(",")
+                )));
+            }
+        };
+        let field_validation = match params.text("fieldValidation") {
+            "" | "Warn" => FieldValidation::Warn,
+            "Ignore" => FieldValidation::Ignore,
+            "Strict" => FieldValidation::Strict,
+            other => {
+                return Err(Status::bad_request(format!(
+                    "fieldValidation: Unsupported value: {other:?}: supported values: \"Ignore\", \"Strict\", \"Warn\""
+                )));
+            }
+        };
+        let field_manager = params.text("fieldManager").to_owned();
+        if field_manager.len() > 128 || field_manager.chars().any(char::is_control) {
+            return Err(Status::bad_request(
+                "fieldManager: Invalid value: must be at most 128 printable characters",
+            ));
+        }
+        Ok(Self {
+            dry_run,
+            field_manager,
+            field_validation,
+            force: params.flag("force")?,
+        })
+    }
+}
+
+fn freshness(params: &Params, watch: bool) -> Result<Freshness, Status> {
+    let version = params.text("resourceVersion");
+    let matching = params.text("resourceVersionMatch");
+    let number = || {
+        version.parse::<u64>().map_err(|_| {
+            Status::bad_request(format!(
+                "invalid resource version {version:?}: not a number"
+            ))
+        })
+    };
+    if watch && !matching.is_empty() && !params.flag("sendInitialEvents")? {
+        return Err(forbidden(
+            "resourceVersionMatch",
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        ));
+    }
+    if !params.text("continue").is_empty() {
+        if !matching.is_empty() {
+            return Err(forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden when continue is provided",
+            ));
+        }
+        if !version.is_empty() && version != "0" {
+            return Err(Status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
+        }
+        return Ok(Freshness::Newest);
+    }
+    match (matching, version) {
+        ("", "") => Ok(Freshness::Newest),
+        ("", "0") => Ok(Freshness::Any),
+        ("", _) => Ok(Freshness::NotOlderThan(number()?)),
+        ("NotOlderThan" | "Exact", "") if watch => Ok(Freshness::Newest),
+        ("NotOlderThan" | "Exact", "") => Err(forbidden(
+            "resourceVersionMatch",
+            "resourceVersionMatch is forbidden unless resourceVersion is provided",
+        )),
+        ("NotOlderThan", "0") => Ok(Freshness::Any),
+        ("NotOlderThan", _) => Ok(Freshness::NotOlderThan(number()?)),
+        ("Exact", "0") => Err(forbidden(
+            "resourceVersionMatch",
+            "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+        )),
+        ("Exact", _) => Ok(Freshness::Exactly(number()?)),
+        (other, _) => Err(Status::bad_request(format!(
+            "resourceVersionMatch: Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\""
+        ))),
+    }
+}
+
+fn forbidden(field: &str, why: &str) -> Status {
+    Status::bad_request(format!("{field}: Forbidden: {why}"))
+}
+
+fn undo(text: &str) -> Result<String, Status> {
+    let spaced = text.replace('+', " ");
+    percent_decode_str(&spaced)
+        .decode_utf8()
+        .map(std::borrow::Cow::into_owned)
+        .map_err(|_| Status::bad_request(format!("query {text:?} is not valid UTF-8")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(query: &str) -> Result<ListOptions, String> {
+        ListOptions::from_params(&Params::parse(query).unwrap()).map_err(|status| status.message)
+    }
+
+    #[test]
+    fn freshness_follows_the_match_rules() {
+        use Freshness::{Any, Exactly, Newest, NotOlderThan};
+        for (query, expected) in [
+            ("", Some(Newest)),
+            ("resourceVersion=0", Some(Any)),
+            ("resourceVersion=7", Some(NotOlderThan(7))),
+            (
+                "resourceVersion=7&resourceVersionMatch=NotOlderThan",
+                Some(NotOlderThan(7)),
+            ),
+            (
+                "resourceVersion=0&resourceVersionMatch=NotOlderThan",
+                Some(Any),
+            ),
+            (
+                "resourceVersion=7&resourceVersionMatch=Exact",
+                Some(Exactly(7)),
+            ),
+            ("resourceVersion=0&resourceVersionMatch=Exact", None),
+            ("resourceVersionMatch=Exact", None),
+            ("resourceVersion=7&resourceVersionMatch=Sometimes", None),
+            ("resourceVersion=x", None),
+            ("continue=abc", Some(Newest)),
+            ("continue=abc&resourceVersion=7", None),
+            ("continue=abc&resourceVersionMatch=Exact", None),
+            (
+                "watch=1&resourceVersion=7&resourceVersionMatch=NotOlderThan",
+                None,
+            ),
+            (
+                "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+                Some(Newest),
+            ),
+            ("sendInitialEvents=true", None),
+        ] {
+            assert_eq!(
+                list(query).ok().map(|options| options.freshness),
+                expected,
+                "{query}"
+            );
+        }
+    }
+
+    #[test]
+    fn values_are_undone_and_switches_read() {
+        let options =
+            list("labelSelector=a%3Db%2Cc+in+%28d%29&limit=500&watch=true&timeoutSeconds=30")
+                .unwrap();
+        assert_eq!(options.label_selector, "a=b,c in (d)");
+        assert_eq!(
+            (options.limit, options.watch, options.timeout),
+            (500, true, Some(Duration::from_secs(30)))
+        );
+        assert!(list("limit=-1").is_err() && list("limit=x").is_err());
+        let write = |query: &str| {
+            WriteOptions::from_params(&Params::parse(query).unwrap()).map_err(|s| s.message)
+        };
+        assert!(write("dryRun=All").unwrap().dry_run);
+        assert!(write("dryRun=Some").is_err());
+        assert_eq!(
+            write("fieldValidation=Strict").unwrap().field_validation,
+            FieldValidation::Strict
+        );
+        assert!(write("fieldValidation=Maybe").is_err());
+        assert!(write(&format!("fieldManager={}", "a".repeat(129))).is_err());
+    }
+}

@@ -1,0 +1,230 @@
+//! Objects on their way out: whole, as rows of a table, or their metadata alone; in the version asked for.
+
+use object::time::Time;
+use object::{Map, Value};
+use serde_json::json;
+use store::Revision;
+
+use crate::negotiate::Shape;
+use crate::record::Record;
+use crate::resource::Served;
+use crate::status::Status;
+
+/// How objects of one resource are shown to one client.
+#[derive(Clone)]
+pub struct Output {
+    /// The resource, in the version asked for.
+    pub served: Served,
+    /// What the client wants to see.
+    pub shape: Shape,
+    /// What table rows carry beside their cells.
+    pub include: Include,
+    /// When tables reckon ages from.
+    pub now: Time,
+}
+
+/// What table rows carry beside their cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Include {
+    /// Nothing.
+    None,
+    /// The metadata.
+    #[default]
+    Metadata,
+    /// The whole object.
+    Object,
+}
+
+/// What a list says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListMeta {
+    /// The state it was read from.
+    pub revision: Revision,
+    /// Where the next page begins; empty on the last.
+    pub continues: String,
+    /// How many objects are left, where that is known.
+    pub remaining: Option<u64>,
+}
+
+impl Include {
+    /// From the query parameter `includeObject`.
+    pub fn parse(text: &str) -> Result<Self, Status> {
+        match text {
+            "None" => Ok(Self::None),
+            "" | "Metadata" => Ok(Self::Metadata),
+            "Object" => Ok(Self::Object),
+            other => Err(Status::bad_request(format!(
+                "unrecognized includeObject value: {other:?}"
+            ))),
+        }
+    }
+}
+
+impl Output {
+    /// Whether stored bytes go out as they are.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.shape == Shape::Whole && self.served.is_stored_form()
+    }
+
+    /// Appends one object as of a revision.
+    pub fn write(&self, record: &Record, revision: Revision, out: &mut Vec<u8>) {
+        if self.is_plain() {
+            record.write_at(revision, out);
+            return;
+        }
+        let shown = match self.shape {
+            Shape::Table => self.table(
+                &[self.in_version(record, revision)],
+                &ListMeta {
+                    revision,
+                    ..ListMeta::default()
+                },
+            ),
+            Shape::Metadata => metadata_of(&self.in_version(record, revision)),
+            Shape::Whole | Shape::Discovery => self.in_version(record, revision),
+        };
+        append(&shown, out);
+    }
+
+    /// Appends one object that is not stored, such as the answer to a dry run.
+    pub fn write_value(&self, value: &Value, out: &mut Vec<u8>) {
+        let value = self.convert(value.clone());
+        let shown = match self.shape {
+            Shape::Table => self.table(&[value], &ListMeta::default()),
+            Shape::Metadata => metadata_of(&value),
+            Shape::Whole | Shape::Discovery => value,
+        };
+        append(&shown, out);
+    }
+
+    /// A whole list.
+    #[must_use]
+    pub fn list<'r>(&self, records: impl Iterator<Item = &'r Record>, meta: &ListMeta) -> Vec<u8> {
+        let mut out = Vec::with_capacity(4096);
+        match self.shape {
+            Shape::Table => {
+                let objects: Vec<Value> = records
+                    .map(|record| self.in_version(record, record.revision()))
+                    .collect();
+                append(&self.table(&objects, meta), &mut out);
+                return out;
+            }
+            Shape::Metadata => {
+                out.extend_from_slice(
+                    b"{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"",
+                );
+            }
+            Shape::Whole | Shape::Discovery => {
+                let head = json!({"kind": &*self.served.resource.list_kind, "apiVersion": self.served.api_version()});
+                append(&head, &mut out);
+                out.pop(); // The list goes on inside these braces.
+            }
+        }
+        out.extend_from_slice(b",\"metadata\":");
+        append(&meta.to_value(), &mut out);
+        out.extend_from_slice(b",\"items\":[");
+        for (position, record) in records.enumerate() {
+            if position > 0 {
+                out.push(b',');
+            }
+            self.write(record, record.revision(), &mut out);
+        }
+        out.extend_from_slice(b"]}");
+        out
+    }
+
+    /// The object in the version asked for.
+    #[must_use]
+    pub fn in_version(&self, record: &Record, revision: Revision) -> Value {
+        let mut value = record.value();
+        if revision != record.revision()
+            && let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut)
+        {
+            metadata.insert(
+                "resourceVersion".to_owned(),
+                Value::from(revision.to_string()),
+            );
+        }
+        self.convert(value)
+    }
+
+    fn convert(&self, value: Value) -> Value {
+        if self.served.is_stored_form() {
+            return value;
+        }
+        let Value::Object(fields) = value else {
+            return value;
+        };
+        let converted = self
+            .served
+            .resource
+            .rules
+            .convert(&fields, &self.served.api_version());
+        Value::Object(converted.unwrap_or(fields))
+    }
+
+    fn table(&self, objects: &[Value], meta: &ListMeta) -> Value {
+        let version = self.served.version();
+        let columns: Vec<Value> = version
+            .columns
+            .iter()
+            .map(|column| {
+                json!({
+                    "name": &*column.name, "type": &*column.kind, "format": &*column.format,
+                    "description": &*column.description, "priority": column.priority,
+                })
+            })
+            .collect();
+        let rows: Vec<Value> = objects
+            .iter()
+            .map(|object| {
+                let mut row = Map::new();
+                let cells = self
+                    .served
+                    .resource
+                    .rules
+                    .cells(&version.name, object, self.now);
+                row.insert("cells".to_owned(), Value::Array(cells));
+                match self.include {
+                    Include::None => {}
+                    Include::Metadata => drop(row.insert("object".to_owned(), metadata_of(object))),
+                    Include::Object => drop(row.insert("object".to_owned(), object.clone())),
+                }
+                Value::Object(row)
+            })
+            .collect();
+        json!({
+            "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta.to_value(),
+            "columnDefinitions": columns, "rows": rows,
+        })
+    }
+}
+
+impl ListMeta {
+    fn to_value(&self) -> Value {
+        let mut fields = Map::new();
+        fields.insert(
+            "resourceVersion".to_owned(),
+            Value::from(self.revision.to_string()),
+        );
+        if !self.continues.is_empty() {
+            fields.insert("continue".to_owned(), Value::from(self.continues.as_str()));
+        }
+        if let Some(remaining) = self.remaining.filter(|remaining| *remaining > 0) {
+            fields.insert("remainingItemCount".to_owned(), Value::from(remaining));
+        }
+        Value::Object(fields)
+    }
+}
+
+fn metadata_of(object: &Value) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+        "metadata": object.get("metadata").cloned().unwrap_or_else(|| json!({})),
+    })
+}
+
+fn append(value: &Value, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value).expect("invariant: a value always encodes");
+}

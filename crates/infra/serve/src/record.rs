@@ -1,0 +1,358 @@
+//! One object at one revision: the bytes handed out, and the little that must be known without parsing them.
+//!
+//! An object is encoded once, when it is written. The stored bytes leave the revision out, because only the store can
+//! assign it; [`Record::write_to`] puts it in while copying, so get, list and watch share one copy of every object.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use object::{Map, Value};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use store::{Entry, Revision};
+
+/// An object at one revision.
+#[derive(Debug)]
+pub struct Record {
+    entry: Arc<Entry>,
+    /// Where the revision belongs: just after the opening brace of `metadata`.
+    slot: usize,
+    head: Head,
+}
+
+/// What selection, preconditions and garbage collection need of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Unique in its namespace.
+    pub name: Box<str>,
+    /// Empty for cluster-scoped objects.
+    pub namespace: Box<str>,
+    /// Distinguishes objects of one name in time.
+    pub uid: Box<str>,
+    /// Sorted by key.
+    pub labels: Box<[(Box<str>, Box<str>)]>,
+    /// The uids of the owners.
+    pub owners: Box<[Box<str>]>,
+    /// Whether deletion has been asked for.
+    pub terminating: bool,
+}
+
+/// Stored bytes that are no object of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The bytes do not begin as every stored object does.
+    #[error(
+        "the value under key {key} is not a stored object: it does not begin with apiVersion, kind and metadata"
+    )]
+    Layout {
+        /// Where it was found.
+        key: String,
+    },
+    /// The metadata cannot be read.
+    #[error("the value under key {key} is not a stored object")]
+    Head {
+        /// Where it was found.
+        key: String,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+/// What stands before the slot.
+const BEFORE_SLOT: &[u8] = b"\"metadata\":{";
+/// The layout puts the slot this near to the beginning: both names before it are short.
+const SLOT_WITHIN: usize = 1024;
+
+impl Record {
+    /// Reads the head of a stored object.
+    pub fn new(entry: Arc<Entry>) -> Result<Self, RecordError> {
+        let key = || entry.key.to_string();
+        let start = entry
+            .value
+            .get(..SLOT_WITHIN.min(entry.value.len()))
+            .unwrap_or_default();
+        let slot = start
+            .windows(BEFORE_SLOT.len())
+            .position(|window| window == BEFORE_SLOT)
+            .map(|position| position + BEFORE_SLOT.len())
+            .ok_or_else(|| RecordError::Layout { key: key() })?;
+        let head =
+            read_head(&entry.value).map_err(|source| RecordError::Head { key: key(), source })?;
+        Ok(Self { entry, slot, head })
+    }
+
+    /// When it was written.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.entry.modified
+    }
+
+    /// What is known without parsing.
+    #[must_use]
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The entry it was read from.
+    #[must_use]
+    pub fn entry(&self) -> &Arc<Entry> {
+        &self.entry
+    }
+
+    /// Appends the JSON of the object as of `revision`, which is its own but for the last state of a deleted object.
+    pub fn write_at(&self, revision: Revision, out: &mut Vec<u8>) {
+        let (before, after) = self.entry.value.split_at(self.slot);
+        out.reserve(self.entry.value.len() + REVISION_ROOM);
+        out.extend_from_slice(before);
+        out.extend_from_slice(b"\"resourceVersion\":\"");
+        out.extend_from_slice(revision.to_string().as_bytes());
+        out.extend_from_slice(if after.first() == Some(&b'}') {
+            b"\""
+        } else {
+            b"\","
+        });
+        out.extend_from_slice(after);
+    }
+
+    /// Appends the JSON of the object.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        self.write_at(self.revision(), out);
+    }
+
+    /// The JSON of the object.
+    #[must_use]
+    pub fn json(&self) -> Bytes {
+        let mut out = Vec::new();
+        self.write_to(&mut out);
+        out.into()
+    }
+
+    /// The object itself, for those who change it.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        let mut value: Value = serde_json::from_slice(&self.entry.value)
+            .expect("invariant: the head of these bytes was read");
+        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.insert(
+                "resourceVersion".to_owned(),
+                Value::from(self.revision().to_string()),
+            );
+        }
+        value
+    }
+}
+
+/// `"resourceVersion":"18446744073709551615",` and a little.
+const REVISION_ROOM: usize = 48;
+
+impl Head {
+    /// The value of a label.
+    #[must_use]
+    pub fn label(&self, key: &str) -> Option<&str> {
+        let position = self
+            .labels
+            .binary_search_by(|(label, _)| (**label).cmp(key))
+            .ok()?;
+        self.labels.get(position).map(|(_, value)| &**value)
+    }
+}
+
+/// The bytes an object is stored as: `apiVersion`, `kind` and `metadata` first, without the revision; the other
+/// fields in their own order.
+#[must_use]
+pub fn encode(object: &Map) -> Bytes {
+    let mut out = Vec::with_capacity(512);
+    out.push(b'{');
+    for name in ["apiVersion", "kind"] {
+        write_field(&mut out, name, object.get(name).unwrap_or(&Value::Null));
+        out.push(b',');
+    }
+    out.extend_from_slice(BEFORE_SLOT);
+    let mut first = true;
+    for (name, value) in object
+        .get("metadata")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
+        if name == "resourceVersion" || name == "selfLink" {
+            continue;
+        }
+        if !std::mem::take(&mut first) {
+            out.push(b',');
+        }
+        write_field(&mut out, name, value);
+    }
+    out.push(b'}');
+    for (name, value) in object {
+        if matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
+            continue;
+        }
+        out.push(b',');
+        write_field(&mut out, name, value);
+    }
+    out.push(b'}');
+    out.into()
+}
+
+fn write_field(out: &mut Vec<u8>, name: &str, value: &Value) {
+    serde_json::to_writer(&mut *out, name).expect("invariant: a string always encodes");
+    out.push(b':');
+    serde_json::to_writer(&mut *out, value).expect("invariant: a value always encodes");
+}
+
+fn read_head(bytes: &[u8]) -> Result<Head, serde_json::Error> {
+    let mut head = Head::default();
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    Fields {
+        head: &mut head,
+        inside: Inside::Object,
+    }
+    .deserialize(&mut deserializer)?;
+    head.labels.sort();
+    Ok(head)
+}
+
+/// Visits only the fields a head needs and skips the rest without building it.
+struct Fields<'h> {
+    head: &'h mut Head,
+    inside: Inside,
+}
+
+#[derive(Clone, Copy)]
+enum Inside {
+    Object,
+    Metadata,
+}
+
+impl<'de> DeserializeSeed<'de> for Fields<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Fields<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<(), A::Error> {
+        while let Some(name) = access.next_key::<std::borrow::Cow<'_, str>>()? {
+            match (self.inside, &*name) {
+                (Inside::Object, "metadata") => {
+                    access.next_value_seed(Fields {
+                        head: self.head,
+                        inside: Inside::Metadata,
+                    })?;
+                }
+                (Inside::Metadata, "name") => self.head.name = access.next_value()?,
+                (Inside::Metadata, "namespace") => self.head.namespace = access.next_value()?,
+                (Inside::Metadata, "uid") => self.head.uid = access.next_value()?,
+                (Inside::Metadata, "labels") => {
+                    let labels: Option<std::collections::BTreeMap<Box<str>, Box<str>>> =
+                        access.next_value()?;
+                    self.head.labels = labels.unwrap_or_default().into_iter().collect();
+                }
+                (Inside::Metadata, "ownerReferences") => {
+                    let owners: Option<Vec<Value>> = access.next_value()?;
+                    self.head.owners = owners
+                        .iter()
+                        .flatten()
+                        .filter_map(|owner| owner.get("uid")?.as_str().map(Into::into))
+                        .collect();
+                }
+                (Inside::Metadata, "deletionTimestamp") => {
+                    self.head.terminating = access.next_value::<Option<Box<str>>>()?.is_some();
+                }
+                _ => {
+                    access.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use store::Key;
+
+    use super::*;
+
+    fn record(object: &Value, revision: u64) -> Record {
+        let entry = Entry {
+            key: Key::new("/registry/x").unwrap(),
+            value: encode(object.as_object().unwrap()),
+            created: Revision(1),
+            modified: Revision(revision),
+            version: 1,
+        };
+        Record::new(Arc::new(entry)).unwrap()
+    }
+
+    #[test]
+    fn an_object_comes_back_with_its_revision_and_its_own_order() {
+        let written = json!({
+            "spec": {"z": 1, "a": {"metadata": {}}}, "kind": "Thing",
+            "metadata": {"labels": {"b": "2", "a": "1"}, "name": "t", "resourceVersion": "5", "novel": [1]},
+            "apiVersion": "x/v1", "extra": true,
+        });
+        let record = record(&written, 42);
+        assert_eq!(
+            std::str::from_utf8(&record.json()).unwrap(),
+            r#"{"apiVersion":"x/v1","kind":"Thing","metadata":{"resourceVersion":"42","labels":{"b":"2","a":"1"},"name":"t","novel":[1]},"spec":{"z":1,"a":{"metadata":{}}},"extra":true}"#
+        );
+        let mut expected = written;
+        expected["metadata"]["resourceVersion"] = json!("42");
+        assert_eq!(record.value(), expected);
+        assert_eq!(
+            serde_json::from_slice::<Value>(&record.json()).unwrap(),
+            expected
+        );
+    }
+
+    #[test]
+    fn the_head_has_what_selection_needs() {
+        let record = record(
+            &json!({
+                "apiVersion": "v1", "kind": "Pod",
+                "metadata": {
+                    "name": "p", "namespace": "d", "uid": "u", "labels": {"b": "2", "a": "1"},
+                    "ownerReferences": [{"uid": "o1"}, {"uid": "o2"}], "deletionTimestamp": "2026-01-01T00:00:00Z",
+                },
+            }),
+            1,
+        );
+        let head = record.head();
+        assert_eq!((&*head.name, &*head.namespace, &*head.uid), ("p", "d", "u"));
+        assert_eq!(
+            (head.label("a"), head.label("b"), head.label("c")),
+            (Some("1"), Some("2"), None)
+        );
+        assert_eq!(head.owners.len(), 2);
+        assert!(head.terminating);
+    }
+
+    #[test]
+    fn empty_metadata_and_foreign_bytes_are_handled() {
+        let bare = record(&json!({"apiVersion": "v1", "kind": "X", "metadata": {}}), 7);
+        assert_eq!(
+            std::str::from_utf8(&bare.json()).unwrap(),
+            r#"{"apiVersion":"v1","kind":"X","metadata":{"resourceVersion":"7"}}"#
+        );
+        for foreign in ["", "k8s\0", "{}", "[\"metadata\":{"] {
+            let entry = Entry {
+                key: Key::new("/registry/x").unwrap(),
+                value: foreign.into(),
+                created: Revision(1),
+                modified: Revision(1),
+                version: 1,
+            };
+            assert!(Record::new(Arc::new(entry)).is_err(), "{foreign:?}");
+        }
+    }
+}

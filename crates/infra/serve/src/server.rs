@@ -1,0 +1,329 @@
+//! The server: from a request to an answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use object::time::Time;
+use serde_json::json;
+use store::{Notice, Query, Store};
+
+use crate::body::{self, Body};
+use crate::cache::{self, Cache};
+use crate::call::{Admission, Call, User};
+use crate::discovery;
+use crate::negotiate::{Answer, Content, Encoding, Shape};
+use crate::options::{ListOptions, Params, WriteOptions};
+use crate::output::Include;
+use crate::record::RecordError;
+use crate::resource::Table;
+use crate::status::Status;
+use crate::target::{Target, Verb};
+use crate::verbs::DeleteOptions;
+
+/// The largest body that is read: what etcd and Kubernetes allow.
+pub const BODY_LIMIT: usize = 3 * 1024 * 1024;
+/// How long a writer waits for its own write to come round.
+pub(crate) const WRITE_WAIT: Duration = Duration::from_secs(10);
+
+/// Time and chance, which tests hold in their own hands.
+pub trait Surroundings: Send + Sync {
+    /// The time of day.
+    fn now(&self) -> Time;
+    /// A uid nobody had before.
+    fn uid(&self) -> String;
+    /// Five characters that complete a `generateName`.
+    fn suffix(&self) -> String;
+}
+
+/// Serves resources.
+pub struct Server {
+    pub(crate) store: Store,
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) admission: Vec<Arc<dyn Admission>>,
+    pub(crate) surroundings: Arc<dyn Surroundings>,
+    table: ArcSwap<Table>,
+    about: About,
+}
+
+/// What the server says of itself.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// The Kubernetes version it is like, such as `v1.34.0`.
+    pub version: String,
+    /// Where clients find it, `host:port`.
+    pub address: String,
+}
+
+/// Why a server cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The store cannot be read.
+    #[error("cannot read the stored objects")]
+    Read(#[from] store::ReadError),
+    /// Something in the store is not an object.
+    #[error("cannot use what is stored")]
+    Record(#[from] RecordError),
+}
+
+/// Why the server can no longer know what is stored.
+#[derive(Debug, thiserror::Error)]
+pub enum FeedError {
+    /// The watch on the store ended.
+    #[error("the watch on the store ended")]
+    Watch(#[from] store::WatchError),
+    /// Something in the store is not an object.
+    #[error("cannot use what is stored")]
+    Record(#[from] RecordError),
+}
+
+impl Server {
+    /// Loads everything stored. The server answers from then on; [`Server::feed`] must run to keep it current.
+    pub async fn open(
+        store: Store,
+        table: Table,
+        admission: Vec<Arc<dyn Admission>>,
+        surroundings: Arc<dyn Surroundings>,
+        about: About,
+    ) -> Result<Self, OpenError> {
+        let page = store.range(&Query::prefix(cache::ROOT)).await?;
+        let cache = Arc::new(Cache::load(&page.entries, page.revision)?);
+        Ok(Self {
+            store,
+            cache,
+            admission,
+            surroundings,
+            table: ArcSwap::from_pointee(table),
+            about,
+        })
+    }
+
+    /// Keeps the cache current until the watch on the store ends.
+    pub async fn feed(&self) -> Result<(), FeedError> {
+        let mut watch = self.store.watch(cache::ROOT, self.cache.revision()).await?;
+        loop {
+            match watch.next().await? {
+                Notice::Changes(changes) => self.cache.apply(&changes)?,
+                Notice::Progress(revision) => self.cache.reach(revision),
+            }
+        }
+    }
+
+    /// What is served now.
+    pub fn table(&self) -> Arc<Table> {
+        self.table.load_full()
+    }
+
+    /// Changes what is served, at once and for every request that begins afterwards.
+    pub fn set_table(&self, table: Table) {
+        self.table.store(Arc::new(table));
+    }
+
+    /// The newest revision there is.
+    pub(crate) async fn newest(&self) -> Result<store::Revision, Status> {
+        self.store
+            .revision()
+            .await
+            .map_err(|error| Status::unavailable("the store cannot be read", Some(Box::new(error))))
+    }
+
+    /// Answers one request of a known user.
+    pub async fn answer<B>(&self, user: User, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (parts, body) = request.into_parts();
+        match self.dispatch(user, &parts, body).await {
+            Ok(response) => response,
+            Err(status) => {
+                if let Some(cause) = &status.cause {
+                    tracing::error!(error = %cause, path = parts.uri.path(), "request failed");
+                }
+                body::refusal(&status, Encoding::Json)
+            }
+        }
+    }
+
+    async fn dispatch<B>(
+        &self,
+        user: User,
+        parts: &Parts,
+        body: B,
+    ) -> Result<Response<Body>, Status>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (target, old_watch) = Target::parse(parts.uri.path())
+            .map_err(|error| Status::bad_request(error.to_string()))?;
+        let params = Params::parse(parts.uri.query().unwrap_or_default())?;
+        let answer = Answer::negotiate(&parts.headers, params.flag("pretty")?)?;
+        let target = match target {
+            Target::Path(path) => return self.path(&parts.method, &path, answer),
+            Target::Resource(target) => target,
+        };
+        let table = self.table();
+        let served = table
+            .find(&target.group, &target.version, &target.resource)
+            .ok_or_else(Status::unknown_path)?;
+        if served.resource.namespaced && target.namespace.is_empty() && !target.name.is_empty() {
+            return Err(Status::unknown_path());
+        }
+        if !target.subresource.is_empty() && served.subresource(&target.subresource).is_none() {
+            return Err(Status::unknown_path());
+        }
+        let list = ListOptions::from_params(&params)?;
+        let watches = (list.watch || old_watch) && matches!(parts.method, Method::GET);
+        let verb =
+            Verb::of(&parts.method, &target, watches).ok_or_else(Status::method_not_allowed)?;
+        if !served.allows(&target.subresource, verb) {
+            return Err(Status::method_not_allowed());
+        }
+        let options = WriteOptions::from_params(&params)?;
+        let call = Call {
+            user,
+            verb,
+            target,
+            served,
+            options,
+        };
+        self.perform(&call, parts, &params, &list, answer, body)
+            .await
+    }
+
+    async fn perform<B>(
+        &self,
+        call: &Call,
+        parts: &Parts,
+        params: &Params,
+        list: &ListOptions,
+        answer: Answer,
+        body: B,
+    ) -> Result<Response<Body>, Status>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let include = Include::parse(params.text("includeObject"))?;
+        let readable = [Content::Json, Content::Yaml];
+        match call.verb {
+            Verb::Get => self.get(call, list.freshness, answer, include).await,
+            Verb::List => self.list(call, list, answer, include).await,
+            Verb::Watch => self.watch(call, list, answer, include).await,
+            Verb::Create => {
+                let content = Content::of(&parts.headers, &readable)?;
+                self.create(call, content, &read_body(body).await?, answer)
+                    .await
+            }
+            Verb::Update => {
+                let content = Content::of(&parts.headers, &readable)?;
+                self.update(call, content, &read_body(body).await?, answer)
+                    .await
+            }
+            Verb::Patch => {
+                let kinds = [
+                    Content::JsonPatch,
+                    Content::MergePatch,
+                    Content::StrategicMergePatch,
+                    Content::Apply,
+                ];
+                let content = Content::of(&parts.headers, &kinds)?;
+                self.patch(call, content, &read_body(body).await?, answer)
+                    .await
+            }
+            Verb::Delete => {
+                let options = self.delete_options(parts, params, body).await?;
+                self.delete(call, &options, answer).await
+            }
+            Verb::DeleteCollection => {
+                let options = self.delete_options(parts, params, body).await?;
+                self.delete_collection(call, list, &options, answer).await
+            }
+        }
+    }
+
+    async fn delete_options<B>(
+        &self,
+        parts: &Parts,
+        params: &Params,
+        body: B,
+    ) -> Result<DeleteOptions, Status>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let bytes = read_body(body).await?;
+        let content = Content::of(&parts.headers, &[Content::Json, Content::Yaml])?;
+        DeleteOptions::read(params, content, &bytes)
+    }
+
+    /// Everything that is not a resource.
+    fn path(&self, method: &Method, path: &str, answer: Answer) -> Result<Response<Body>, Status> {
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            return Err(Status::method_not_allowed());
+        }
+        let table = self.table();
+        let segments: Vec<&str> = path
+            .split('/')
+            .filter(|segment| !segment.is_empty())
+            .collect();
+        let value = match (segments.as_slice(), answer.shape) {
+            (["api" | "apis"], Shape::Discovery) => {
+                let document = discovery::aggregated(&table, segments == ["api"]);
+                let mut response = body::value(StatusCode::OK, Encoding::Json, &document);
+                let media = http::HeaderValue::from_static(discovery::AGGREGATED_MEDIA_TYPE);
+                response
+                    .headers_mut()
+                    .insert(http::header::CONTENT_TYPE, media);
+                return Ok(response);
+            }
+            (["api"], _) => Some(discovery::core_versions(&table, &self.about.address)),
+            (["apis"], _) => Some(discovery::group_list(&table)),
+            (["apis", group], _) => discovery::group(&table, group),
+            (["api", version], _) => discovery::resource_list(&table, "", version),
+            (["apis", group, version], _) => discovery::resource_list(&table, group, version),
+            (["version"], _) => Some(self.version()),
+            (["healthz" | "livez" | "readyz", ..], _) => {
+                return Ok(body::text(StatusCode::OK, "ok"));
+            }
+            _ => None,
+        };
+        let value = value.ok_or_else(Status::unknown_path)?;
+        Ok(body::value(StatusCode::OK, answer.encoding, &value))
+    }
+
+    fn version(&self) -> serde_json::Value {
+        let mut numbers = self.about.version.trim_start_matches('v').split('.');
+        json!({
+            "major": numbers.next().unwrap_or_default(), "minor": numbers.next().unwrap_or_default(),
+            "gitVersion": self.about.version, "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
+            "goVersion": "", "compiler": "rustc", "platform": "linux/amd64",
+        })
+    }
+}
+
+async fn read_body<B>(body: B) -> Result<bytes::Bytes, Status>
+where
+    B: http_body::Body + Send,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let collected = Limited::new(body, BODY_LIMIT)
+        .collect()
+        .await
+        .map_err(|error| {
+            if error.is::<http_body_util::LengthLimitError>() {
+                return Status::too_large(BODY_LIMIT);
+            }
+            Status::bad_request(format!("the body could not be read: {error}"))
+        })?;
+    Ok(collected.to_bytes())
+}

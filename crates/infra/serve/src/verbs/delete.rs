@@ -1,0 +1,260 @@
+//! Delete and delete-collection.
+
+use std::sync::Arc;
+
+use http::{Response, StatusCode};
+use object::Value;
+use store::{CommitError, Expect, Txn};
+
+use crate::body::{self, Body};
+use crate::call::Call;
+use crate::intake;
+use crate::lifecycle::{self, Farewell, Propagation};
+use crate::listing;
+use crate::negotiate::{Answer, Content};
+use crate::options::{ListOptions, Params};
+use crate::output::{Include, ListMeta};
+use crate::record::{self, Record};
+use crate::select::Selection;
+use crate::server::{Server, WRITE_WAIT};
+use crate::status::{Status, Subject};
+use crate::target::ResourceTarget;
+use crate::verbs::write::{WRITE_ATTEMPTS, commit_failed};
+
+/// How a deletion is meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DeleteOptions {
+    /// What becomes of owned objects; `None` leaves it to the finalizers already there.
+    pub(crate) propagation: Option<Propagation>,
+    /// Only an object with this uid.
+    pub(crate) uid: Option<String>,
+    /// Only an object at this revision.
+    pub(crate) resource_version: Option<String>,
+    /// Answer as if it were done.
+    pub(crate) dry_run: bool,
+}
+
+/// What a deletion came to.
+enum Deleted {
+    /// This was the last state.
+    Gone(Arc<Record>),
+    /// It waits for its finalizers.
+    Held(Arc<Record>),
+    /// It would wait or go, were this not a rehearsal.
+    Rehearsed(Value),
+}
+
+impl DeleteOptions {
+    /// From the query string and the body, which may be empty. The body counts where both say something.
+    pub(crate) fn read(params: &Params, content: Content, bytes: &[u8]) -> Result<Self, Status> {
+        let mut options = Self {
+            dry_run: !params.texts("dryRun").is_empty(),
+            ..Self::default()
+        };
+        let policy = params.text("propagationPolicy");
+        if !policy.is_empty() {
+            options.propagation = Some(propagation(policy)?);
+        } else if !params.text("orphanDependents").is_empty() {
+            options.propagation = Some(orphaning(params.flag("orphanDependents")?));
+        }
+        if bytes.is_empty() {
+            return Ok(options);
+        }
+        let (body, _) = intake::decode(content, bytes)?;
+        if let Some(policy) = body.get("propagationPolicy").and_then(Value::as_str) {
+            options.propagation = Some(propagation(policy)?);
+        } else if let Some(orphan) = body.get("orphanDependents").and_then(Value::as_bool) {
+            options.propagation = Some(orphaning(orphan));
+        }
+        let precondition = |name: &str| {
+            body.get("preconditions")?
+                .get(name)?
+                .as_str()
+                .map(str::to_owned)
+        };
+        options.uid = precondition("uid");
+        options.resource_version = precondition("resourceVersion");
+        options.dry_run |= body
+            .get("dryRun")
+            .and_then(Value::as_array)
+            .is_some_and(|list| !list.is_empty());
+        Ok(options)
+    }
+}
+
+impl Server {
+    /// One object.
+    pub(crate) async fn delete(
+        &self,
+        call: &Call,
+        options: &DeleteOptions,
+        answer: Answer,
+    ) -> Result<Response<Body>, Status> {
+        let mut warnings = Vec::new();
+        let deleted = self.remove(call, options, &mut warnings).await?;
+        Ok(match deleted {
+            Deleted::Gone(record) => {
+                let status = Status::deleted(call.subject(), &record.head().uid);
+                body::value(StatusCode::OK, answer.encoding, &status)
+            }
+            Deleted::Held(record) => {
+                self.show(call, &record, StatusCode::OK, answer, Include::default())
+            }
+            Deleted::Rehearsed(value) => body::value(StatusCode::OK, answer.encoding, &value),
+        })
+    }
+
+    /// Every selected object. Those gone or held by now are in the answer.
+    pub(crate) async fn delete_collection(
+        &self,
+        call: &Call,
+        list: &ListOptions,
+        options: &DeleteOptions,
+        answer: Answer,
+    ) -> Result<Response<Body>, Status> {
+        let selection = Selection::new(&call.served, &call.target, list)?;
+        let snapshot = self
+            .cache
+            .collection(&call.served.resource.collection())
+            .snapshot();
+        let selected = listing::page(&snapshot, &selection, &call.served, None, list.limit);
+        let mut ended = Vec::new();
+        for record in selected.records {
+            let one = Call {
+                user: call.user.clone(),
+                verb: call.verb,
+                target: ResourceTarget {
+                    namespace: record.head().namespace.to_string(),
+                    name: record.head().name.to_string(),
+                    ..call.target.clone()
+                },
+                served: call.served.clone(),
+                options: call.options.clone(),
+            };
+            // Only the object that was selected: not one that took its name since.
+            let options = DeleteOptions {
+                uid: Some(record.head().uid.to_string()),
+                ..options.clone()
+            };
+            match self.remove(&one, &options, &mut Vec::new()).await {
+                Ok(Deleted::Gone(record) | Deleted::Held(record)) => ended.push(record),
+                Ok(Deleted::Rehearsed(_)) => ended.push(record),
+                Err(status) if matches!(status.code, 404 | 409) => {}
+                Err(status) => return Err(status),
+            }
+        }
+        let meta = ListMeta {
+            revision: self.cache.revision(),
+            ..ListMeta::default()
+        };
+        let bytes = self
+            .output(call, answer, Include::default())
+            .list(ended.iter().map(|record| &**record), &meta);
+        Ok(body::document(
+            StatusCode::OK,
+            answer.encoding,
+            bytes.into(),
+        ))
+    }
+
+    async fn remove(
+        &self,
+        call: &Call,
+        options: &DeleteOptions,
+        warnings: &mut Vec<String>,
+    ) -> Result<Deleted, Status> {
+        for _ in 0..WRITE_ATTEMPTS {
+            let record = self
+                .find(call)
+                .ok_or_else(|| Status::not_found(call.subject()))?;
+            check_preconditions(call.subject(), options, &record)?;
+            let old = record.value();
+            warnings.extend(self.validate(call, Some(&old), None).await?);
+            let old = intake::into_fields(old);
+            let resource = &call.served.resource;
+            let propagation = options.propagation;
+            let farewell = lifecycle::end(resource, &old, propagation, self.surroundings.now());
+            let key = self.store_key(call, &call.target.name)?;
+            let txn = Txn::new().check(key.clone(), Expect::ModifiedAt(record.revision()));
+            let txn = match (&farewell, options.dry_run) {
+                (Farewell::Waiting, _) => return Ok(Deleted::Held(record)),
+                (Farewell::Marked(marked), true) => {
+                    return Ok(Deleted::Rehearsed(Value::Object(marked.clone())));
+                }
+                (Farewell::Gone, true) => {
+                    return Ok(Deleted::Rehearsed(Status::deleted(
+                        call.subject(),
+                        &record.head().uid,
+                    )));
+                }
+                (Farewell::Marked(marked), false) => txn.put(key, record::encode(marked)),
+                (Farewell::Gone, false) => txn.delete(key),
+            };
+            match self.store.commit(txn).await {
+                Ok(committed) => {
+                    self.cache.wait_for(committed.revision, WRITE_WAIT).await;
+                    let kept = committed
+                        .outcomes
+                        .into_iter()
+                        .find_map(|outcome| outcome.current);
+                    let Some(entry) = kept else {
+                        return Ok(Deleted::Gone(record));
+                    };
+                    let held = Record::new(entry).map_err(|error| {
+                        Status::internal("cannot read back what was written", Some(Box::new(error)))
+                    })?;
+                    return Ok(Deleted::Held(Arc::new(held)));
+                }
+                Err(CommitError::Conflict(conflict)) => {
+                    self.cache.wait_for(conflict.revision, WRITE_WAIT).await;
+                }
+                Err(other) => return Err(commit_failed(other)),
+            }
+        }
+        Err(Status::stale(call.subject()))
+    }
+}
+
+fn check_preconditions(
+    subject: Subject<'_>,
+    options: &DeleteOptions,
+    record: &Record,
+) -> Result<(), Status> {
+    if let Some(uid) = &options.uid
+        && **uid != *record.head().uid
+    {
+        let found = &record.head().uid;
+        let why =
+            format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {found}");
+        return Err(Status::conflict(subject, &why));
+    }
+    if let Some(version) = &options.resource_version {
+        let found = record.revision().to_string();
+        if *version != found {
+            let why = format!(
+                "Precondition failed: ResourceVersion in precondition: {version}, ResourceVersion in object meta: {found}"
+            );
+            return Err(Status::conflict(subject, &why));
+        }
+    }
+    Ok(())
+}
+
+fn propagation(text: &str) -> Result<Propagation, Status> {
+    match text {
+        "Background" => Ok(Propagation::Background),
+        "Foreground" => Ok(Propagation::Foreground),
+        "Orphan" => Ok(Propagation::Orphan),
+        other => Err(Status::bad_request(format!(
+            "propagationPolicy: Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\""
+        ))),
+    }
+}
+
+fn orphaning(orphan: bool) -> Propagation {
+    if orphan {
+        Propagation::Orphan
+    } else {
+        Propagation::Background
+    }
+}

@@ -1,0 +1,8 @@
+//! What can be done with resources. One file a verb or two; each turns a [`Call`](crate::call::Call) into an answer.
+
+mod delete;
+mod patch;
+mod read;
+mod write;
+
+pub(crate) use delete::DeleteOptions;

@@ -1,0 +1,276 @@
+//! Watches: a stream of what changes, as each client selects and wants to see it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_core::Stream;
+use serde_json::{Value, json};
+use store::Revision;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::cache::{Cache, Change, Collection, Place};
+use crate::output::Output;
+use crate::record::Record;
+use crate::select::Selection;
+use crate::status::Status;
+
+/// How often a watcher that asked for it hears how far it has come.
+const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
+/// How many changes are taken from the ring at once.
+const BATCH: usize = 256;
+
+/// One client's watch.
+pub struct Watching {
+    /// Where it watches.
+    pub collection: Arc<Collection>,
+    /// For bookmarks: how far everything has come.
+    pub cache: Arc<Cache>,
+    /// What it is about.
+    pub selection: Selection,
+    /// How it is shown.
+    pub output: Output,
+    /// Whether bookmarks are wanted.
+    pub bookmarks: bool,
+    /// When it ends.
+    pub deadline: Instant,
+}
+
+/// How a watch begins.
+pub enum Beginning {
+    /// With everything there is; then, if wanted, a bookmark that says so.
+    Everything {
+        /// Whether the end of the beginning is marked.
+        marked: bool,
+    },
+    /// With what changed after a revision.
+    After(Revision),
+    /// With changes recovered from the store, then from a place in the ring.
+    Recovered(Vec<Arc<Change>>, Place),
+}
+
+/// What a change means to one watcher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    Added,
+    Modified,
+    Deleted,
+}
+
+impl Meaning {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+struct Running {
+    watching: Watching,
+    place: Place,
+    arrivals: watch::Receiver<u64>,
+    /// Bytes ready to go out before anything new is looked at.
+    pending: Option<Bytes>,
+    next_bookmark: Instant,
+    /// The last revision the client heard of.
+    told: Revision,
+    over: bool,
+}
+
+impl Watching {
+    /// Starts the stream.
+    pub fn start(self, beginning: Beginning) -> impl Stream<Item = Bytes> + Send + 'static {
+        let arrivals = self.collection.arrivals();
+        let mut out = Vec::new();
+        let mut over = false;
+        let (place, told) = match beginning {
+            Beginning::Everything { marked } => {
+                let (snapshot, place) = self.collection.begin();
+                let records: Vec<&Arc<Record>> = snapshot.objects.values().collect();
+                for record in records
+                    .into_iter()
+                    .filter(|record| self.selection.includes(&self.output.served, record))
+                {
+                    self.write(Meaning::Added, record, record.revision(), &mut out);
+                }
+                if marked {
+                    self.write_bookmark(snapshot.revision, true, &mut out);
+                }
+                (place, snapshot.revision)
+            }
+            Beginning::After(revision) => match self.collection.place_after(revision) {
+                Ok(place) => (place, revision),
+                Err(error) => {
+                    write_error(
+                        &Status::expired(format!(
+                            "too old resource version: {revision} ({})",
+                            error.oldest
+                        )),
+                        &mut out,
+                    );
+                    over = true;
+                    (self.collection.begin().1, revision)
+                }
+            },
+            Beginning::Recovered(changes, place) => {
+                let told = changes
+                    .last()
+                    .map_or(Revision::ZERO, |change| change.revision);
+                for change in &changes {
+                    self.write_change(change, &mut out);
+                }
+                (place, told)
+            }
+        };
+        let running = Running {
+            place,
+            arrivals,
+            pending: (!out.is_empty()).then(|| out.into()),
+            next_bookmark: Instant::now() + BOOKMARK_PERIOD,
+            told,
+            over,
+            watching: self,
+        };
+        futures_util::stream::unfold(running, Running::next)
+    }
+
+    /// What a change means here; `None` if it is none of this watcher's business.
+    fn meaning<'c>(&self, change: &'c Change) -> Option<(Meaning, &'c Arc<Record>)> {
+        let concerns = |record: &Option<Arc<Record>>| {
+            record
+                .as_ref()
+                .is_some_and(|record| self.selection.includes(&self.output.served, record))
+        };
+        match (concerns(&change.previous), concerns(&change.current)) {
+            (false, false) => None,
+            (false, true) => Some((Meaning::Added, change.current.as_ref()?)),
+            (true, true) => Some((Meaning::Modified, change.current.as_ref()?)),
+            // Upstream: the last state the watcher could see, with the revision at which it went.
+            (true, false) => Some((Meaning::Deleted, change.previous.as_ref()?)),
+        }
+    }
+
+    fn write_change(&self, change: &Change, out: &mut Vec<u8>) {
+        let Some((meaning, record)) = self.meaning(change) else {
+            return;
+        };
+        if self.output.is_plain() && self.selection.is_everything() {
+            // All such watchers see the same: encoded once, shared by all.
+            let frame = change.frame(|_| {
+                let mut frame = Vec::new();
+                self.write(meaning, record, change.revision, &mut frame);
+                frame.into()
+            });
+            out.extend_from_slice(&frame);
+            return;
+        }
+        self.write(meaning, record, change.revision, out);
+    }
+
+    fn write(&self, meaning: Meaning, record: &Record, revision: Revision, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"type\":\"");
+        out.extend_from_slice(meaning.as_str().as_bytes());
+        out.extend_from_slice(b"\",\"object\":");
+        self.output.write(record, revision, out);
+        out.extend_from_slice(b"}\n");
+    }
+
+    fn write_bookmark(&self, revision: Revision, initial_end: bool, out: &mut Vec<u8>) {
+        let mut metadata =
+            json!({"resourceVersion": revision.to_string(), "creationTimestamp": null});
+        if initial_end && let Some(fields) = metadata.as_object_mut() {
+            fields.insert(
+                "annotations".to_owned(),
+                json!({"k8s.io/initial-events-end": "true"}),
+            );
+        }
+        let object = json!({
+            "kind": &*self.output.served.resource.kind, "apiVersion": self.output.served.api_version(),
+            "metadata": metadata,
+        });
+        write_event("BOOKMARK", &object, out);
+    }
+}
+
+impl Running {
+    async fn next(mut self) -> Option<(Bytes, Self)> {
+        if let Some(bytes) = self.pending.take() {
+            return Some((bytes, self));
+        }
+        while !self.over {
+            self.arrivals.mark_unchanged();
+            match self.watching.collection.changes(self.place, BATCH) {
+                Err(_) => {
+                    let mut out = Vec::new();
+                    write_error(
+                        &Status::expired(
+                            "The watch fell too far behind; list again and watch from there.",
+                        ),
+                        &mut out,
+                    );
+                    self.over = true;
+                    return Some((out.into(), self));
+                }
+                Ok((changes, place)) if !changes.is_empty() => {
+                    self.place = place;
+                    let mut out = Vec::new();
+                    for change in &changes {
+                        self.watching.write_change(change, &mut out);
+                        self.told = change.revision;
+                    }
+                    if !out.is_empty() {
+                        return Some((out.into(), self));
+                    }
+                }
+                Ok(_) => {
+                    let wake = self.next_bookmark.min(self.watching.deadline);
+                    let arrived = tokio::time::timeout_at(wake, self.arrivals.changed()).await;
+                    if arrived.is_err()
+                        && let Some(bytes) = self.tick()
+                    {
+                        return Some((bytes, self));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// What is due when nothing has changed for a while.
+    fn tick(&mut self) -> Option<Bytes> {
+        let now = Instant::now();
+        self.over = now >= self.watching.deadline;
+        self.next_bookmark = now + BOOKMARK_PERIOD;
+        // Invariant: the revision is read before the ring is looked at. A change enters the ring before the cache reaches
+        // its revision, so an empty look means that everything up to `reached` has gone out.
+        let reached = self.watching.cache.revision();
+        let all_out = self
+            .watching
+            .collection
+            .changes(self.place, 1)
+            .is_ok_and(|(changes, _)| changes.is_empty());
+        if !self.watching.bookmarks || reached <= self.told || !all_out {
+            return None;
+        }
+        self.told = reached;
+        let mut out = Vec::new();
+        self.watching.write_bookmark(reached, false, &mut out);
+        Some(out.into())
+    }
+}
+
+fn write_error(status: &Status, out: &mut Vec<u8>) {
+    write_event("ERROR", &status.to_value(), out);
+}
+
+fn write_event(kind: &str, object: &Value, out: &mut Vec<u8>) {
+    out.extend_from_slice(
+        json!({"type": kind, "object": object})
+            .to_string()
+            .as_bytes(),
+    );
+    out.push(b'\n');
+}

@@ -1,0 +1,161 @@
+use crate::api::{Answer, Api, WIDGETS};
+
+fn names(answer: &Answer) -> String {
+    let items = answer.body["items"].as_array().unwrap();
+    items
+        .iter()
+        .map(|item| item["metadata"]["name"].as_str().unwrap())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[tokio::test]
+async fn lists_select_by_label_field_and_namespace() {
+    let api = Api::start().await.with_widgets(&["a", "b", "c", "d"]).await;
+    for (query, expected) in [
+        ("", "a b c d"),
+        ("?labelSelector=parity%3Dodd", "a c"),
+        ("?labelSelector=parity%20notin%20(odd)", "b d"),
+        ("?fieldSelector=metadata.name%3Db", "b"),
+        ("?fieldSelector=spec.size%3D3", "c"),
+        (
+            "?fieldSelector=metadata.name!%3Db&labelSelector=parity%3Deven",
+            "d",
+        ),
+        ("?limit=2", "a b"),
+    ] {
+        assert_eq!(
+            names(&api.get(&format!("{WIDGETS}{query}")).await),
+            expected,
+            "{query}"
+        );
+    }
+    assert_eq!(names(&api.get("/apis/test.io/v1/widgets").await), "a b c d");
+    assert_eq!(
+        names(&api.get("/apis/test.io/v1/namespaces/other/widgets").await),
+        ""
+    );
+    assert_eq!(
+        api.get(&format!("{WIDGETS}?labelSelector=a%20b"))
+            .await
+            .code,
+        400
+    );
+    assert_eq!(
+        api.get(&format!("{WIDGETS}?fieldSelector=spec.novel%3D1"))
+            .await
+            .code,
+        400
+    );
+}
+
+#[tokio::test]
+async fn pages_of_a_list_are_all_of_one_state() {
+    let api = Api::start()
+        .await
+        .with_widgets(&["a", "b", "c", "d", "e"])
+        .await;
+    let first = api.get(&format!("{WIDGETS}?limit=2")).await;
+    assert_eq!(first.body["metadata"]["remainingItemCount"], 3);
+    let token = first.body["metadata"]["continue"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    api.send("DELETE", &format!("{WIDGETS}/c"), &[], "").await;
+    let second = api
+        .get(&format!("{WIDGETS}?limit=2&continue={token}"))
+        .await;
+    assert_eq!(
+        names(&second),
+        "c d",
+        "what was deleted since is still in the state the list was begun in"
+    );
+    let token = second.body["metadata"]["continue"].as_str().unwrap();
+    let third = api
+        .get(&format!("{WIDGETS}?limit=2&continue={token}"))
+        .await;
+    assert_eq!(names(&third), "e");
+    assert!(third.body["metadata"].get("continue").is_none());
+    assert_eq!(
+        first.body["metadata"]["resourceVersion"],
+        third.body["metadata"]["resourceVersion"]
+    );
+    assert_eq!(
+        api.get(&format!("{WIDGETS}?continue=forged")).await.code,
+        400
+    );
+}
+
+#[tokio::test]
+async fn an_exact_earlier_state_can_be_listed_and_a_future_one_cannot() {
+    let api = Api::start().await.with_widgets(&["a"]).await;
+    let version = api.get(WIDGETS).await.body["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let api = api.with_widgets(&["b"]).await;
+    let exact = format!("{WIDGETS}?resourceVersion={version}&resourceVersionMatch=Exact");
+    assert_eq!(names(&api.get(&exact).await), "a");
+    let not_older = format!("{WIDGETS}?resourceVersion={version}");
+    assert_eq!(names(&api.get(&not_older).await), "a b");
+}
+
+#[tokio::test]
+async fn tables_and_metadata_are_made_on_request() {
+    let api = Api::start().await.with_widgets(&["a"]).await;
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+    let answer = api.send("GET", WIDGETS, &[("accept", table)], "").await;
+    assert_eq!(answer.body["kind"], "Table");
+    assert_eq!(answer.body["columnDefinitions"][1]["name"], "Size");
+    assert_eq!(answer.body["rows"][0]["cells"], serde_json::json!(["a", 1]));
+    assert_eq!(
+        answer.body["rows"][0]["object"]["kind"],
+        "PartialObjectMetadata"
+    );
+    let metadata = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+    let answer = api.send("GET", WIDGETS, &[("accept", metadata)], "").await;
+    assert_eq!(answer.body["items"][0]["metadata"]["name"], "a");
+    assert!(answer.body["items"][0].get("spec").is_none());
+}
+
+#[tokio::test]
+async fn what_is_not_served_is_not_found_and_wrong_methods_are_not_allowed() {
+    let api = Api::start().await.with_widgets(&["a"]).await;
+    for (method, path, code) in [
+        ("GET", "/apis/test.io/v1/namespaces/d/widgets/none", 404),
+        ("GET", "/apis/test.io/v1/namespaces/d/novels", 404),
+        ("GET", "/apis/test.io/v2/namespaces/d/widgets", 404),
+        ("GET", "/apis/test.io/v1/widgets/a", 404),
+        ("GET", "/apis/test.io/v1/namespaces/d/widgets/a/novel", 404),
+        (
+            "POST",
+            "/apis/test.io/v1/namespaces/d/widgets/a/status",
+            405,
+        ),
+        ("OPTIONS", WIDGETS, 405),
+        ("GET", "/apis/test.io/v1/namespaces/d/widgets/..%2Fa", 400),
+        ("GET", "/nowhere", 404),
+        ("GET", "/version", 200),
+        ("GET", "/readyz", 200),
+        ("GET", "/apis/test.io/v1", 200),
+    ] {
+        assert_eq!(
+            api.send(method, path, &[], "").await.code,
+            code,
+            "{method} {path}"
+        );
+    }
+    let missing = api.get(&format!("{WIDGETS}/none")).await;
+    assert_eq!(
+        missing.body["message"],
+        "widgets.test.io \"none\" not found"
+    );
+}
+
+#[tokio::test]
+async fn everything_is_there_after_a_restart() {
+    let api = Api::start().await.with_widgets(&["a", "b"]).await;
+    let before = api.get(WIDGETS).await.body;
+    let api = api.restart().await;
+    assert_eq!(api.get(WIDGETS).await.body, before);
+}
