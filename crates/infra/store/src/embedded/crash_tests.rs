@@ -173,9 +173,13 @@ fn check(disk: &FaultyDisk, acknowledged: u64, expected: &Expected, what: &str) 
     }
     check_history(&store, expected, what);
     // Life goes on, in small steps and a large one: segments are begun in the middle of whatever was left.
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     for (step, size) in (1..).zip([60, 300, 60, 2500]) {
-        let committed = runtime.block_on(store.commit(Txn::new().put(key(99), vec![1; size]))).unwrap();
+        let committed = runtime
+            .block_on(store.commit(Txn::new().put(key(99), vec![1; size])))
+            .unwrap();
         assert_eq!(committed.revision, Revision(revision + step), "{what}");
     }
     let before = contents(&store);

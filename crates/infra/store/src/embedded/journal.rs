@@ -77,6 +77,11 @@ impl Journal {
         mut replay: impl FnMut(&str, &[u8]) -> Result<(), OpenError>,
     ) -> Result<Self, OpenError> {
         let numbers = segment_numbers(&disk.list().map_err(OpenError::directory)?);
+        if numbers.first().is_some_and(|first| *first > oldest.max(1)) {
+            return Err(OpenError::MissingSegment {
+                file: segment_name(oldest.max(1)),
+            });
+        }
         let mut segments: Vec<SegmentHeader> = Vec::new();
         let mut tail: Option<Tail> = None;
         let mut closed_bytes = 0u64;
@@ -141,14 +146,6 @@ impl Journal {
         else {
             return Err(OpenError::NoJournal);
         };
-        if segments
-            .first()
-            .is_some_and(|first| first.number > oldest.max(1))
-        {
-            return Err(OpenError::MissingSegment {
-                file: segment_name(oldest.max(1)),
-            });
-        }
         let name = segment_name(last.number);
         settle(&*file, &content, &scan).map_err(|source| OpenError::file(&name, source))?;
         let Scan { end, sequence, .. } = scan;
