@@ -55,7 +55,7 @@ pub struct ResourceInterpreterWebhookConfiguration {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourceInterpreterWebhook {
-    /// Unique name with at least two dots, for example `workloads.interpreter.example.com`.
+    /// Unique name in the form of a domain with at least two parts, for example `workloads.example.com`.
     #[serde(deserialize_with = "nullable")]
     pub name: String,
     /// How the service is reached.

@@ -54,10 +54,10 @@ pub struct MultiClusterServiceSpec {
     #[serde(deserialize_with = "nullable")]
     #[schemars(transform = optional)]
     pub range: ExposureRange,
-    /// Earlier form of `providerClusters`.
+    /// Earlier form of `providerClusters`; has no effect.
     #[serde(skip_serializing_if = "absent", deserialize_with = "nullable")]
     pub service_provision_clusters: Vec<String>,
-    /// Earlier form of `consumerClusters`.
+    /// Earlier form of `consumerClusters`; has no effect.
     #[serde(skip_serializing_if = "absent", deserialize_with = "nullable")]
     pub service_consumption_clusters: Vec<String>,
     /// The clusters whose pods answer. Empty means all clusters.

@@ -8,3 +8,4 @@
 mod documentation;
 mod goldens;
 mod reference;
+mod structure;
