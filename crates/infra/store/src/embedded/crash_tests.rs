@@ -43,28 +43,38 @@ fn key(index: usize) -> Key {
     Key::new(format!("key/{index}")).unwrap()
 }
 
-/// Groups of transactions; those of a group are offered at once and may share a batch.
-fn workload() -> Vec<Vec<Txn>> {
+/// A group of transactions for each round; those of a group are offered at once and may share a batch.
+fn group(round: usize) -> Vec<Txn> {
     let value = |n: usize| vec![u8::try_from(n % 251).unwrap(); 40 + (n * 97) % 900];
-    (0..24)
-        .map(|round: usize| match round % 4 {
-            0 => vec![Txn::new().put(key(round % 5), value(round))],
-            // Half of a transaction must never be seen: two keys that change together.
-            1 => vec![
-                Txn::new()
-                    .put(key(10), value(round))
-                    .put(key(11), value(round)),
-            ],
-            2 => (0..3)
-                .map(|n| Txn::new().put(key(20 + n), value(round + n)).delete(key(n)))
-                .collect(),
-            _ => vec![
-                Txn::new()
-                    .put_for(key(30), value(round), Duration::from_secs(60))
-                    .delete(key(10)),
-            ],
-        })
-        .collect()
+    match round % 4 {
+        0 => vec![Txn::new().put(key(round % 5), value(round))],
+        // Half of a transaction must never be seen: two keys that change together.
+        1 => vec![
+            Txn::new()
+                .put(key(10), value(round))
+                .put(key(11), value(round)),
+        ],
+        2 => (0..3)
+            .map(|n| Txn::new().put(key(20 + n), value(round + n)).delete(key(n)))
+            .collect(),
+        _ => vec![
+            Txn::new()
+                .put_for(key(30), value(round), Duration::from_secs(60))
+                .delete(key(10)),
+        ],
+    }
+}
+
+/// Whether the workload has gone on for long enough: until the checkpoint, which has a thread of its own, has been
+/// at work several times.
+fn is_enough(disk: &FaultyDisk, round: usize, failed: bool) -> bool {
+    let removed = || {
+        disk.log()
+            .iter()
+            .filter(|act| matches!(act, Act::Remove { .. }))
+            .count()
+    };
+    round >= 24 && (failed || round >= 1000 || removed() > 3)
 }
 
 /// Runs the workload until it is done or fails, and says what each revision held.
@@ -78,7 +88,11 @@ fn run(disk: &FaultyDisk) -> (Expected, Option<CommitError>) {
     };
     let failed = runtime.block_on(async {
         let mut failed = None;
-        for group in workload() {
+        for round in 0.. {
+            if is_enough(disk, round, failed.is_some()) {
+                break;
+            }
+            let group = group(round);
             let results = together(group.iter().map(|txn| store.commit(txn.clone()))).await;
             let mut done: Vec<(&Txn, Committed)> = Vec::new();
             for (txn, result) in group.iter().zip(results) {
