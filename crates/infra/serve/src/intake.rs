@@ -11,39 +11,37 @@ use crate::status::Status;
 /// An object as a client sent it, and what it should be told about it.
 #[derive(Debug)]
 pub struct Taken {
-    /// The fields.
-    pub fields: Map,
+    /// The object.
+    pub object: Value,
     /// For `Warning` headers.
     pub warnings: Vec<String>,
 }
 
 /// Reads a whole object for the resource of the call.
 pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Status> {
-    let (value, duplicates) = decode(content, body)?;
-    let Value::Object(mut fields) = value else {
+    let (mut value, duplicates) = decode(content, body)?;
+    let Some(fields) = value.as_object_mut() else {
         return Err(Status::bad_request("the body must be one object"));
     };
-    check_kind(call, &mut fields)?;
-    let mut problems: Vec<String> = duplicates
+    check_kind(call, fields)?;
+    check_place(call, fields)?;
+    let duplicates = duplicates
         .iter()
-        .map(|path| format!("duplicate field {path:?}"))
-        .collect();
-    fields = match &call.served.version().schema {
-        None => fields,
-        Some(schema) => {
-            let mut value = Value::Object(fields);
-            problems.extend(
-                schema
-                    .prune(&mut value)
-                    .iter()
-                    .map(|path| format!("unknown field {path:?}")),
-            );
-            into_fields(value)
-        }
-    };
+        .map(|path| format!("duplicate field {path:?}"));
+    let mut problems: Vec<String> = duplicates.collect();
+    if let Some(schema) = &call.served.version().schema {
+        problems.extend(
+            schema
+                .prune(&mut value)
+                .iter()
+                .map(|path| format!("unknown field {path:?}")),
+        );
+    }
     let warnings = judge(call.options.field_validation, problems)?;
-    check_place(call, &mut fields)?;
-    Ok(Taken { fields, warnings })
+    Ok(Taken {
+        object: value,
+        warnings,
+    })
 }
 
 /// Decodes a body without knowing what it is; also names the fields given twice.
@@ -64,15 +62,6 @@ pub fn decode(content: Content, body: &[u8]) -> Result<(Value, Vec<String>), Sta
                 parsed.duplicates.iter().map(ToString::to_string).collect(),
             ))
         }
-    }
-}
-
-/// The fields of a value that is known to be an object.
-#[must_use]
-pub fn into_fields(value: Value) -> Map {
-    match value {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
     }
 }
 

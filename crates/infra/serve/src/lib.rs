@@ -21,6 +21,7 @@ pub mod listing;
 pub mod negotiate;
 pub mod options;
 pub mod output;
+mod pipeline;
 pub mod record;
 pub mod resource;
 pub mod select;

@@ -25,7 +25,7 @@ pub enum Farewell {
     /// Nothing holds it.
     Gone,
     /// It stays, marked, until its finalizers are done.
-    Marked(Map),
+    Marked(Value),
     /// It was marked before and still waits; nothing changes.
     Waiting,
 }
@@ -60,8 +60,7 @@ const SERVER_OWNED: [&str; 6] = [
 ];
 
 /// Sets the metadata of a new object.
-pub fn begin(resource: &Resource, object: &mut Map, stamp: &Stamp) -> Result<(), Status> {
-    let counts = resource.rules.counts_generations();
+pub fn begin(resource: &Resource, object: &mut Value, stamp: &Stamp) -> Result<(), Status> {
     let metadata = metadata_mut(object);
     if metadata
         .get("resourceVersion")
@@ -94,14 +93,14 @@ pub fn begin(resource: &Resource, object: &mut Map, stamp: &Stamp) -> Result<(),
         "creationTimestamp".to_owned(),
         Value::from(stamp.now.to_string()),
     );
-    if counts {
-        metadata.insert("generation".to_owned(), Value::from(1));
+    if let Some(generation) = resource.rules.first_generation() {
+        metadata.insert("generation".to_owned(), Value::from(generation));
     }
     Ok(())
 }
 
 /// Carries over what a writer may not change, and counts the generation on if the wanted state differs.
-pub fn go_on(resource: &Resource, old: &Map, new: &mut Map) {
+pub fn go_on(resource: &Resource, old: &Value, new: &mut Value) {
     let before = metadata(old);
     let after = metadata_mut(new);
     for name in SERVER_OWNED {
@@ -110,46 +109,42 @@ pub fn go_on(resource: &Resource, old: &Map, new: &mut Map) {
             None => drop(after.shift_remove(name)),
         }
     }
-    if resource.rules.counts_generations() && wants_differ(old, new) {
-        let generation = before
-            .and_then(|before| before.get("generation"))
-            .and_then(Value::as_i64)
-            .unwrap_or(0);
-        metadata_mut(new).insert(
-            "generation".to_owned(),
-            Value::from(generation.saturating_add(1)),
-        );
+    if resource.rules.is_new_generation(old, new) {
+        count_on(resource, metadata_mut(new));
     }
 }
 
-/// Whether anything but metadata and status differs.
-#[must_use]
-pub fn wants_differ(old: &Map, new: &Map) -> bool {
-    let is_wanted = |name: &str| !matches!(name, "metadata" | "status" | "apiVersion" | "kind");
-    let covered = |a: &Map, b: &Map| {
-        a.iter()
-            .all(|(name, value)| !is_wanted(name) || b.get(name) == Some(value))
-    };
-    !(covered(old, new) && covered(new, old))
+fn count_on(resource: &Resource, metadata: &mut Map) {
+    if resource.rules.first_generation().is_none() {
+        return;
+    }
+    let generation = metadata
+        .get("generation")
+        .and_then(Value::as_i64)
+        .unwrap_or(0);
+    metadata.insert(
+        "generation".to_owned(),
+        Value::from(generation.saturating_add(1)),
+    );
 }
 
 /// Whether a marked object has nothing left to wait for.
 #[must_use]
-pub fn may_go(object: &Map) -> bool {
+pub fn may_go(resource: &Resource, object: &Value) -> bool {
     let Some(metadata) = metadata(object) else {
         return false;
     };
     let marked = metadata
         .get("deletionTimestamp")
         .is_some_and(|time| !time.is_null());
-    marked && finalizers(metadata).is_empty()
+    marked && finalizers(metadata).is_empty() && !resource.rules.holds(object)
 }
 
 /// What deleting an object does to it.
 #[must_use]
 pub fn end(
     resource: &Resource,
-    object: &Map,
+    object: &Value,
     propagation: Option<Propagation>,
     now: Time,
 ) -> Farewell {
@@ -168,7 +163,7 @@ pub fn end(
             push_once(&mut held, ORPHAN);
         }
     }
-    if held.is_empty() {
+    if held.is_empty() && !resource.rules.holds(object) {
         return Farewell::Gone;
     }
     let changed = held != finalizers(metadata);
@@ -185,23 +180,15 @@ pub fn end(
     if !is_marked {
         metadata.insert("deletionTimestamp".to_owned(), Value::from(now.to_string()));
         metadata.insert("deletionGracePeriodSeconds".to_owned(), Value::from(0));
-        if resource.rules.counts_generations() {
-            let generation = metadata
-                .get("generation")
-                .and_then(Value::as_i64)
-                .unwrap_or(0);
-            metadata.insert(
-                "generation".to_owned(),
-                Value::from(generation.saturating_add(1)),
-            );
-        }
+        count_on(resource, metadata);
+        resource.rules.begin_ending(&mut marked);
     }
     Farewell::Marked(marked)
 }
 
 /// Everything wrong with the metadata of an object; `old` is what it replaces.
 #[must_use]
-pub fn validate(resource: &Resource, old: Option<&Map>, new: &Map) -> Vec<FieldError> {
+pub fn validate(resource: &Resource, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     let path = FieldPath::new("metadata");
     let Some(metadata) = metadata(new) else {
         return vec![FieldError::required(path, "")];
@@ -287,7 +274,7 @@ fn check_annotations(metadata: &Map, path: &FieldPath) -> Vec<FieldError> {
     errors
 }
 
-fn check_finalizers(old: Option<&Map>, new: &Map, path: &FieldPath) -> Vec<FieldError> {
+fn check_finalizers(old: Option<&Value>, new: &Map, path: &FieldPath) -> Vec<FieldError> {
     let held = finalizers(new);
     let mut errors: Vec<FieldError> = held
         .iter()
@@ -373,12 +360,18 @@ fn push_once(held: &mut Vec<String>, name: &str) {
     }
 }
 
-fn metadata(object: &Map) -> Option<&Map> {
+fn metadata(object: &Value) -> Option<&Map> {
     object.get("metadata").and_then(Value::as_object)
 }
 
-fn metadata_mut(object: &mut Map) -> &mut Map {
-    let metadata = object
+fn metadata_mut(object: &mut Value) -> &mut Map {
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    let fields = object
+        .as_object_mut()
+        .expect("invariant: it was just made one");
+    let metadata = fields
         .entry("metadata")
         .or_insert_with(|| Value::Object(Map::new()));
     if !metadata.is_object() {

@@ -87,13 +87,12 @@ impl Output {
         append(&shown, out);
     }
 
-    /// Appends one object that is not stored, such as the answer to a dry run.
+    /// Appends one object that is not stored, such as the answer to a rehearsal. It is in the version asked for.
     pub fn write_value(&self, value: &Value, out: &mut Vec<u8>) {
-        let value = self.convert(value.clone());
         let shown = match self.shape {
-            Shape::Table => self.table(&[value], &ListMeta::default()),
-            Shape::Metadata => metadata_of(&value),
-            Shape::Whole | Shape::Discovery => value,
+            Shape::Table => self.table(std::slice::from_ref(value), &ListMeta::default()),
+            Shape::Metadata => metadata_of(value),
+            Shape::Whole | Shape::Discovery => value.clone(),
         };
         append(&shown, out);
     }
@@ -153,15 +152,12 @@ impl Output {
         if self.served.is_stored_form() {
             return value;
         }
-        let Value::Object(fields) = value else {
-            return value;
-        };
         let converted = self
             .served
             .resource
             .rules
-            .convert(&fields, &self.served.api_version());
-        Value::Object(converted.unwrap_or(fields))
+            .convert(&value, &self.served.api_version());
+        converted.unwrap_or(value)
     }
 
     fn table(&self, objects: &[Value], meta: &ListMeta) -> Value {

@@ -11,7 +11,7 @@ use object::time::Time;
 use object::{Map, Value};
 use schema::Schema;
 
-use crate::cache;
+use crate::lifecycle::Propagation;
 use crate::target::Verb;
 
 /// One resource in all its versions.
@@ -34,8 +34,10 @@ pub struct Resource {
     pub namespaced: bool,
     /// All versions, the preferred one first.
     pub versions: Vec<Version>,
-    /// The place of the version objects are stored in.
-    pub storage: usize,
+    /// The collection objects are kept in: [`crate::cache::name_of`] this resource, or another one that keeps them too.
+    pub collection: Arc<str>,
+    /// The `apiVersion` objects are stored in.
+    pub stored_as: Arc<str>,
     /// Groups with a higher number come first in discovery, and so win when a client asks for a kind without its group.
     pub group_priority: u32,
     /// What the kind does beyond storing fields.
@@ -109,29 +111,35 @@ pub struct Column {
 }
 
 /// What a kind does beyond storing fields. Every method has the effect of the plainest kind by default.
+///
+/// Objects are JSON objects here, in the version asked for; an implementer that finds something else leaves it alone.
 pub trait KindRules: Send + Sync {
     /// Sets what the server decides about a new object.
-    fn prepare_create(&self, object: &mut Map) {
-        object.shift_remove("status");
+    fn prepare_create(&self, object: &mut Value) {
+        if let Some(fields) = object.as_object_mut() {
+            fields.shift_remove("status");
+        }
     }
 
     /// Takes back what a writer of the object (`part` empty) or of one of its parts may not change.
-    fn prepare_update(&self, old: &Map, new: &mut Map, part: &str) {
+    fn prepare_update(&self, old: &Value, new: &mut Value, part: &str) {
         keep_other_parts(old, new, part);
     }
 
     /// Sets what the author left out.
-    fn apply_defaults(&self, _version: &str, _object: &mut Map) {}
+    fn apply_defaults(&self, _version: &str, _object: &mut Value) {}
 
     /// Everything wrong with an object; `old` is what it replaces.
-    fn validate(&self, _old: Option<&Map>, _new: &Map) -> Vec<FieldError> {
+    fn validate(&self, _old: Option<&Value>, _new: &Value) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// The object in another version. `None` if the kind has no such version.
-    fn convert(&self, object: &Map, api_version: &str) -> Option<Map> {
+    /// The object in another version; `None` if the kind has no such version.
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
         let mut converted = object.clone();
-        converted.insert("apiVersion".to_owned(), Value::from(api_version));
+        converted
+            .as_object_mut()?
+            .insert("apiVersion".to_owned(), Value::from(api_version));
         Some(converted)
     }
 
@@ -150,14 +158,32 @@ pub trait KindRules: Send + Sync {
         )
     }
 
-    /// Whether changes of the wanted state are counted in `metadata.generation`.
-    fn counts_generations(&self) -> bool {
-        true
+    /// The generation of a new object; `None` if the kind counts none.
+    fn first_generation(&self) -> Option<i64> {
+        Some(1)
+    }
+
+    /// Whether the difference between two objects is a new generation.
+    fn is_new_generation(&self, old: &Value, new: &Value) -> bool {
+        wants_differ(old, new)
     }
 
     /// Whether names follow the rules of this kind; what is wrong otherwise.
     fn check_name(&self, name: &str) -> Vec<String> {
         object::names::check_dns1123_subdomain(name)
+    }
+
+    /// Whether the object holds itself back from deletion, beyond `metadata.finalizers`: namespaces do.
+    fn holds(&self, _object: &Value) -> bool {
+        false
+    }
+
+    /// Marks an object that was asked to go and is held.
+    fn begin_ending(&self, _object: &mut Value) {}
+
+    /// What becomes of owned objects when a deletion does not say.
+    fn default_propagation(&self) -> Propagation {
+        Propagation::Background
     }
 }
 
@@ -247,7 +273,7 @@ impl Served {
     /// Whether objects are stored as they are asked for.
     #[must_use]
     pub fn is_stored_form(&self) -> bool {
-        self.version == self.resource.storage
+        *self.resource.stored_as == *self.api_version()
     }
 
     /// A part by name.
@@ -261,12 +287,6 @@ impl Served {
 }
 
 impl Resource {
-    /// The name of its collection in the cache and the store.
-    #[must_use]
-    pub fn collection(&self) -> String {
-        cache::name_of(&self.group, &self.plural)
-    }
-
     /// `group/version`, or the bare version in the core group.
     #[must_use]
     pub fn api_version(&self, version: &str) -> String {
@@ -276,45 +296,52 @@ impl Resource {
             format!("{}/{version}", self.group)
         }
     }
-
-    /// The version objects are stored in.
-    #[must_use]
-    pub fn storage_version(&self) -> &Version {
-        self.versions
-            .get(self.storage)
-            .expect("invariant: a resource has its storage version")
-    }
 }
 
 /// A writer of the object leaves the status alone; a writer of the status leaves everything but it and the metadata
 /// that concerns it alone.
-pub fn keep_other_parts(old: &Map, new: &mut Map, part: &str) {
+pub fn keep_other_parts(old: &Value, new: &mut Value, part: &str) {
+    let (Some(before), Some(after)) = (old.as_object(), new.as_object_mut()) else {
+        return;
+    };
     if part != "status" {
-        match old.get("status") {
-            Some(status) => drop(new.insert("status".to_owned(), status.clone())),
-            None => drop(new.shift_remove("status")),
-        }
+        put_or_remove(after, "status", before.get("status").cloned());
         return;
     }
-    let status = new.get("status").cloned();
-    let managed = new
-        .get("metadata")
-        .and_then(|metadata| metadata.get("managedFields"))
-        .cloned();
-    let version = new
-        .get("metadata")
-        .and_then(|metadata| metadata.get("resourceVersion"))
-        .cloned();
-    *new = old.clone();
-    match status {
-        Some(status) => drop(new.insert("status".to_owned(), status)),
-        None => drop(new.shift_remove("status")),
-    }
-    if let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) {
-        for (name, value) in [("managedFields", managed), ("resourceVersion", version)] {
-            if let Some(value) = value {
-                metadata.insert(name.to_owned(), value);
-            }
+    let status = after.shift_remove("status");
+    let mut metadata = after.shift_remove("metadata").unwrap_or_default();
+    after.clone_from(before);
+    put_or_remove(after, "status", status);
+    let (Some(kept), Some(sent)) = (
+        after.get_mut("metadata").and_then(Value::as_object_mut),
+        metadata.as_object_mut(),
+    ) else {
+        return;
+    };
+    for name in ["managedFields", "resourceVersion"] {
+        if let Some(value) = sent.shift_remove(name) {
+            kept.insert(name.to_owned(), value);
         }
+    }
+}
+
+/// Whether anything but metadata and status differs.
+#[must_use]
+pub fn wants_differ(old: &Value, new: &Value) -> bool {
+    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
+        return old != new;
+    };
+    let is_wanted = |name: &str| !matches!(name, "metadata" | "status" | "apiVersion" | "kind");
+    let covered = |a: &Map, b: &Map| {
+        a.iter()
+            .all(|(name, value)| !is_wanted(name) || b.get(name) == Some(value))
+    };
+    !(covered(old, new) && covered(new, old))
+}
+
+fn put_or_remove(fields: &mut Map, name: &str, value: Option<Value>) {
+    match value {
+        Some(value) => drop(fields.insert(name.to_owned(), value)),
+        None => drop(fields.shift_remove(name)),
     }
 }

@@ -130,13 +130,20 @@ pub fn name_of(group: &str, resource: &str) -> String {
     format!("{group}/{resource}")
 }
 
+/// The key of an object in its collection.
+#[must_use]
+pub fn object_key(namespace: &str, name: &str) -> String {
+    if namespace.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{namespace}/{name}")
+    }
+}
+
 /// The key of an object in the store.
 #[must_use]
 pub fn store_key(collection: &str, namespace: &str, name: &str) -> String {
-    if namespace.is_empty() {
-        return format!("{ROOT}{collection}/{name}");
-    }
-    format!("{ROOT}{collection}/{namespace}/{name}")
+    format!("{ROOT}{collection}/{}", object_key(namespace, name))
 }
 
 /// Splits a key of the store into the collection and the object's key in it.

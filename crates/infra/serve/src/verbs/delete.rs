@@ -14,12 +14,12 @@ use crate::listing;
 use crate::negotiate::{Answer, Content};
 use crate::options::{ListOptions, Params};
 use crate::output::{Include, ListMeta};
-use crate::record::{self, Record};
+use crate::record::Record;
 use crate::select::Selection;
 use crate::server::{Server, WRITE_WAIT};
 use crate::status::{Status, Subject};
 use crate::target::ResourceTarget;
-use crate::verbs::write::{WRITE_ATTEMPTS, commit_failed};
+use crate::verbs::write::{WRITE_ATTEMPTS, commit_failed, encode, record_of};
 
 /// How a deletion is meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Server {
         let selection = Selection::new(&call.served, &call.target, list)?;
         let snapshot = self
             .cache
-            .collection(&call.served.resource.collection())
+            .collection(&call.served.resource.collection)
             .snapshot();
         let selected = listing::page(&snapshot, &selection, &call.served, None, list.limit);
         let mut ended = Vec::new();
@@ -170,16 +170,18 @@ impl Server {
             check_preconditions(call.subject(), options, &record)?;
             let old = record.value();
             warnings.extend(self.validate(call, Some(&old), None).await?);
-            let old = intake::into_fields(old);
             let resource = &call.served.resource;
-            let propagation = options.propagation;
+            // A kind that lets its dependents stay does so only while nobody has said otherwise.
+            let by_default = Some(resource.rules.default_propagation())
+                .filter(|policy| *policy == Propagation::Orphan);
+            let propagation = options.propagation.or(by_default);
             let farewell = lifecycle::end(resource, &old, propagation, self.surroundings.now());
             let key = self.store_key(call, &call.target.name)?;
             let txn = Txn::new().check(key.clone(), Expect::ModifiedAt(record.revision()));
             let txn = match (&farewell, options.dry_run) {
                 (Farewell::Waiting, _) => return Ok(Deleted::Held(record)),
                 (Farewell::Marked(marked), true) => {
-                    return Ok(Deleted::Rehearsed(Value::Object(marked.clone())));
+                    return Ok(Deleted::Rehearsed(marked.clone()));
                 }
                 (Farewell::Gone, true) => {
                     return Ok(Deleted::Rehearsed(Status::deleted(
@@ -187,7 +189,7 @@ impl Server {
                         &record.head().uid,
                     )));
                 }
-                (Farewell::Marked(marked), false) => txn.put(key, record::encode(marked)),
+                (Farewell::Marked(marked), false) => txn.put(key, encode(marked.clone())),
                 (Farewell::Gone, false) => txn.delete(key),
             };
             match self.store.commit(txn).await {
@@ -197,13 +199,10 @@ impl Server {
                         .outcomes
                         .into_iter()
                         .find_map(|outcome| outcome.current);
-                    let Some(entry) = kept else {
+                    if kept.is_none() {
                         return Ok(Deleted::Gone(record));
-                    };
-                    let held = Record::new(entry).map_err(|error| {
-                        Status::internal("cannot read back what was written", Some(Box::new(error)))
-                    })?;
-                    return Ok(Deleted::Held(Arc::new(held)));
+                    }
+                    return record_of(kept).map(Deleted::Held);
                 }
                 Err(CommitError::Conflict(conflict)) => {
                     self.cache.wait_for(conflict.revision, WRITE_WAIT).await;

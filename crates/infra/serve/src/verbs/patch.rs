@@ -1,8 +1,8 @@
 //! Patch, in its four forms.
 
 use http::{Response, StatusCode};
+use object::Value;
 use object::patch::{self, JsonPatch, Replace};
-use object::{Map, Value};
 
 use crate::body::Body;
 use crate::call::Call;
@@ -22,11 +22,10 @@ impl Server {
     ) -> Result<Response<Body>, Status> {
         let (document, _) = intake::decode(content, bytes)?;
         let mut warnings = Vec::new();
-        let edit = |current: &Map| -> Result<Map, Status> {
-            let current = Value::Object(current.clone());
+        let edit = |current: &Value| -> Result<Value, Status> {
             let patched = match content {
-                Content::JsonPatch => json_patch(call, &document, &current)?,
-                Content::MergePatch => patch::merge(&current, &document),
+                Content::JsonPatch => json_patch(call, &document, current)?,
+                Content::MergePatch => patch::merge(current, &document),
                 _ => {
                     return Err(Status::unsupported_media_type(&[
                         "application/json-patch+json",
@@ -34,10 +33,10 @@ impl Server {
                     ]));
                 }
             };
-            match patched {
-                Value::Object(fields) => Ok(fields),
-                _ => Err(Status::bad_request("the patched document is not an object")),
+            if !patched.is_object() {
+                return Err(Status::bad_request("the patched document is not an object"));
             }
+            Ok(patched)
         };
         let written = self.replace(call, &mut warnings, &edit).await?;
         Ok(self.report(call, &written, StatusCode::OK, answer, &warnings))
@@ -47,8 +46,10 @@ impl Server {
 fn json_patch(call: &Call, document: &Value, current: &Value) -> Result<Value, Status> {
     let patch =
         JsonPatch::decode(document).map_err(|error| Status::bad_request(error.to_string()))?;
-    patch.apply(current, Replace::Existing).map_err(|error| {
-        let subject = call.kind_subject(&call.target.name);
-        Status::unprocessable(subject, error.to_string())
-    })
+    patch
+        .apply(current, Replace::ExistingOrMissing)
+        .map_err(|error| {
+            let subject = call.kind_subject(&call.target.name);
+            Status::unprocessable(subject, error.to_string())
+        })
 }

@@ -52,7 +52,7 @@ impl Server {
         include: Include,
     ) -> Result<Response<Body>, Status> {
         let selection = Selection::new(&call.served, &call.target, options)?;
-        let collection = self.cache.collection(&call.served.resource.collection());
+        let collection = self.cache.collection(&call.served.resource.collection);
         let continuation = match options.continues.as_str() {
             "" => None,
             token => Some(Continuation::parse(token)?),
@@ -94,7 +94,7 @@ impl Server {
         include: Include,
     ) -> Result<Response<Body>, Status> {
         let selection = Selection::new(&call.served, &call.target, options)?;
-        let collection = self.cache.collection(&call.served.resource.collection());
+        let collection = self.cache.collection(&call.served.resource.collection);
         let beginning = match (options.freshness, options.initial_events) {
             (freshness, true) => {
                 self.be_fresh(freshness).await?;
@@ -126,12 +126,9 @@ impl Server {
 
     /// One object as it is now.
     pub(crate) fn find(&self, call: &Call) -> Option<Arc<Record>> {
-        let key = match call.target.namespace.as_str() {
-            "" => call.target.name.clone(),
-            namespace => format!("{namespace}/{}", call.target.name),
-        };
+        let key = cache::object_key(&call.target.namespace, &call.target.name);
         self.cache
-            .collection(&call.served.resource.collection())
+            .collection(&call.served.resource.collection)
             .find(&key)
     }
 
@@ -224,7 +221,7 @@ impl Server {
         collection: &Arc<Collection>,
         after: Revision,
     ) -> Option<Beginning> {
-        let prefix = format!("{}{}/", cache::ROOT, call.served.resource.collection());
+        let prefix = format!("{}{}/", cache::ROOT, call.served.resource.collection);
         let reached = self.cache.revision();
         // The state at the beginning gives each change the object before it.
         let state = self

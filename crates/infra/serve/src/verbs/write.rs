@@ -2,26 +2,30 @@
 
 use std::sync::Arc;
 
-use http::{Response, StatusCode};
+use http::header::WARNING;
+use http::{HeaderValue, Response, StatusCode};
 use object::{Map, Value};
-use schema::Schema;
-use store::{CommitError, Expect, Txn};
+use store::{CommitError, Entry, Expect, Key, Txn};
 
 use crate::body::{self, Body};
 use crate::cache;
-use crate::call::{Call, Proposal};
+use crate::call::Call;
 use crate::intake::{self, Taken};
 use crate::lifecycle::{self, Stamp};
 use crate::negotiate::{Answer, Content};
 use crate::output::Include;
+use crate::pipeline::{asked_form, name_of, stored_form};
 use crate::record::{self, Record};
 use crate::server::{Server, WRITE_WAIT};
-use crate::status::Status;
+use crate::status::{Status, Subject};
 
 /// How often a generated name may be taken before the client hears of it.
 const NAME_ATTEMPTS: usize = 8;
 /// How often a write that did not insist on a revision is tried anew on top of a later one.
 pub(crate) const WRITE_ATTEMPTS: usize = 16;
+
+/// Makes the new object from the present one, both in the version of the call.
+pub(crate) type Edit<'e> = &'e (dyn Fn(&Value) -> Result<Value, Status> + Send + Sync);
 
 /// What a write came to.
 pub(crate) enum Written {
@@ -44,9 +48,11 @@ impl Server {
         bytes: &[u8],
         answer: Answer,
     ) -> Result<Response<Body>, Status> {
-        let taken = intake::object(call, content, bytes)?;
-        let mut warnings = taken.warnings.clone();
-        let written = self.store_new(call, taken, &mut warnings).await?;
+        let Taken {
+            object,
+            mut warnings,
+        } = intake::object(call, content, bytes)?;
+        let written = self.store_new(call, object, &mut warnings).await?;
         Ok(self.report(call, &written, StatusCode::CREATED, answer, &warnings))
     }
 
@@ -59,11 +65,11 @@ impl Server {
         answer: Answer,
     ) -> Result<Response<Body>, Status> {
         let Taken {
-            fields,
+            object,
             mut warnings,
         } = intake::object(call, content, bytes)?;
         let written = self
-            .replace(call, &mut warnings, &|_| Ok(fields.clone()))
+            .replace(call, &mut warnings, &|_| Ok(object.clone()))
             .await?;
         Ok(self.report(call, &written, StatusCode::OK, answer, &warnings))
     }
@@ -72,23 +78,16 @@ impl Server {
     pub(crate) async fn store_new(
         &self,
         call: &Call,
-        taken: Taken,
+        object: Value,
         warnings: &mut Vec<String>,
     ) -> Result<Written, Status> {
-        let named = taken
-            .fields
-            .get("metadata")
-            .and_then(|m| m.get("name"))
-            .and_then(Value::as_str)
-            .is_some_and(|n| !n.is_empty());
-        let attempts = if named { 1 } else { NAME_ATTEMPTS };
+        if !name_of(&object).is_empty() {
+            return self.try_store_new(call, object, warnings).await;
+        }
         let mut refusal = None;
-        for _ in 0..attempts {
-            match self
-                .try_store_new(call, taken.fields.clone(), warnings)
-                .await
-            {
-                Err(status) if status.reason == "AlreadyExists" && !named => refusal = Some(status),
+        for _ in 0..NAME_ATTEMPTS {
+            match self.try_store_new(call, object.clone(), warnings).await {
+                Err(status) if status.reason == "AlreadyExists" => refusal = Some(status),
                 other => return other,
             }
         }
@@ -98,7 +97,7 @@ impl Server {
     async fn try_store_new(
         &self,
         call: &Call,
-        fields: Map,
+        mut object: Value,
         warnings: &mut Vec<String>,
     ) -> Result<Written, Status> {
         let resource = &call.served.resource;
@@ -107,138 +106,117 @@ impl Server {
             uid: self.surroundings.uid(),
             suffix: self.surroundings.suffix(),
         };
-        let mut object = self.in_stored_form(call, fields)?;
         lifecycle::begin(resource, &mut object, &stamp)?;
         resource.rules.prepare_create(&mut object);
-        self.default(call, &mut object);
-        let mut value = Value::Object(object);
-        warnings.extend(self.mutate(call, None, &mut value).await?);
-        let mut object = intake::into_fields(value);
-        self.default(call, &mut object);
-        let name = object
-            .get("metadata")
-            .and_then(|m| m.get("name"))
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
+        self.complete(call, &mut object);
+        warnings.extend(self.mutate(call, None, &mut object).await?);
         self.judge(call, None, &object)?;
-        let value = Value::Object(object);
-        warnings.extend(self.validate(call, None, Some(&value)).await?);
-        let object = intake::into_fields(value);
-        if call.options.dry_run {
-            if self
-                .cache
-                .collection(&resource.collection())
-                .find(&key_in(call, &name))
-                .is_some()
-            {
-                return Err(Status::already_exists(crate::status::Subject {
-                    name: &name,
-                    ..call.subject()
-                }));
-            }
-            return Ok(Written::Rehearsed(Value::Object(object)));
-        }
-        let key = self.store_key(call, &name)?;
-        let txn = Txn::new()
-            .check(key.clone(), Expect::Absent)
-            .put(key, record::encode(&object));
-        let subject = crate::status::Subject {
+        warnings.extend(self.validate(call, None, Some(&object)).await?);
+        let name = name_of(&object).to_owned();
+        let subject = Subject {
             name: &name,
             ..call.subject()
         };
-        self.commit(txn)
-            .await
-            .map(Written::Stored)
-            .map_err(|error| match error {
-                CommitError::Conflict(_) => Status::already_exists(subject),
-                other => commit_failed(other),
-            })
+        if call.options.dry_run {
+            let key = cache::object_key(&call.target.namespace, &name);
+            return match self.cache.collection(&resource.collection).find(&key) {
+                Some(_) => Err(Status::already_exists(subject)),
+                None => Ok(Written::Rehearsed(object)),
+            };
+        }
+        let key = self.store_key(call, &name)?;
+        let value = encode(stored_form(call, object)?);
+        let txn = Txn::new()
+            .check(key.clone(), Expect::Absent)
+            .put(key, value);
+        match self.store.commit(txn).await {
+            Ok(committed) => {
+                self.cache.wait_for(committed.revision, WRITE_WAIT).await;
+                let entry = committed
+                    .outcomes
+                    .into_iter()
+                    .find_map(|outcome| outcome.current);
+                record_of(entry).map(Written::Stored)
+            }
+            Err(CommitError::Conflict(_)) => Err(Status::already_exists(subject)),
+            Err(other) => Err(commit_failed(other)),
+        }
     }
 
-    /// Replaces an object with what `edit` makes of it, in the version of the call. An edit that does not insist on a
-    /// revision is made again on top of what others wrote meanwhile.
+    /// Replaces an object with what `edit` makes of it. An edit that does not insist on a revision is made again on top
+    /// of what others wrote meanwhile.
     pub(crate) async fn replace(
         &self,
         call: &Call,
         warnings: &mut Vec<String>,
-        edit: &(dyn Fn(&Map) -> Result<Map, Status> + Send + Sync),
+        edit: Edit<'_>,
     ) -> Result<Written, Status> {
         for _ in 0..WRITE_ATTEMPTS {
             let current = self
                 .find(call)
                 .ok_or_else(|| Status::not_found(call.subject()))?;
             let mut said = Vec::new();
-            match self.try_replace(call, &current, &mut said, edit).await? {
-                Some(written) => {
-                    warnings.extend(said);
-                    return Ok(written);
-                }
-                None => self.catch_up(call, &current).await?,
+            if let Some(written) = self.try_replace(call, &current, &mut said, edit).await? {
+                warnings.extend(said);
+                return Ok(written);
             }
         }
         Err(Status::stale(call.subject()))
     }
 
-    /// One attempt; `None` if somebody else wrote in between and the client did not insist.
+    /// One attempt; `None` if somebody else wrote in between and the client did not insist on what it had seen.
     async fn try_replace(
         &self,
         call: &Call,
         current: &Arc<Record>,
         warnings: &mut Vec<String>,
-        edit: &(dyn Fn(&Map) -> Result<Map, Status> + Send + Sync),
+        edit: Edit<'_>,
     ) -> Result<Option<Written>, Status> {
         let resource = &call.served.resource;
-        let old = intake::into_fields(current.value());
-        let seen = self.in_asked_form(call, old.clone());
-        let edited = edit(&seen)?;
-        let insists = check_preconditions(call, &old, &edited)?;
-        let mut new = self.in_stored_form(call, edited)?;
-        self.default(call, &mut new);
+        let old = asked_form(call, current.value())?;
+        let mut new = edit(&old)?;
+        let insists = check_preconditions(call, &old, &new)?;
         resource
             .rules
             .prepare_update(&old, &mut new, &call.target.subresource);
         lifecycle::go_on(resource, &old, &mut new);
-        let old = Value::Object(old);
-        let mut value = Value::Object(new);
-        warnings.extend(self.mutate(call, Some(&old), &mut value).await?);
-        let mut new = intake::into_fields(value);
-        let old = intake::into_fields(old);
-        self.default(call, &mut new);
+        self.complete(call, &mut new);
+        warnings.extend(self.mutate(call, Some(&old), &mut new).await?);
         lifecycle::go_on(resource, &old, &mut new);
         self.judge(call, Some(&old), &new)?;
-        let (old, value) = (Value::Object(old), Value::Object(new));
-        warnings.extend(self.validate(call, Some(&old), Some(&value)).await?);
-        let new = intake::into_fields(value);
-        if same(&intake::into_fields(old), &new) {
+        warnings.extend(self.validate(call, Some(&old), Some(&new)).await?);
+        set_revision(&mut new, &old);
+        if old == new {
             return Ok(Some(Written::Unchanged(Arc::clone(current))));
         }
         if call.options.dry_run {
-            return Ok(Some(Written::Rehearsed(Value::Object(new))));
+            return Ok(Some(Written::Rehearsed(new)));
         }
         let key = self.store_key(call, &call.target.name)?;
-        let expected = Expect::ModifiedAt(current.revision());
-        let goes = lifecycle::may_go(&new);
-        let txn = Txn::new().check(key.clone(), expected);
+        let txn = Txn::new().check(key.clone(), Expect::ModifiedAt(current.revision()));
+        let goes = lifecycle::may_go(resource, &new);
         let txn = if goes {
             txn.delete(key)
         } else {
-            txn.put(key, record::encode(&new))
+            txn.put(key, encode(stored_form(call, new.clone())?))
         };
         match self.store.commit(txn).await {
             Ok(committed) => {
                 self.cache.wait_for(committed.revision, WRITE_WAIT).await;
                 if goes {
-                    return Ok(Some(Written::Gone(Value::Object(new))));
+                    return Ok(Some(Written::Gone(new)));
                 }
                 let entry = committed
                     .outcomes
                     .into_iter()
                     .find_map(|outcome| outcome.current);
-                Ok(Some(Written::Stored(self.record_of(entry)?)))
+                record_of(entry).map(Written::Stored).map(Some)
             }
             Err(CommitError::Conflict(_)) if insists => Err(Status::stale(call.subject())),
-            Err(CommitError::Conflict(_)) => Ok(None),
+            Err(CommitError::Conflict(conflict)) => {
+                self.cache.wait_for(conflict.revision, WRITE_WAIT).await;
+                Ok(None)
+            }
             Err(other) => Err(commit_failed(other)),
         }
     }
@@ -264,155 +242,27 @@ impl Server {
             }
         };
         for warning in warnings {
-            if let Ok(header) = http::HeaderValue::from_str(&format!("299 - {warning:?}")) {
-                response.headers_mut().append(http::header::WARNING, header);
+            if let Ok(header) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
+                response.headers_mut().append(WARNING, header);
             }
         }
         response
     }
 
     /// The key of an object of the call in the store.
-    pub(crate) fn store_key(&self, call: &Call, name: &str) -> Result<store::Key, Status> {
+    pub(crate) fn store_key(&self, call: &Call, name: &str) -> Result<Key, Status> {
         let key = cache::store_key(
-            &call.served.resource.collection(),
+            &call.served.resource.collection,
             &call.target.namespace,
             name,
         );
-        store::Key::new(key).map_err(|error| Status::bad_request(error.to_string()))
-    }
-
-    /// Commits one write and returns what is stored now.
-    async fn commit(&self, txn: Txn) -> Result<Arc<Record>, CommitError> {
-        let committed = self.store.commit(txn).await?;
-        self.cache.wait_for(committed.revision, WRITE_WAIT).await;
-        let entry = committed
-            .outcomes
-            .into_iter()
-            .find_map(|outcome| outcome.current);
-        let entry = entry.expect("invariant: a put leaves an entry");
-        Ok(Arc::new(
-            Record::new(entry).expect("invariant: encode writes what Record reads"),
-        ))
-    }
-
-    fn record_of(&self, entry: Option<Arc<store::Entry>>) -> Result<Arc<Record>, Status> {
-        let entry = entry.ok_or_else(|| Status::internal("the store kept nothing", None))?;
-        Record::new(entry).map(Arc::new).map_err(|error| {
-            Status::internal("cannot read back what was written", Some(Box::new(error)))
-        })
-    }
-
-    /// Waits until the cache has the write that came in between.
-    async fn catch_up(&self, call: &Call, seen: &Record) -> Result<(), Status> {
-        let key = self.store_key(call, &call.target.name)?;
-        let entry = self.store.get(&key, None).await.map_err(|error| {
-            Status::unavailable("the store cannot be read", Some(Box::new(error)))
-        })?;
-        let newest = entry.map_or(seen.revision(), |entry| entry.modified);
-        self.cache.wait_for(newest, WRITE_WAIT).await;
-        Ok(())
-    }
-
-    /// Fields the author left out, by the schema and by the kind.
-    fn default(&self, call: &Call, object: &mut Map) {
-        let version = call.served.resource.storage_version();
-        if let Some(schema) = &version.schema {
-            let mut value = Value::Object(std::mem::take(object));
-            schema.apply_defaults(&mut value);
-            *object = intake::into_fields(value);
-        }
-        call.served
-            .resource
-            .rules
-            .apply_defaults(&version.name, object);
-    }
-
-    /// All that is wrong with an object, by the metadata's rules, the schema and the kind.
-    fn judge(&self, call: &Call, old: Option<&Map>, new: &Map) -> Result<(), Status> {
-        let resource = &call.served.resource;
-        let mut errors = lifecycle::validate(resource, old, new);
-        if let Some(schema) = &resource.storage_version().schema {
-            errors.extend(schema_errors(schema, new));
-        }
-        if errors.is_empty() {
-            errors.extend(resource.rules.validate(old, new));
-        }
-        if errors.is_empty() {
-            return Ok(());
-        }
-        let name = new
-            .get("metadata")
-            .and_then(|m| m.get("name"))
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        Err(Status::invalid(call.kind_subject(name), &errors))
-    }
-
-    async fn mutate(
-        &self,
-        call: &Call,
-        old: Option<&Value>,
-        new: &mut Value,
-    ) -> Result<Vec<String>, Status> {
-        let mut warnings = Vec::new();
-        for admission in &self.admission {
-            warnings.extend(
-                admission
-                    .mutate(
-                        call,
-                        Proposal {
-                            old,
-                            new: Some(new),
-                        },
-                    )
-                    .await?,
-            );
-        }
-        Ok(warnings)
-    }
-
-    pub(crate) async fn validate(
-        &self,
-        call: &Call,
-        old: Option<&Value>,
-        new: Option<&Value>,
-    ) -> Result<Vec<String>, Status> {
-        let mut warnings = Vec::new();
-        for admission in &self.admission {
-            warnings.extend(admission.validate(call, old, new).await?);
-        }
-        Ok(warnings)
-    }
-
-    fn in_stored_form(&self, call: &Call, fields: Map) -> Result<Map, Status> {
-        if call.served.is_stored_form() {
-            return Ok(fields);
-        }
-        let resource = &call.served.resource;
-        let stored = resource.api_version(&resource.storage_version().name);
-        resource.rules.convert(&fields, &stored).ok_or_else(|| {
-            Status::internal(
-                format!("{} cannot be converted to {stored}", resource.kind),
-                None,
-            )
-        })
-    }
-
-    fn in_asked_form(&self, call: &Call, fields: Map) -> Map {
-        if call.served.is_stored_form() {
-            return fields;
-        }
-        call.served
-            .resource
-            .rules
-            .convert(&fields, &call.served.api_version())
-            .unwrap_or(fields)
+        Key::new(key).map_err(|error| Status::bad_request(error.to_string()))
     }
 }
 
 /// The uid and the revision the client insists on; the answer says whether it insists on a revision.
-fn check_preconditions(call: &Call, old: &Map, new: &Map) -> Result<bool, Status> {
-    let text = |object: &Map, name: &str| {
+fn check_preconditions(call: &Call, old: &Value, new: &Value) -> Result<bool, Status> {
+    let text = |object: &Value, name: &str| {
         object
             .get("metadata")
             .and_then(|m| m.get(name))
@@ -439,27 +289,35 @@ fn check_preconditions(call: &Call, old: &Map, new: &Map) -> Result<bool, Status
     Ok(true)
 }
 
-/// Equal but for the revision, which the new object may leave out.
-fn same(old: &Map, new: &Map) -> bool {
-    let strip = |object: &Map| {
-        let mut object = object.clone();
-        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.shift_remove("resourceVersion");
-        }
-        object
-    };
-    strip(old) == strip(new)
-}
-
-fn key_in(call: &Call, name: &str) -> String {
-    match call.target.namespace.as_str() {
-        "" => name.to_owned(),
-        namespace => format!("{namespace}/{name}"),
+/// Gives an object the revision of the one it replaces, so that the two differ only where the client changed something.
+fn set_revision(new: &mut Value, old: &Value) {
+    let revision = old
+        .get("metadata")
+        .and_then(|metadata| metadata.get("resourceVersion"));
+    if let (Some(metadata), Some(revision)) = (
+        new.get_mut("metadata").and_then(Value::as_object_mut),
+        revision,
+    ) {
+        metadata.insert("resourceVersion".to_owned(), revision.clone());
     }
 }
 
-fn schema_errors(schema: &Schema, object: &Map) -> Vec<object::field::FieldError> {
-    schema.validate(&Value::Object(object.clone()))
+pub(crate) fn encode(object: Value) -> bytes::Bytes {
+    match object {
+        Value::Object(fields) => record::encode(&fields),
+        _ => record::encode(&Map::new()),
+    }
+}
+
+pub(crate) fn record_of(entry: Option<Arc<Entry>>) -> Result<Arc<Record>, Status> {
+    let entry = entry.ok_or_else(|| Status::internal("the store kept nothing", None))?;
+    let unreadable = |error| {
+        Status::internal(
+            "cannot read back what was written",
+            Some(Box::new(error) as Box<_>),
+        )
+    };
+    Record::new(entry).map(Arc::new).map_err(unreadable)
 }
 
 /// A commit that failed for a reason the client cannot help.

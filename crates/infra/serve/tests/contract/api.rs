@@ -181,7 +181,11 @@ impl Api {
 pub(crate) const WIDGETS: &str = "/apis/test.io/v1/namespaces/d/widgets";
 
 pub(crate) fn widget(name: &str, size: usize) -> Value {
-    let parity = if size % 2 == 0 { "even" } else { "odd" };
+    let parity = if size.is_multiple_of(2) {
+        "even"
+    } else {
+        "odd"
+    };
     json!({"metadata": {"name": name, "labels": {"parity": parity}}, "spec": {"size": size}})
 }
 
@@ -256,7 +260,8 @@ fn resource(plural: &str, kind: &str, namespaced: bool) -> Resource {
         categories: vec![],
         namespaced,
         versions: vec![version],
-        storage: 0,
+        collection: format!("test.io/{plural}").into(),
+        stored_as: "test.io/v1".into(),
         group_priority: 100,
         rules: Arc::new(Plain),
     }
