@@ -1,0 +1,3 @@
+//! Decision benches.
+
+fn main() {}

@@ -1,0 +1,235 @@
+//! Clusters as decisions look at them: prepared once when a cluster changes, shared by all decisions until it does.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use api::{
+    cluster::{ApiEnablement, Cluster},
+    kubernetes::scheduling::Taint,
+};
+use estimate::Capacity;
+use object::metadata::ObjectMeta;
+
+/// What a decision may look at in a cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterFacts {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its labels, sorted by key.
+    pub labels: Vec<(Box<str>, Box<str>)>,
+    /// Who runs it; empty if not said.
+    pub provider: Box<str>,
+    /// Where it is; empty if not said.
+    pub region: Arc<str>,
+    /// The failure domains it spans.
+    pub zones: Vec<Box<str>>,
+    /// Its taints, in the order of its spec.
+    pub taints: Vec<Arc<Taint>>,
+    /// The kinds it serves.
+    pub apis: Arc<ApiSet>,
+    /// What is left in it.
+    pub capacity: Capacity,
+    /// Whether it is about to go. Such a cluster gets nothing and loses what it has.
+    pub is_deleting: bool,
+}
+
+impl ClusterFacts {
+    /// The facts about `cluster`. Clusters that serve the same kinds share one set of them, kept in `pool`.
+    #[must_use]
+    pub fn of(cluster: &Cluster, pool: &mut ApiPool) -> Self {
+        let ObjectMeta {
+            name,
+            labels,
+            deletion_timestamp,
+            ..
+        } = &cluster.metadata;
+        Self {
+            name: name.as_str().into(),
+            labels: labels
+                .iter()
+                .map(|(key, value)| (key.as_str().into(), value.as_str().into()))
+                .collect(),
+            provider: cluster.spec.provider.as_str().into(),
+            region: cluster.spec.region.as_str().into(),
+            zones: cluster
+                .spec
+                .zones
+                .iter()
+                .map(|zone| zone.as_str().into())
+                .collect(),
+            taints: cluster.spec.taints.iter().cloned().map(Arc::new).collect(),
+            apis: pool.intern(ApiSet::of(&cluster.status.api_enablements)),
+            capacity: Capacity::of(cluster),
+            is_deleting: deletion_timestamp.is_some(),
+        }
+    }
+
+    /// The value of a label.
+    #[must_use]
+    pub fn label(&self, key: &str) -> Option<&str> {
+        // Clusters carry a handful of labels; a scan of neighbours beats a search.
+        self.labels
+            .iter()
+            .find(|(name, _)| **name == *key)
+            .map(|(_, value)| &**value)
+    }
+}
+
+/// The kinds a cluster serves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ApiSet {
+    // Invariant: sorted, without duplicates.
+    kinds: Vec<(Box<str>, Box<str>)>,
+}
+
+impl ApiSet {
+    /// The kinds in the status of a cluster.
+    #[must_use]
+    pub fn of(enablements: &[ApiEnablement]) -> Self {
+        let kinds: BTreeSet<(Box<str>, Box<str>)> = enablements
+            .iter()
+            .flat_map(|served| {
+                served
+                    .resources
+                    .iter()
+                    .map(move |resource| (served, resource))
+            })
+            .map(|(served, resource)| {
+                (
+                    served.group_version.as_str().into(),
+                    resource.kind.as_str().into(),
+                )
+            })
+            .collect();
+        Self {
+            kinds: kinds.into_iter().collect(),
+        }
+    }
+
+    /// Whether `kind` of `group_version` is served.
+    #[must_use]
+    pub fn has(&self, group_version: &str, kind: &str) -> bool {
+        self.kinds
+            .binary_search_by(|(served, name)| (&**served, &**name).cmp(&(group_version, kind)))
+            .is_ok()
+    }
+}
+
+/// One copy of each distinct set of kinds: a fleet is mostly clusters of a few versions.
+#[derive(Clone, Debug, Default)]
+pub struct ApiPool {
+    sets: BTreeSet<Arc<ApiSet>>,
+    /// How many sets were left after the last sweep.
+    swept: usize,
+}
+
+impl ApiPool {
+    /// The pool's copy of `set`.
+    pub fn intern(&mut self, set: ApiSet) -> Arc<ApiSet> {
+        if let Some(known) = self.sets.get(&set) {
+            return Arc::clone(known);
+        }
+        // Sets that no cluster has any more go when as many new ones have come, so upkeep costs little.
+        if self.sets.len() > 2 * self.swept + 16 {
+            self.sets.retain(|set| Arc::strong_count(set) > 1);
+            self.swept = self.sets.len();
+        }
+        let set = Arc::new(set);
+        self.sets.insert(Arc::clone(&set));
+        set
+    }
+}
+
+/// All clusters at one moment. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    // Invariant: sorted by name, each once. A position therefore orders as the name does.
+    clusters: Arc<[Arc<ClusterFacts>]>,
+}
+
+impl Snapshot {
+    /// The clusters given, in any order; of two with one name the later counts.
+    #[must_use]
+    pub fn new(clusters: impl IntoIterator<Item = Arc<ClusterFacts>>) -> Self {
+        let mut clusters: Vec<_> = clusters.into_iter().collect();
+        clusters.sort_by(|a, b| a.name.cmp(&b.name));
+        clusters.reverse();
+        clusters.dedup_by(|a, b| a.name == b.name);
+        clusters.reverse();
+        Self {
+            clusters: clusters.into(),
+        }
+    }
+
+    /// How many clusters there are, those about to go included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.clusters.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.clusters.is_empty()
+    }
+
+    /// The clusters by name.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &ClusterFacts> {
+        self.clusters.iter().map(|cluster| &**cluster)
+    }
+
+    /// The cluster at `position`.
+    #[must_use]
+    pub fn at(&self, position: usize) -> Option<&ClusterFacts> {
+        self.clusters.get(position).map(|cluster| &**cluster)
+    }
+
+    /// The name of the cluster at `position`; empty for a position that does not exist.
+    #[must_use]
+    pub fn name(&self, position: usize) -> Arc<str> {
+        self.clusters
+            .get(position)
+            .map_or_else(|| "".into(), |cluster| Arc::clone(&cluster.name))
+    }
+
+    /// Finds many names; quickest when they come in order, as most lists of targets do.
+    #[must_use]
+    pub fn finder(&self) -> Finder<'_> {
+        Finder {
+            clusters: self,
+            expected: 0,
+        }
+    }
+
+    /// Where the cluster called `name` stands.
+    #[must_use]
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.clusters
+            .binary_search_by(|cluster| (*cluster.name).cmp(name))
+            .ok()
+    }
+}
+
+/// Finds clusters by name, one after another.
+#[derive(Clone, Debug)]
+pub struct Finder<'a> {
+    clusters: &'a Snapshot,
+    /// The position after the last one found.
+    expected: usize,
+}
+
+impl Finder<'_> {
+    /// Where the cluster called `name` stands.
+    pub fn find(&mut self, name: &str) -> Option<usize> {
+        let is_next = self
+            .clusters
+            .at(self.expected)
+            .is_some_and(|cluster| *cluster.name == *name);
+        let position = if is_next {
+            self.expected
+        } else {
+            self.clusters.position(name)?
+        };
+        self.expected = position + 1;
+        Some(position)
+    }
+}

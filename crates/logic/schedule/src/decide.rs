@@ -1,0 +1,334 @@
+//! The decision: filter, score, estimate, select, assign; for each group of clusters until one succeeds.
+
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+
+use estimate::{Assumed, Component, Estimate, Source, demand, general, merge};
+
+use crate::{
+    assign::Assignment,
+    candidate::Candidate,
+    cycle::{Cycle, EmptyWorkloads, Inputs},
+    decision::{Decision, FitError, Outcome, Refusal, Target},
+    diagnosis::{Attempt, Candidacy, Diagnosis, FilterRefusal},
+    plugin::{Judge, Verdict},
+    select::Selection,
+};
+
+/// Decides where the binding goes, and says why.
+///
+/// A placement with groups of clusters starts at the group in use and never goes back to an earlier one; the first
+/// group that succeeds is taken.
+#[must_use]
+pub fn schedule(inputs: &Inputs<'_>) -> Decision {
+    let placement = inputs.placement;
+    if !placement.is_ordered() || placement.affinity.is_some() {
+        let (outcome, attempt) = attempt(&Cycle::new(inputs, None));
+        return Decision::new(inputs, outcome, vec![attempt]);
+    }
+    let first = placement.first_term(&inputs.binding.status.scheduler_observed_affinity_name);
+    let mut attempts = Vec::new();
+    let mut refusal = None;
+    let mut cycle = Cycle::new(inputs, Some(first));
+    for index in first..placement.terms.len() {
+        cycle = cycle.with_term(index);
+        let (outcome, mut attempt) = attempt(&cycle);
+        attempt.term = placement
+            .terms
+            .get(index)
+            .map(|term| (index, Arc::clone(&term.name)));
+        match outcome {
+            Outcome::Placed(targets) => {
+                attempts.push(attempt);
+                return Decision::new(inputs, Outcome::Placed(targets), attempts);
+            }
+            Outcome::Refused(why) => {
+                attempt.refusal = Some(why.clone());
+                attempts.push(attempt);
+                // The first group's refusal says what becomes of the present targets.
+                refusal.get_or_insert(why);
+            }
+        }
+    }
+    // `first` is a position within the groups, of which there is at least one.
+    let refusal = refusal.unwrap_or_else(|| Refusal::NoClusterFit(FitError::default()));
+    Decision::new(inputs, Outcome::Refused(refusal), attempts)
+}
+
+/// The clusters that an estimator should be asked about: those that pass every filter of some group to be tried.
+///
+/// Empty where nothing is to be counted. Positions in the snapshot, ascending.
+#[must_use]
+pub fn candidates(inputs: &Inputs<'_>) -> Vec<usize> {
+    if is_uncounted(inputs) {
+        return Vec::new();
+    }
+    let placement = inputs.placement;
+    if !placement.is_ordered() || placement.affinity.is_some() {
+        return filter(&Cycle::new(inputs, None), &mut Attempt::default());
+    }
+    let first = placement.first_term(&inputs.binding.status.scheduler_observed_affinity_name);
+    let mut passed = Vec::new();
+    let mut cycle = Cycle::new(inputs, Some(first));
+    for index in first..placement.terms.len() {
+        cycle = cycle.with_term(index);
+        passed.extend(filter(&cycle, &mut Attempt::default()));
+    }
+    passed.sort_unstable();
+    passed.dedup();
+    passed
+}
+
+fn attempt(cycle: &Cycle<'_>) -> (Outcome, Attempt) {
+    let mut attempt = Attempt::default();
+    let outcome = match run(cycle, &mut attempt) {
+        Ok(targets) => Outcome::Placed(targets),
+        Err(refusal) => Outcome::Refused(refusal),
+    };
+    (outcome, attempt)
+}
+
+fn run(cycle: &Cycle<'_>, attempt: &mut Attempt) -> Result<Vec<Target>, Refusal> {
+    let passed = filter(cycle, attempt);
+    if passed.is_empty() {
+        return Err(Refusal::NoClusterFit(histogram(cycle, attempt)));
+    }
+    let totals = score(cycle, &passed, attempt)?;
+    let ranked = rank(cycle, &passed, &totals, attempt);
+
+    let Selection { chosen, how } = cycle.inputs.plugins.select.select(cycle, &ranked);
+    attempt.selection = Some(how);
+    let chosen = chosen.map_err(Refusal::Select)?;
+
+    let Assignment { shares, steps } = cycle.inputs.plugins.assign.assign(cycle, &chosen);
+    attempt.steps = steps;
+    let shares = shares.map_err(Refusal::Assign)?;
+    attempt.selected = chosen.iter().map(|candidate| candidate.cluster).collect();
+    Ok(targets(cycle, &chosen, &shares))
+}
+
+/// Asks every filter about every cluster; a cluster passes if none refuses it.
+///
+/// All are asked even after one refused, because whoever asks why wants to hear all of it. Clusters about to go are
+/// passed over without a reason.
+fn filter(cycle: &Cycle<'_>, attempt: &mut Attempt) -> Vec<usize> {
+    let filters = &cycle.inputs.plugins.filters;
+    attempt.filters = filters.iter().map(|(name, _)| Arc::clone(name)).collect();
+    let mut judges: Vec<Judge<'_>> = filters
+        .iter()
+        .map(|(_, filter)| filter.begin(cycle))
+        .collect();
+    let mut passed = Vec::with_capacity(cycle.inputs.clusters.len());
+    for (position, cluster) in cycle.inputs.clusters.iter().enumerate() {
+        if cluster.is_deleting {
+            attempt.deleting.push(position);
+            continue;
+        }
+        let refused_before = attempt.refusals.len();
+        for (filter, judge) in judges.iter_mut().enumerate() {
+            let verdict: Verdict = judge(position, cluster);
+            if let Err(reason) = verdict {
+                attempt.refusals.push(FilterRefusal {
+                    cluster: position,
+                    filter,
+                    reason,
+                });
+            }
+        }
+        if attempt.refusals.len() == refused_before {
+            passed.push(position);
+        }
+    }
+    passed
+}
+
+/// Counts the first reason of each refused cluster.
+fn histogram(cycle: &Cycle<'_>, attempt: &Attempt) -> FitError {
+    let mut counts: BTreeMap<Cow<'static, str>, usize> = BTreeMap::new();
+    for refusals in attempt.refusals.chunk_by(|a, b| a.cluster == b.cluster) {
+        if let Some(first) = refusals.first() {
+            *counts.entry(first.reason.summary()).or_default() += 1;
+        }
+    }
+    FitError {
+        clusters: cycle.inputs.clusters.len(),
+        reasons: counts.into_iter().collect(),
+    }
+}
+
+/// The sum of all scores of each cluster that passed.
+fn score(cycle: &Cycle<'_>, passed: &[usize], attempt: &mut Attempt) -> Result<Vec<i64>, Refusal> {
+    let mut totals = vec![0_i64; passed.len()];
+    for (name, plugin) in &cycle.inputs.plugins.scores {
+        let refuse = |error| Refusal::Score {
+            plugin: Arc::clone(name),
+            error,
+        };
+        let mut scorer = plugin.begin(cycle);
+        let mut scores = Vec::with_capacity(passed.len());
+        for position in passed {
+            let Some(cluster) = cycle.inputs.clusters.at(*position) else {
+                continue;
+            };
+            scores.push(scorer(*position, cluster).map_err(refuse)?);
+        }
+        drop(scorer);
+        plugin.normalise(cycle, &mut scores).map_err(refuse)?;
+        for (total, score) in totals.iter_mut().zip(&scores) {
+            *total = total.saturating_add(*score);
+        }
+        attempt.scores.push((Arc::clone(name), scores));
+    }
+    Ok(totals)
+}
+
+/// The clusters that passed with all their numbers, in canonical order.
+fn rank(
+    cycle: &Cycle<'_>,
+    passed: &[usize],
+    totals: &[i64],
+    attempt: &mut Attempt,
+) -> Vec<Candidate> {
+    let question = Question::new(cycle);
+    let mut ranked = Vec::with_capacity(passed.len());
+    attempt.candidates.reserve_exact(passed.len());
+    for (position, score) in passed.iter().zip(totals) {
+        let Some(cluster) = cycle.inputs.clusters.at(*position) else {
+            continue;
+        };
+        let (allocatable, source) = question.ask(cluster);
+        let candidate = Candidate {
+            cluster: *position,
+            tier: cycle.tier(cluster),
+            score: *score,
+            allocatable,
+            assigned: cycle.assigned(*position),
+        };
+        attempt.candidates.push(Candidacy { candidate, source });
+        ranked.push(candidate);
+    }
+    ranked.sort_unstable_by(Candidate::order);
+    ranked
+}
+
+/// What is asked of the estimators, the same for all clusters.
+struct Question<'c> {
+    cycle: &'c Cycle<'c>,
+    kind: Kind,
+    estimators: Vec<&'c estimate::Answers>,
+}
+
+/// What is assumed of a cluster that nothing was promised on.
+static NOTHING: Assumed = Assumed::NOTHING;
+
+enum Kind {
+    /// Nothing is to be counted.
+    Nothing,
+    /// How many replicas; `None` where nothing is known of what they request.
+    Replicas(Option<estimate::Amounts>),
+    /// How many sets.
+    Sets(Vec<Component>),
+}
+
+impl<'c> Question<'c> {
+    fn new(cycle: &'c Cycle<'c>) -> Self {
+        let spec = cycle.binding().spec;
+        let kind = if is_uncounted(cycle.inputs) {
+            Kind::Nothing
+        } else if cycle.is_component_set() {
+            Kind::Sets(spec.components.iter().map(Component::of).collect())
+        } else {
+            Kind::Replicas(spec.replica_requirements.as_ref().map(demand::request))
+        };
+        let estimators = merge::usable(cycle.inputs.estimates, cycle.inputs.options.on_failure);
+        Self {
+            cycle,
+            kind,
+            estimators,
+        }
+    }
+
+    fn ask(&self, cluster: &crate::cluster::ClusterFacts) -> (i64, Source) {
+        let Some(report) = self.report(cluster) else {
+            return (general::UNBOUNDED, Source::NotAsked);
+        };
+        merge::merge(
+            Some(report),
+            &self.estimators,
+            &cluster.name,
+            self.cycle.replicas(),
+        )
+    }
+
+    /// What the cluster's own report says.
+    fn report(&self, cluster: &crate::cluster::ClusterFacts) -> Option<Estimate> {
+        let Inputs {
+            assumed, options, ..
+        } = self.cycle.inputs;
+        let assumed = if assumed.is_empty() {
+            None
+        } else {
+            assumed.get(&cluster.name)
+        };
+        let assumed = assumed.unwrap_or(&NOTHING);
+        match &self.kind {
+            Kind::Nothing => None,
+            Kind::Replicas(request) => Some(general::replicas(
+                &cluster.capacity,
+                request.as_ref(),
+                assumed,
+                options.models,
+            )),
+            Kind::Sets(components) => Some(general::sets(
+                &cluster.capacity,
+                components,
+                assumed,
+                options.models,
+            )),
+        }
+    }
+}
+
+/// Whether there is nothing to estimate: no replicas and no components.
+fn is_uncounted(inputs: &Inputs<'_>) -> bool {
+    inputs.binding.spec.replicas <= 0 && inputs.binding.spec.components.is_empty()
+}
+
+/// The shares as targets, with selected clusters that got none where those are wanted.
+fn targets(cycle: &Cycle<'_>, chosen: &[Candidate], shares: &[(usize, i64)]) -> Vec<Target> {
+    let clusters = cycle.inputs.clusters;
+    let target = |cluster: usize, replicas: i64| Target {
+        cluster: clusters.name(cluster),
+        replicas: i32::try_from(replicas).unwrap_or(i32::MAX),
+    };
+    let mut targets: Vec<Target> = shares
+        .iter()
+        .map(|(cluster, replicas)| target(*cluster, *replicas))
+        .collect();
+    if cycle.inputs.options.empty_workloads == EmptyWorkloads::Propagated {
+        let mut has_share = vec![false; clusters.len()];
+        for (cluster, _) in shares {
+            if let Some(slot) = has_share.get_mut(*cluster) {
+                *slot = true;
+            }
+        }
+        let empty = chosen
+            .iter()
+            .filter(|candidate| has_share.get(candidate.cluster) == Some(&false));
+        targets.extend(empty.map(|candidate| target(candidate.cluster, 0)));
+    }
+    targets
+}
+
+impl Decision {
+    fn new(inputs: &Inputs<'_>, outcome: Outcome, attempts: Vec<Attempt>) -> Self {
+        let succeeded = matches!(outcome, Outcome::Placed(_));
+        let last = attempts.last().filter(|_| succeeded);
+        let term = last
+            .and_then(|attempt| attempt.term.as_ref())
+            .map(|(_, name)| Arc::clone(name));
+        Self {
+            term,
+            diagnosis: Diagnosis::new(inputs, outcome, attempts),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What the binding's status and events say about a decision.
+
+use std::fmt;
+
+use api::{
+    registry::Scope,
+    well_known::{conditions::binding as reason, events},
+    work::v1alpha2::ResourceBindingStatus,
+};
+use object::{
+    condition::{Condition, ConditionStatus, with_condition},
+    time::Time,
+};
+
+use crate::{
+    binding::BindingView,
+    decision::{Decision, Outcome, Refusal, TargetsText},
+};
+
+/// What the condition says of a success.
+pub const SUCCESS_MESSAGE: &str = "Binding has been scheduled successfully.";
+
+/// How writing the result went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// It was written, or there was nothing to write.
+    Done,
+    /// A quota of the control plane forbids it; its words.
+    QuotaExceeded(String),
+    /// It failed; why.
+    Failed(String),
+}
+
+/// An event about a binding, recorded on it and on its template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Whether somebody should look at it.
+    pub severity: Severity,
+    /// Why it was recorded, as one word.
+    pub reason: &'static str,
+    /// What happened.
+    pub message: String,
+}
+
+/// The two types of event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// As it should be.
+    Normal,
+    /// Not as it should be.
+    Warning,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        })
+    }
+}
+
+/// The condition `Scheduled` after a decision whose result was written like this.
+#[must_use]
+pub fn condition(decision: &Decision, writing: &Writing) -> Condition {
+    let (status, reason, message) = match (decision.outcome(), writing) {
+        (Outcome::Placed(_), Writing::Done) => (
+            ConditionStatus::True,
+            reason::SUCCESS,
+            SUCCESS_MESSAGE.to_owned(),
+        ),
+        (_, Writing::QuotaExceeded(text)) => {
+            (ConditionStatus::False, reason::QUOTA_EXCEEDED, text.clone())
+        }
+        (Outcome::Placed(_), Writing::Failed(text)) => (
+            ConditionStatus::False,
+            reason::SCHEDULER_ERROR,
+            text.clone(),
+        ),
+        (Outcome::Refused(refusal), Writing::Done) => (
+            ConditionStatus::False,
+            refusal.reason(),
+            refusal.to_string(),
+        ),
+        (Outcome::Refused(refusal), Writing::Failed(text)) => (
+            ConditionStatus::False,
+            refusal.reason(),
+            format!("[{refusal}, {text}]"),
+        ),
+    };
+    Condition::new(reason::SCHEDULED, status, reason, message)
+}
+
+/// The status after a decision; equal to the present one if there is nothing to write.
+///
+/// `generation` is the one the decision was made for, not that of the binding after the result was written: a change
+/// made in between must still be seen.
+#[must_use]
+pub fn status(
+    present: &ResourceBindingStatus,
+    decision: &Decision,
+    writing: &Writing,
+    generation: i64,
+    now: Time,
+) -> ResourceBindingStatus {
+    let mut next = present.clone();
+    let condition = condition(decision, writing);
+    let is_success = condition.status == ConditionStatus::True;
+    let (conditions, _) = with_condition(present.conditions.clone(), condition, now);
+    next.conditions = conditions;
+    if is_success {
+        next.scheduler_observed_generation = generation;
+        next.last_scheduled_time = Some(now);
+        if let Some(term) = &decision.term {
+            next.scheduler_observed_affinity_name = term.to_string();
+        }
+    }
+    next
+}
+
+/// The events after a decision: one for each group of clusters that failed, then the result.
+#[must_use]
+pub fn events(binding: &BindingView<'_>, decision: &Decision, writing: &Writing) -> Vec<Event> {
+    let mut events: Vec<Event> = Vec::new();
+    for attempt in decision.diagnosis.attempts() {
+        if let (Some((index, _)), Some(refusal)) = (&attempt.term, &attempt.refusal) {
+            events.push(group_failed(binding, *index, refusal));
+        }
+    }
+    events.extend(result_event(binding, decision, writing));
+    events
+}
+
+/// The event for a binding that waits in the queue while it is being deleted.
+#[must_use]
+pub fn deleting_event(binding: &BindingView<'_>) -> Event {
+    let kind = match binding.scope {
+        Scope::Namespaced => "resourceBinding",
+        Scope::Cluster => "clusterResourceBinding",
+    };
+    failed(format!("skip schedule deleting {kind}: {}", binding.key()))
+}
+
+/// What is wrong with a binding that has no placement; it is tried again, and its status is left alone.
+#[must_use]
+pub fn no_placement(binding: &BindingView<'_>) -> String {
+    let kind = match binding.scope {
+        Scope::Namespaced => "resourceBinding",
+        Scope::Cluster => "clusterResourceBinding",
+    };
+    format!("failed to get placement from {kind}({})", binding.key())
+}
+
+fn group_failed(binding: &BindingView<'_>, index: usize, refusal: &Refusal) -> Event {
+    // Upstream: the misspelling is what people search for.
+    failed(format!(
+        "failed to schedule {}({}) with clusterAffiliates index({index}): {refusal}",
+        binding.kind(),
+        binding.key()
+    ))
+}
+
+fn result_event(
+    binding: &BindingView<'_>,
+    decision: &Decision,
+    writing: &Writing,
+) -> Option<Event> {
+    match (decision.outcome(), writing) {
+        (Outcome::Placed(targets), Writing::Done) => {
+            let colon = match binding.scope {
+                Scope::Namespaced => ":",
+                Scope::Cluster => "",
+            };
+            Some(Event {
+                severity: Severity::Normal,
+                reason: events::binding::SCHEDULE_BINDING_SUCCEED,
+                message: format!("{SUCCESS_MESSAGE} Result{colon} {}", TargetsText(targets)),
+            })
+        }
+        (Outcome::Placed(_), Writing::QuotaExceeded(text) | Writing::Failed(text)) => {
+            Some(failed(text.clone()))
+        }
+        (Outcome::Refused(refusal), _) => {
+            // With groups, a failure that keeps the targets was told group by group.
+            let is_told = decision
+                .diagnosis
+                .attempts()
+                .iter()
+                .any(|attempt| attempt.term.is_some());
+            (!is_told || refusal.clears_targets()).then(|| failed(refusal.to_string()))
+        }
+    }
+}
+
+fn failed(message: String) -> Event {
+    Event {
+        severity: Severity::Warning,
+        reason: events::binding::SCHEDULE_BINDING_FAILED,
+        message,
+    }
+}

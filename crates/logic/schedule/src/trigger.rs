@@ -1,0 +1,177 @@
+//! Whether a binding needs a decision at all.
+
+use std::fmt;
+
+use api::policy::{ClusterAffinityTerm, Placement, ReplicaSchedulingType};
+
+use crate::{
+    binding::{BindingView, is_fresh_wanted},
+    cluster::Snapshot,
+    cycle::{Components, Options},
+};
+
+/// The placement that led to the present targets, as the annotation `policy.karmada.io/applied-placement` keeps it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Applied<'a> {
+    /// There is no annotation.
+    Absent,
+    /// The annotation cannot be read.
+    Unreadable,
+    /// This one.
+    Placement(&'a Placement),
+}
+
+/// Why a binding needs a decision; the first that holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// Its placement is not the one that led to its targets.
+    PlacementChanged,
+    /// Its targets do not add up to its replicas.
+    ReplicasChanged,
+    /// Somebody asked for a fresh decision.
+    FreshWanted,
+    /// All clusters get the same, so new clusters must be looked for each time.
+    NotDivided,
+    /// One of its clusters is about to go.
+    ClusterDeleting,
+}
+
+impl Trigger {
+    /// How metrics call the decision.
+    #[must_use]
+    pub fn schedule_type(self) -> &'static str {
+        match self {
+            Self::ReplicasChanged => "ScaleSchedule",
+            _ => "ReconcileSchedule",
+        }
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PlacementChanged => "the placement changed",
+            Self::ReplicasChanged => "the replicas changed",
+            Self::FreshWanted => "a fresh decision was asked for",
+            Self::NotDivided => "every cluster gets the same",
+            Self::ClusterDeleting => "a target is being deleted",
+        })
+    }
+}
+
+/// Why the binding needs a decision; `None` if its targets are right and shall stay.
+///
+/// Divided workloads are left alone when clusters come, change or fill up: moving running replicas needs a reason that
+/// somebody gave. A binding without placement is not judged here.
+#[must_use]
+pub fn needs_cycle(
+    binding: &BindingView<'_>,
+    applied: Applied<'_>,
+    clusters: &Snapshot,
+    options: Options,
+) -> Option<Trigger> {
+    let placement = binding.spec.placement.as_ref()?;
+    if is_placement_changed(
+        applied,
+        placement,
+        &binding.status.scheduler_observed_affinity_name,
+    ) {
+        return Some(Trigger::PlacementChanged);
+    }
+    if are_replicas_changed(binding, placement, options) {
+        return Some(Trigger::ReplicasChanged);
+    }
+    if is_fresh_wanted(binding) {
+        return Some(Trigger::FreshWanted);
+    }
+    if !binding.spec.is_workload() || !is_divided(placement) {
+        return Some(Trigger::NotDivided);
+    }
+    let is_deleting = |name: &str| {
+        clusters
+            .position(name)
+            .and_then(|position| clusters.at(position))
+            .is_some_and(|cluster| cluster.is_deleting)
+    };
+    binding
+        .spec
+        .clusters
+        .iter()
+        .any(|target| is_deleting(&target.name))
+        .then_some(Trigger::ClusterDeleting)
+}
+
+/// Whether the placement differs from the applied one in a way that can change the result; `observed` is the group of
+/// clusters in use.
+///
+/// An annotation that cannot be read counts as unchanged: nobody's running workload is moved because of it.
+#[must_use]
+pub fn is_placement_changed(applied: Applied<'_>, present: &Placement, observed: &str) -> bool {
+    let applied = match applied {
+        Applied::Absent => return true,
+        Applied::Unreadable => return false,
+        Applied::Placement(applied) => applied,
+    };
+    if applied == present {
+        return false;
+    }
+    if applied.cluster_affinity != present.cluster_affinity
+        || applied.cluster_tolerations != present.cluster_tolerations
+        || applied.spread_constraints != present.spread_constraints
+        || applied.replica_scheduling != present.replica_scheduling
+    {
+        return true;
+    }
+    // What is left is the groups, of which only the one in use counts, and the workload groups, which count as long as
+    // no group of clusters is in use.
+    if observed.is_empty() {
+        return true;
+    }
+    let term = |terms: &[ClusterAffinityTerm]| {
+        terms
+            .iter()
+            .find(|term| term.affinity_name == observed)
+            .cloned()
+    };
+    match (
+        term(&applied.cluster_affinities),
+        term(&present.cluster_affinities),
+    ) {
+        (Some(applied), Some(present)) => applied != present,
+        _ => true,
+    }
+}
+
+/// Whether the targets do not add up to the replicas.
+#[must_use]
+pub fn are_replicas_changed(
+    binding: &BindingView<'_>,
+    placement: &Placement,
+    options: Options,
+) -> bool {
+    let spec = binding.spec;
+    if placement.replica_scheduling.is_none() {
+        return false;
+    }
+    if options.components == Components::AsSets && !spec.components.is_empty() {
+        return spec.clusters.is_empty();
+    }
+    if is_divided(placement) {
+        let total: i64 = spec
+            .clusters
+            .iter()
+            .map(|target| i64::from(target.replicas))
+            .sum();
+        return total != i64::from(spec.replicas);
+    }
+    spec.clusters
+        .iter()
+        .any(|target| target.replicas != spec.replicas)
+}
+
+fn is_divided(placement: &Placement) -> bool {
+    let strategy = placement.replica_scheduling.as_ref();
+    strategy.is_some_and(|strategy| {
+        strategy.replica_scheduling_type != Some(ReplicaSchedulingType::Duplicated)
+    })
+}
