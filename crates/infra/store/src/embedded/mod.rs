@@ -42,7 +42,7 @@ use self::checkpointer::{Checkpointer, Pending};
 use self::clock::Ticker;
 use self::disk::{Directory, Disk, Lock};
 use self::open::{Recovered, recover};
-use self::shared::{Shared, Task};
+use self::shared::{Gather, Shared, Task};
 use self::state::State;
 use self::writer::Writer;
 use crate::entry::Entry;
@@ -146,6 +146,7 @@ impl Embedded {
             checkpoint_bytes: options.checkpoint_bytes,
             retention: options.retention,
             ticker,
+            gather: Gather::default(),
             frame: Vec::new(),
         };
         writer.resume(compacted);

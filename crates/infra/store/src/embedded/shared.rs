@@ -1,8 +1,8 @@
 //! What readers, watchers, callers and the writer share.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -34,6 +34,22 @@ struct Queue {
     commands: VecDeque<Command>,
     closing: bool,
     nudged: bool,
+    /// How many commands are worth waking the writer for; 0 is as good as 1.
+    wanted: usize,
+}
+
+impl Queue {
+    fn is_quiet(&self) -> bool {
+        self.commands.is_empty() && !self.closing && !self.nudged
+    }
+}
+
+/// How long to wait for company once there is a command.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gather {
+    /// With so many commands there is no need to wait.
+    pub(crate) count: usize,
+    pub(crate) time: Duration,
 }
 
 /// Something for the writer to do.
@@ -128,37 +144,58 @@ impl Shared {
         if let Some(reason) = self.read_only() {
             return Err(CommitError::ReadOnly { reason });
         }
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.lock_queue();
         if queue.closing {
             return Err(CommitError::Closed);
         }
         queue.commands.push_back(Command { task, room });
-        let first = queue.commands.len() == 1;
+        let wakes = queue.commands.len() == queue.wanted.max(1);
         drop(queue);
-        if first {
+        if wakes {
             self.ready.notify_one();
         }
         Ok(())
     }
 
-    /// Waits for commands, being nudged, closing or the time, then takes commands up to a number of bytes.
-    pub(crate) fn take(&self, bytes: usize, wait: Option<Duration>) -> Taken {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        if queue.commands.is_empty() && !queue.closing && !queue.nudged {
-            queue = match wait {
-                Some(wait) => {
-                    let (queue, _) = self
-                        .ready
-                        .wait_timeout(queue, wait)
-                        .unwrap_or_else(PoisonError::into_inner);
-                    queue
-                }
-                None => self
-                    .ready
-                    .wait(queue)
-                    .unwrap_or_else(PoisonError::into_inner),
-            };
+    fn lock_queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(
+        &self,
+        queue: MutexGuard<'a, Queue>,
+        time: Option<Duration>,
+    ) -> MutexGuard<'a, Queue> {
+        match time {
+            Some(time) => {
+                self.ready
+                    .wait_timeout(queue, time)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+            }
+            None => self
+                .ready
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner),
         }
+    }
+
+    /// Waits for commands, being nudged, closing or the time, then takes commands up to a number of bytes.
+    pub(crate) fn take(&self, bytes: usize, wait: Option<Duration>, gather: Gather) -> Taken {
+        let mut queue = self.lock_queue();
+        if queue.is_quiet() {
+            queue = self.wait(queue, wait);
+        }
+        let end = Instant::now() + gather.time;
+        while !queue.commands.is_empty() && queue.commands.len() < gather.count && !queue.closing {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            queue.wanted = gather.count;
+            queue = self.wait(queue, Some(left));
+        }
+        queue.wanted = 1;
         queue.nudged = false;
         if queue.commands.is_empty() && queue.closing {
             return Taken::Closed;
@@ -175,41 +212,26 @@ impl Shared {
 
     /// Lets the writer look at the time.
     pub(crate) fn nudge(&self) {
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .nudged = true;
+        self.lock_queue().nudged = true;
         self.ready.notify_one();
     }
 
     /// Takes no more commands; those queued are still done.
     pub(crate) fn close(&self) {
         self.room.close();
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .closing = true;
+        self.lock_queue().closing = true;
         self.ready.notify_one();
     }
 
     /// Whether closing has begun.
     pub(crate) fn is_closing(&self) -> bool {
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .closing
+        self.lock_queue().closing
     }
 
     /// Throws away what is queued; whoever waits for it learns that the writer is gone.
     pub(crate) fn abandon(&self) {
         self.close();
-        let commands = std::mem::take(
-            &mut self
-                .queue
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .commands,
-        );
+        let commands = std::mem::take(&mut self.lock_queue().commands);
         drop(commands);
         self.watchers.close();
     }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -14,7 +14,7 @@ use crate::embedded::frame::FRAME_HEADER;
 use crate::embedded::history::Retention;
 use crate::embedded::journal::Journal;
 use crate::embedded::record::{Record, RecordOp};
-use crate::embedded::shared::{Command, Shared, Taken, Task};
+use crate::embedded::shared::{Command, Gather, Shared, Taken, Task};
 use crate::embedded::state::State;
 use crate::error::{Cause, CommitError, CompactError, RenewError};
 use crate::key::{Key, Revision};
@@ -22,6 +22,9 @@ use crate::txn::{Committed, Conflict, Op, Outcome, Txn};
 
 /// A batch ends when it has this many bytes, so that one burst does not delay everyone by its whole length.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
+
+/// A batch waits for company at most this fraction of the time its predecessor took to write.
+const GATHER_FRACTION: u32 = 3;
 
 /// How many keys expire in one transaction.
 const EXPIRE_AT_ONCE: usize = 1024;
@@ -51,6 +54,8 @@ pub(crate) struct Writer {
     pub(crate) ticker: Ticker,
     /// Deadlines, soonest first; some are stale because the key was put again or renewed.
     pub(crate) deadlines: BinaryHeap<Reverse<(u64, Key)>>,
+    /// How long the next batch waits for company.
+    pub(crate) gather: Gather,
     /// The frame being built; kept for its allocation.
     pub(crate) frame: Vec<u8>,
 }
@@ -94,7 +99,7 @@ impl Writer {
     /// Works until the store is closed, or drops everything it was given once writing has failed.
     pub(crate) fn run(mut self) {
         loop {
-            let commands = match self.shared.take(BATCH_BYTES, self.wait()) {
+            let commands = match self.shared.take(BATCH_BYTES, self.wait(), self.gather) {
                 Taken::Batch(commands) => commands,
                 Taken::Closed => return,
             };
@@ -156,11 +161,18 @@ impl Writer {
         }
         self.expire(now);
 
-        if self.frame.len() > FRAME_HEADER
-            && let Err(error) = self.journal.append(&mut self.frame)
-        {
-            self.fail(error, answers);
-            return;
+        if self.frame.len() > FRAME_HEADER {
+            let begun = Instant::now();
+            if let Err(error) = self.journal.append(&mut self.frame) {
+                self.fail(error, answers);
+                return;
+            }
+            // Callers who are answered together mostly come back together. Waiting for them a fraction of what a sync
+            // takes saves the first of them a sync of its own, which would keep the others waiting.
+            self.gather = Gather {
+                count: answers.len(),
+                time: begun.elapsed() / GATHER_FRACTION,
+            };
         }
         self.shared.publish(Arc::new(self.state.clone()));
         if self.state.revision > before {
