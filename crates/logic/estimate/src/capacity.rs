@@ -1,6 +1,6 @@
 //! A cluster's room as its status reports it, prepared for many questions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::cluster::{AllocatableModeling, Cluster, ResourceModel, ResourceSummary};
 use object::quantity::Quantity;
@@ -17,17 +17,77 @@ pub const PODS_PER_NODE: i64 = 110;
 pub struct Capacity {
     /// What is left when everything running and waiting is taken away; `None` if the cluster never reported.
     pub free: Option<Amounts>,
-    /// Nodes sorted into grades, smallest first; `None` if the cluster has no usable models.
-    pub grades: Option<Vec<Grade>>,
+    /// Nodes sorted into grades; `None` if the cluster has no usable models.
+    pub grades: Option<Grades>,
 }
 
-/// Nodes that have at least so much free.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grade {
-    /// The least that each node of the grade has free, with room for [`PODS_PER_NODE`] pods.
-    pub least: Amounts,
-    /// How many such nodes there are.
-    pub count: i64,
+/// Nodes in grades, smallest first: so many that each have at least so much free.
+///
+/// Every node also takes [`PODS_PER_NODE`] pods. The numbers lie side by side, because a decision reads those of
+/// thousands of clusters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grades {
+    /// The resources that some grade describes.
+    resources: Vec<Resource>,
+    /// For each grade: the number of nodes, then the least of each resource. A grade has nothing of a resource that it
+    /// does not describe.
+    numbers: Vec<i64>,
+}
+
+impl Grades {
+    /// The grades given, each as a number of nodes and the least they have free.
+    pub fn collect(grades: impl IntoIterator<Item = (i64, Amounts)>) -> Self {
+        let grades: Vec<(i64, Amounts)> = grades.into_iter().collect();
+        let described = grades.iter().flat_map(|(_, least)| least.iter());
+        let resources: BTreeSet<Resource> =
+            described.map(|(resource, _)| resource.clone()).collect();
+        let mut numbers = Vec::with_capacity(grades.len() * (resources.len() + 1));
+        for (count, least) in &grades {
+            numbers.push(*count);
+            numbers.extend(
+                resources
+                    .iter()
+                    .map(|resource| least.amount(resource).unwrap_or(0)),
+            );
+        }
+        Self {
+            resources: resources.into_iter().collect(),
+            numbers,
+        }
+    }
+
+    /// How many replicas with this request fit on empty nodes.
+    #[must_use]
+    pub fn room(&self, request: &Amounts) -> i64 {
+        self.rows().fold(0, |sum, (count, least)| {
+            let mut each = PODS_PER_NODE;
+            for (resource, wanted) in request.iter().filter(|(_, wanted)| *wanted > 0) {
+                let column = self.resources.iter().position(|known| known == resource);
+                let has = column
+                    .and_then(|column| least.get(column))
+                    .map_or(0, |has| (*has).max(0));
+                each = each.min(has / wanted);
+            }
+            sum.saturating_add(each.saturating_mul(count))
+        })
+    }
+
+    /// Each grade as a number of nodes and what every one of them has free, `pods` included.
+    pub fn nodes(&self) -> impl Iterator<Item = (i64, Amounts)> {
+        self.rows().map(|(count, least)| {
+            let least = self.resources.iter().cloned().zip(least.iter().copied());
+            (
+                count,
+                Amounts::collect(least).with(Resource::Pods, PODS_PER_NODE),
+            )
+        })
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (i64, &[i64])> {
+        let rows = self.numbers.chunks_exact(self.resources.len() + 1);
+        rows.filter_map(|row| row.split_first())
+            .map(|(count, least)| (*count, least))
+    }
 }
 
 impl Capacity {
@@ -81,7 +141,7 @@ fn free(summary: &ResourceSummary) -> Amounts {
 /// The grades that have nodes, smallest first.
 ///
 /// `None` where models cannot be used: there are none, nothing was counted, or a count makes no sense.
-fn grades(models: &[ResourceModel], counted: &[AllocatableModeling]) -> Option<Vec<Grade>> {
+fn grades(models: &[ResourceModel], counted: &[AllocatableModeling]) -> Option<Grades> {
     if models.is_empty() || counted.is_empty() || counted.iter().any(|entry| entry.count < 0) {
         return None;
     }
@@ -100,8 +160,7 @@ fn grades(models: &[ResourceModel], counted: &[AllocatableModeling]) -> Option<V
             let amount = resource.amount(range.min);
             (resource, amount)
         });
-        let least = Amounts::collect(least).with(Resource::Pods, PODS_PER_NODE);
-        Some(Grade { least, count })
+        Some((count, Amounts::collect(least)))
     });
-    Some(grades.collect())
+    Some(Grades::collect(grades))
 }

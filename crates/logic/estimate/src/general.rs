@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    capacity::{Capacity, Grade},
+    capacity::{Capacity, Grades},
     demand::{Assumed, Component},
     first_fit::Nodes,
     resource::{Amounts, Resource},
@@ -161,28 +161,16 @@ fn tighter(estimate: Estimate, count: i64, basis: Basis) -> Estimate {
     }
 }
 
-fn modelled_replicas(grades: &[Grade], request: &Amounts, assumed: &Assumed) -> i64 {
-    if !assumed.is_empty() {
-        return modelled_nodes(grades, assumed).room(request, |_| true);
+fn modelled_replicas(grades: &Grades, request: &Amounts, assumed: &Assumed) -> i64 {
+    if assumed.is_empty() {
+        return grades.room(request);
     }
-    // Nothing is on the nodes yet, so each grade is one division and one product.
-    grades.iter().fold(0, |sum: i64, grade| {
-        let slots = grade.least.amount(&Resource::Pods).unwrap_or(0);
-        let each = grade
-            .least
-            .fits(request)
-            .map_or(slots, |(times, _)| times.min(slots));
-        sum.saturating_add(each.saturating_mul(grade.count))
-    })
+    modelled_nodes(grades, assumed).room(request, |_| true)
 }
 
 /// The nodes that the grades stand for, with what was promised already on them.
-fn modelled_nodes(grades: &[Grade], assumed: &Assumed) -> Nodes {
-    let mut nodes = Nodes::new(
-        grades
-            .iter()
-            .map(|grade| (grade.count, grade.least.clone())),
-    );
+fn modelled_nodes(grades: &Grades, assumed: &Assumed) -> Nodes {
+    let mut nodes = Nodes::new(grades.nodes());
     for workload in assumed.workloads() {
         nodes.place_set(&workload.components, |_, _| true);
     }

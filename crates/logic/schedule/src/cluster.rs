@@ -15,13 +15,13 @@ pub struct ClusterFacts {
     /// Its name.
     pub name: Arc<str>,
     /// Its labels, sorted by key.
-    pub labels: Vec<(Box<str>, Box<str>)>,
+    pub labels: Vec<(Arc<str>, Arc<str>)>,
     /// Who runs it; empty if not said.
-    pub provider: Box<str>,
+    pub provider: Arc<str>,
     /// Where it is; empty if not said.
     pub region: Arc<str>,
     /// The failure domains it spans.
-    pub zones: Vec<Box<str>>,
+    pub zones: Vec<Arc<str>>,
     /// Its taints, in the order of its spec.
     pub taints: Vec<Arc<Taint>>,
     /// The kinds it serves.
@@ -33,31 +33,31 @@ pub struct ClusterFacts {
 }
 
 impl ClusterFacts {
-    /// The facts about `cluster`. Clusters that serve the same kinds share one set of them, kept in `pool`.
+    /// The facts about `cluster`. What clusters have in common is kept once, in `pool`.
     #[must_use]
-    pub fn of(cluster: &Cluster, pool: &mut ApiPool) -> Self {
+    pub fn of(cluster: &Cluster, pool: &mut Pool) -> Self {
         let ObjectMeta {
             name,
             labels,
             deletion_timestamp,
             ..
         } = &cluster.metadata;
+        let labels = labels.iter();
         Self {
             name: name.as_str().into(),
             labels: labels
-                .iter()
-                .map(|(key, value)| (key.as_str().into(), value.as_str().into()))
+                .map(|(key, value)| (pool.text(key), pool.text(value)))
                 .collect(),
-            provider: cluster.spec.provider.as_str().into(),
-            region: cluster.spec.region.as_str().into(),
+            provider: pool.text(&cluster.spec.provider),
+            region: pool.text(&cluster.spec.region),
             zones: cluster
                 .spec
                 .zones
                 .iter()
-                .map(|zone| zone.as_str().into())
+                .map(|zone| pool.text(zone))
                 .collect(),
             taints: cluster.spec.taints.iter().cloned().map(Arc::new).collect(),
-            apis: pool.intern(ApiSet::of(&cluster.status.api_enablements)),
+            apis: pool.apis(ApiSet::of(&cluster.status.api_enablements)),
             capacity: Capacity::of(cluster),
             is_deleting: deletion_timestamp.is_some(),
         }
@@ -114,28 +114,61 @@ impl ApiSet {
     }
 }
 
-/// One copy of each distinct set of kinds: a fleet is mostly clusters of a few versions.
-#[derive(Clone, Debug, Default)]
-pub struct ApiPool {
-    sets: BTreeSet<Arc<ApiSet>>,
-    /// How many sets were left after the last sweep.
+/// One copy of what clusters have in common: label texts, regions, sets of kinds.
+///
+/// A fleet is mostly clusters of a few versions with the same labels. Shared, these texts stay in the processor's
+/// cache while a decision walks through thousands of clusters.
+#[derive(Debug, Default)]
+pub struct Pool {
+    apis: Shared<ApiSet>,
+    texts: Shared<str>,
+}
+
+impl Pool {
+    /// The pool's copy of `set`.
+    pub fn apis(&mut self, set: ApiSet) -> Arc<ApiSet> {
+        self.apis
+            .find(&set)
+            .unwrap_or_else(|| self.apis.add(Arc::new(set)))
+    }
+
+    /// The pool's copy of `text`.
+    pub fn text(&mut self, text: &str) -> Arc<str> {
+        self.texts
+            .find(text)
+            .unwrap_or_else(|| self.texts.add(text.into()))
+    }
+}
+
+#[derive(Debug)]
+struct Shared<T: Ord + ?Sized> {
+    values: BTreeSet<Arc<T>>,
+    /// How many values were left after the last sweep.
     swept: usize,
 }
 
-impl ApiPool {
-    /// The pool's copy of `set`.
-    pub fn intern(&mut self, set: ApiSet) -> Arc<ApiSet> {
-        if let Some(known) = self.sets.get(&set) {
-            return Arc::clone(known);
+impl<T: Ord + ?Sized> Default for Shared<T> {
+    fn default() -> Self {
+        Self {
+            values: BTreeSet::new(),
+            swept: 0,
         }
-        // Sets that no cluster has any more go when as many new ones have come, so upkeep costs little.
-        if self.sets.len() > 2 * self.swept + 16 {
-            self.sets.retain(|set| Arc::strong_count(set) > 1);
-            self.swept = self.sets.len();
+    }
+}
+
+impl<T: Ord + ?Sized> Shared<T> {
+    fn find(&self, value: &T) -> Option<Arc<T>> {
+        self.values.get(value).cloned()
+    }
+
+    fn add(&mut self, value: Arc<T>) -> Arc<T> {
+        // What no cluster has any more goes when as much that is new has come, so upkeep costs little.
+        if self.values.len() > 2 * self.swept + 64 {
+            self.values.retain(|value| Arc::strong_count(value) > 1);
+            self.swept = self.values.len();
         }
-        let set = Arc::new(set);
-        self.sets.insert(Arc::clone(&set));
-        set
+        self.values.insert(Arc::clone(&value));
+        value
     }
 }
 

@@ -137,6 +137,11 @@ impl<'a> Cycle<'a> {
         &self.targets
     }
 
+    /// The same, when nothing else is needed any more.
+    pub(crate) fn into_targets(self) -> Vec<(usize, i64)> {
+        self.targets
+    }
+
     /// Which tier of the group the cluster belongs to: 0 for its own affinity, then the overflow affinities in order.
     #[must_use]
     pub fn tier(&self, cluster: &ClusterFacts) -> u16 {

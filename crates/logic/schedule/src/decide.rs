@@ -22,26 +22,27 @@ use crate::{
 pub fn schedule(inputs: &Inputs<'_>) -> Decision {
     let placement = inputs.placement;
     if !placement.is_ordered() || placement.affinity.is_some() {
-        let (outcome, attempt) = attempt(&Cycle::new(inputs, None));
-        return Decision::new(inputs, outcome, vec![attempt]);
+        let cycle = Cycle::new(inputs, None);
+        let mut attempt = Attempt::default();
+        let outcome = run(&cycle, &mut attempt).map_or_else(Outcome::Refused, Outcome::Placed);
+        return Decision::new(cycle, outcome, vec![attempt]);
     }
     let first = placement.first_term(&inputs.binding.status.scheduler_observed_affinity_name);
     let mut attempts = Vec::new();
     let mut refusal = None;
     let mut cycle = Cycle::new(inputs, Some(first));
-    for index in first..placement.terms.len() {
+    for (index, term) in placement.terms.iter().enumerate().skip(first) {
         cycle = cycle.with_term(index);
-        let (outcome, mut attempt) = attempt(&cycle);
-        attempt.term = placement
-            .terms
-            .get(index)
-            .map(|term| (index, Arc::clone(&term.name)));
-        match outcome {
-            Outcome::Placed(targets) => {
+        let mut attempt = Attempt {
+            term: Some((index, Arc::clone(&term.name))),
+            ..Attempt::default()
+        };
+        match run(&cycle, &mut attempt) {
+            Ok(targets) => {
                 attempts.push(attempt);
-                return Decision::new(inputs, Outcome::Placed(targets), attempts);
+                return Decision::new(cycle, Outcome::Placed(targets), attempts);
             }
-            Outcome::Refused(why) => {
+            Err(why) => {
                 attempt.refusal = Some(why.clone());
                 attempts.push(attempt);
                 // The first group's refusal says what becomes of the present targets.
@@ -51,7 +52,7 @@ pub fn schedule(inputs: &Inputs<'_>) -> Decision {
     }
     // `first` is a position within the groups, of which there is at least one.
     let refusal = refusal.unwrap_or_else(|| Refusal::NoClusterFit(FitError::default()));
-    Decision::new(inputs, Outcome::Refused(refusal), attempts)
+    Decision::new(cycle, Outcome::Refused(refusal), attempts)
 }
 
 /// The clusters that an estimator should be asked about: those that pass every filter of some group to be tried.
@@ -76,15 +77,6 @@ pub fn candidates(inputs: &Inputs<'_>) -> Vec<usize> {
     passed.sort_unstable();
     passed.dedup();
     passed
-}
-
-fn attempt(cycle: &Cycle<'_>) -> (Outcome, Attempt) {
-    let mut attempt = Attempt::default();
-    let outcome = match run(cycle, &mut attempt) {
-        Ok(targets) => Outcome::Placed(targets),
-        Err(refusal) => Outcome::Refused(refusal),
-    };
-    (outcome, attempt)
 }
 
 fn run(cycle: &Cycle<'_>, attempt: &mut Attempt) -> Result<Vec<Target>, Refusal> {
@@ -320,7 +312,7 @@ fn targets(cycle: &Cycle<'_>, chosen: &[Candidate], shares: &[(usize, i64)]) -> 
 }
 
 impl Decision {
-    fn new(inputs: &Inputs<'_>, outcome: Outcome, attempts: Vec<Attempt>) -> Self {
+    fn new(cycle: Cycle<'_>, outcome: Outcome, attempts: Vec<Attempt>) -> Self {
         let succeeded = matches!(outcome, Outcome::Placed(_));
         let last = attempts.last().filter(|_| succeeded);
         let term = last
@@ -328,7 +320,7 @@ impl Decision {
             .map(|(_, name)| Arc::clone(name));
         Self {
             term,
-            diagnosis: Diagnosis::new(inputs, outcome, attempts),
+            diagnosis: Diagnosis::new(cycle, outcome, attempts),
         }
     }
 }

@@ -11,6 +11,7 @@ mod value;
 
 use std::sync::Arc;
 
+use api::work::v1alpha2::TargetCluster;
 use estimate::Source;
 
 pub use self::compare::Difference;
@@ -18,7 +19,7 @@ use crate::{
     assign::Step,
     candidate::Candidate,
     cluster::Snapshot,
-    cycle::Inputs,
+    cycle::Cycle,
     decision::{Outcome, Refusal, Target},
     reason::Reason,
     select::How,
@@ -32,7 +33,9 @@ pub struct Diagnosis {
     replicas: i64,
     clusters: Snapshot,
     attempts: Vec<Attempt>,
-    before: Vec<Target>,
+    /// The targets there were: those that are clusters still, by position, and those that are not.
+    before: Vec<(usize, i64)>,
+    gone: Vec<Target>,
     outcome: Outcome,
 }
 
@@ -93,14 +96,16 @@ pub struct Change {
 }
 
 impl Diagnosis {
-    pub(crate) fn new(inputs: &Inputs<'_>, outcome: Outcome, attempts: Vec<Attempt>) -> Self {
+    pub(crate) fn new(cycle: Cycle<'_>, outcome: Outcome, attempts: Vec<Attempt>) -> Self {
+        let inputs = cycle.inputs;
         Self {
             binding: inputs.binding.key().to_string().into(),
             strategy: inputs.placement.strategy.name(),
             replicas: i64::from(inputs.binding.spec.replicas),
             clusters: inputs.clusters.clone(),
             attempts,
-            before: before(inputs),
+            gone: gone(&cycle),
+            before: cycle.into_targets(),
             outcome,
         }
     }
@@ -131,16 +136,20 @@ impl Diagnosis {
 
     /// The targets there were.
     #[must_use]
-    pub fn before(&self) -> &[Target] {
-        &self.before
+    pub fn before(&self) -> Vec<Target> {
+        let present = self.before.iter().map(|(position, replicas)| Target {
+            cluster: self.clusters.name(*position),
+            replicas: i32::try_from(*replicas).unwrap_or(i32::MAX),
+        });
+        present.chain(self.gone.iter().cloned()).collect()
     }
 
     /// What the decision changes, by cluster name; clusters that stay as they are do not appear.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         match &self.outcome {
-            Outcome::Placed(targets) => changes(&self.before, targets),
-            Outcome::Refused(refusal) if refusal.clears_targets() => changes(&self.before, &[]),
+            Outcome::Placed(targets) => changes(&self.before(), targets),
+            Outcome::Refused(refusal) if refusal.clears_targets() => changes(&self.before(), &[]),
             Outcome::Refused(_) => Vec::new(),
         }
     }
@@ -174,17 +183,19 @@ impl Attempt {
     }
 }
 
-/// The present targets, sharing the names of clusters that exist.
-fn before(inputs: &Inputs<'_>) -> Vec<Target> {
-    let mut finder = inputs.clusters.finder();
-    let targets = inputs.binding.spec.clusters.iter().map(|target| Target {
-        cluster: match finder.find(&target.name) {
-            Some(position) => inputs.clusters.name(position),
-            None => target.name.as_str().into(),
-        },
+/// The present targets whose clusters do not exist any more.
+fn gone(cycle: &Cycle<'_>) -> Vec<Target> {
+    let inputs = cycle.inputs;
+    let present = &inputs.binding.spec.clusters;
+    if cycle.targets().len() == present.len() {
+        return Vec::new();
+    }
+    let is_gone = |target: &&TargetCluster| inputs.clusters.position(&target.name).is_none();
+    let gone = present.iter().filter(is_gone).map(|target| Target {
+        cluster: target.name.as_str().into(),
         replicas: target.replicas,
     });
-    targets.collect()
+    gone.collect()
 }
 
 fn changes(before: &[Target], after: &[Target]) -> Vec<Change> {

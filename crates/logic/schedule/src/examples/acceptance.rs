@@ -18,7 +18,7 @@ use crate::{
     Decision, Outcome,
     assume::Assumptions,
     binding::{self, BindingView},
-    cluster::{ApiPool, ClusterFacts},
+    cluster::{ClusterFacts, Pool},
     deschedule::Observed,
     intake::{
         ClusterChange, DEFAULT_SCHEDULER, Intake, binding_changed, cluster_changed, is_affected,
@@ -193,7 +193,7 @@ fn a_matching_cluster_that_becomes_ready_wakes_the_binding() {
     let mut after: Cluster = world.clusters[0].clone();
     after.metadata.generation = 2;
     assert_eq!(cluster_changed(before, &after), ClusterChange::Matching);
-    let facts = ClusterFacts::of(&after, &mut ApiPool::default());
+    let facts = ClusterFacts::of(&after, &mut Pool::default());
     let placement = PreparedPlacement::compile(&world.placement);
     assert!(is_affected(
         &BindingView::from(&world.binding),
@@ -505,7 +505,7 @@ fn only_bindings_that_are_ours_and_not_held_back_are_taken_in() {
 fn a_changed_cluster_concerns_the_bindings_it_matches() {
     let affected = |story: &str, name: &str| {
         let world = World::tell(story);
-        let facts = ClusterFacts::of(&cluster(name, 1), &mut ApiPool::default());
+        let facts = ClusterFacts::of(&cluster(name, 1), &mut Pool::default());
         let placement = PreparedPlacement::compile(&world.placement);
         let mut binding = world.binding.clone();
         binding.status.scheduler_observed_generation = binding.metadata.generation;
@@ -533,7 +533,7 @@ fn a_changed_cluster_concerns_the_bindings_it_matches() {
     ));
     assert!(affected("group g1: m1; group g2: m2; observed gone", "m1"));
     let world = World::tell("group g1: m1; observed g1");
-    let facts = ClusterFacts::of(&cluster("m9", 1), &mut ApiPool::default());
+    let facts = ClusterFacts::of(&cluster("m9", 1), &mut Pool::default());
     let placement = PreparedPlacement::compile(&world.placement);
     assert!(is_affected(
         &BindingView::from(&world.binding),

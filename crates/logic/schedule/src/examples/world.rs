@@ -63,7 +63,7 @@ use object::{quantity::Quantity, selector::LabelSelector, time::Time};
 use crate::{
     Components, EmptyWorkloads, Inputs, Options,
     binding::BindingView,
-    cluster::{ApiPool, ClusterFacts, Snapshot},
+    cluster::{ClusterFacts, Pool, Snapshot},
     placement::PreparedPlacement,
     plugin::{Peer, Peers, Plugins, Registry, WorkloadGroups},
 };
@@ -118,7 +118,7 @@ impl World {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let mut pool = ApiPool::default();
+        let mut pool = Pool::default();
         Snapshot::new(
             self.clusters
                 .iter()
