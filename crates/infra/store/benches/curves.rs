@@ -49,6 +49,13 @@ fn main() {
         report_opening(Path::new(&arguments[at + 1]));
         return;
     }
+    if let Some(at) = arguments.iter().position(|argument| argument == "--fill") {
+        fill(
+            Path::new(&arguments[at + 1]),
+            arguments[at + 2].parse().unwrap(),
+        );
+        return;
+    }
     let extent = if arguments.iter().any(|argument| argument == "--full") {
         FULL
     } else {
