@@ -5,7 +5,8 @@
 //! valid, and what a table of them shows. Adding a kind, or a field, is adding lines of text (docs/adr/0006-built-in-kinds-as-data.md).
 //!
 //! Entry points: [`kinds::kinds`] for the table of kinds, [`types::types`] for their schemas, [`defaults::apply_defaults`],
-//! [`columns::row`], and [`convert`] for kinds that are stored as another.
+//! [`columns::row`], [`convert`] for kinds that are stored as another, and [`strategy`] for what happens to an object
+//! that is created or updated.
 //!
 //! Invariants: the embedded text is read once, on first use, and is well-formed (tested); no function panics on any
 //! object; nothing here reads a clock.
@@ -18,4 +19,5 @@ pub mod convert;
 pub mod defaults;
 pub mod kinds;
 mod path;
+pub mod strategy;
 pub mod types;

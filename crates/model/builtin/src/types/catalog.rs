@@ -98,7 +98,9 @@ impl Catalog {
         self.types.is_empty()
     }
 
-    pub(super) fn read() -> Self {
+    /// Reads the embedded text anew; [`catalog`] does so once.
+    #[must_use]
+    pub fn read() -> Self {
         let mut catalog = Self {
             types: Vec::new(),
             names: BTreeMap::new(),

@@ -47,7 +47,7 @@ use object::Value;
 pub use self::{
     catalog::{Catalog, TypeId, catalog},
     parse::{ParseError, parse},
-    tables::types,
+    tables::{build, types},
 };
 
 /// One text file of types.

@@ -24,7 +24,9 @@ pub fn types() -> &'static Arc<Types> {
     &TYPES
 }
 
-pub(super) fn build(catalog: &Catalog) -> Arc<Types> {
+/// Builds the schemas of a catalog anew; [`types`] does so once.
+#[must_use]
+pub fn build(catalog: &Catalog) -> Arc<Types> {
     let mut table = Table {
         catalog,
         builder: SchemaBuilder::new(),

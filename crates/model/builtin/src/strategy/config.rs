@@ -1,0 +1,195 @@
+//! Rules about config maps and secrets.
+
+use object::{
+    Value,
+    field::{FieldError, FieldPath},
+};
+
+use super::{
+    spot::{Errors, Spot},
+    words::config_key,
+};
+
+/// The most a config map or secret may hold: 1 MiB.
+pub const CONTENT_LIMIT: usize = 1 << 20;
+
+pub(super) fn config_map(map: &Spot<'_>, errors: &mut Errors) {
+    let (data, binary) = (map.field("data"), map.field("binaryData"));
+    let mut size = 0;
+    for (key, value) in data.entries() {
+        let entry = |problem| FieldError::invalid(value.path(), key, problem);
+        errors.extend(config_key(key).into_iter().map(entry));
+        if binary.key(key).is_set() {
+            errors.push(FieldError::invalid(
+                value.path(),
+                key,
+                "duplicate of key present in binaryData",
+            ));
+        }
+        size += value.text().len();
+    }
+    for (key, value) in binary.entries() {
+        errors.extend(
+            config_key(key)
+                .into_iter()
+                .map(|problem| FieldError::invalid(value.path(), key, problem)),
+        );
+        size += decoded_length(value.text());
+    }
+    if size > CONTENT_LIMIT {
+        // Upstream: the error is about the whole object and stands at a nameless path.
+        errors.push(FieldError::too_long(FieldPath::from("[]"), CONTENT_LIMIT));
+    }
+}
+
+pub(super) fn secret(secret: &Spot<'_>, errors: &mut Errors) {
+    let data = secret.field("data");
+    let mut size = 0;
+    for (key, value) in data.entries() {
+        errors.extend(
+            config_key(key)
+                .into_iter()
+                .map(|problem| FieldError::invalid(value.path(), key, problem)),
+        );
+        size += decoded_length(value.text());
+    }
+    if size > CONTENT_LIMIT {
+        errors.push(FieldError::too_long(data.path(), CONTENT_LIMIT));
+    }
+    let needs = |key: &str, errors: &mut Errors| {
+        if !data.key(key).is_set() {
+            errors.push(data.key(key).required(""));
+        }
+    };
+    match secret.field("type").text() {
+        "kubernetes.io/service-account-token" => {
+            let metadata = secret.field("metadata");
+            let annotations = metadata.field("annotations");
+            let account = annotations.key("kubernetes.io/service-account.name");
+            if account.is_empty() {
+                errors.push(account.required(""));
+            }
+        }
+        "kubernetes.io/dockercfg" => docker_config(&data, ".dockercfg", errors),
+        "kubernetes.io/dockerconfigjson" => docker_config(&data, ".dockerconfigjson", errors),
+        "kubernetes.io/basic-auth"
+            if !data.key("username").is_set() && !data.key("password").is_set() =>
+        {
+            needs("username", errors);
+            needs("password", errors);
+        }
+        "kubernetes.io/ssh-auth" if decoded_length(data.key("ssh-privatekey").text()) == 0 => {
+            errors.push(data.key("ssh-privatekey").required(""));
+        }
+        "kubernetes.io/tls" => {
+            needs("tls.crt", errors);
+            needs("tls.key", errors);
+        }
+        _ => {}
+    }
+}
+
+/// A secret's plain texts go into its data, where they win, and are not kept.
+pub(super) fn fold_plain_texts(secret: &mut Value) {
+    let Some(fields) = secret.as_object_mut() else {
+        return;
+    };
+    let Some(Value::Object(texts)) = fields.shift_remove("stringData") else {
+        return;
+    };
+    if texts.is_empty() {
+        return;
+    }
+    let data = fields.entry("data").or_insert(Value::Null);
+    if !data.is_object() {
+        *data = Value::Object(object::Map::new());
+    }
+    if let Some(data) = data.as_object_mut() {
+        for (key, text) in texts {
+            data.insert(
+                key,
+                Value::String(base64(text.as_str().unwrap_or("").as_bytes())),
+            );
+        }
+    }
+}
+
+fn docker_config(data: &Spot<'_>, key: &str, errors: &mut Errors) {
+    let entry = data.key(key);
+    if !entry.is_set() {
+        errors.push(entry.required(""));
+        return;
+    }
+    let decoded = decode_base64(entry.text());
+    let problem = match decoded.as_deref().map(serde_json::from_slice::<Value>) {
+        Some(Ok(Value::Object(_))) => return,
+        Some(Ok(_)) => "must be a JSON object".to_owned(),
+        Some(Err(error)) => error.to_string(),
+        None => "must be base64".to_owned(),
+    };
+    errors.push(FieldError::invalid(
+        entry.path(),
+        "<secret contents redacted>",
+        problem,
+    ));
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+fn base64(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let bits = chunk.iter().enumerate().fold(0u32, |bits, (place, byte)| {
+            bits | u32::from(*byte) << (16 - 8 * place)
+        });
+        for place in 0..4 {
+            let digit = (bits >> (18 - 6 * place) & 63) as usize;
+            let known = ALPHABET.get(digit).filter(|_| place <= chunk.len());
+            text.push(known.map_or('=', |byte| char::from(*byte)));
+        }
+    }
+    text
+}
+
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=');
+    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
+    let (mut bits, mut held) = (0u32, 0);
+    for digit in digits.bytes() {
+        let value = ALPHABET.iter().position(|known| *known == digit)?;
+        bits = bits << 6 | u32::try_from(value).ok()?;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held & 0xff) as u8);
+        }
+    }
+    Some(bytes)
+}
+
+/// How many bytes a base64 text stands for.
+fn decoded_length(text: &str) -> usize {
+    text.trim_end_matches('=').len() * 3 / 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_goes_both_ways() {
+        for (plain, encoded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+        ] {
+            assert_eq!(base64(plain.as_bytes()), encoded);
+            assert_eq!(decode_base64(encoded).unwrap(), plain.as_bytes());
+            assert_eq!(decoded_length(encoded), plain.len());
+        }
+        assert_eq!(base64(&[0xff, 0xfe, 0xfd]), "//79");
+        assert_eq!(decode_base64("a*b"), None);
+    }
+}

@@ -1,0 +1,401 @@
+//! What becomes of an object on its way into the store: which parts the request may set, and what the server adds.
+
+use object::{GroupVersionKind, Map, Value, time::Time};
+use serde_json::json;
+
+use super::{CONTROLLER_UID, JOB_NAME, config};
+use crate::{
+    defaults,
+    kinds::{self, Generation, Kind},
+};
+
+/// Older names of the labels on a job's pods, still put there.
+const OLD_CONTROLLER_UID: &str = "controller-uid";
+const OLD_JOB_NAME: &str = "job-name";
+
+/// The finalizer that keeps a namespace until it is empty.
+const NAMESPACE_FINALIZER: &str = "kubernetes";
+
+/// Makes a new object ready to be validated and stored: clears what a creation may not set, adds what the server
+/// decides, and fills the object up. Its name and uid must be there already.
+pub fn prepare_create(gvk: &GroupVersionKind, object: &mut Value, now: Time) {
+    let Some(kind) = kinds::kind(gvk) else {
+        return;
+    };
+    defaults::apply_defaults(gvk, object);
+    if let Some(fields) = object.as_object_mut() {
+        if kind.has_subresource("status") {
+            fields.shift_remove("status");
+        }
+        if let Some(generation) = &kind.generation {
+            set_generation(fields, if generation.later { None } else { Some(1) });
+        }
+        create_by_kind(kind, fields, now);
+    }
+    if (kind.group, kind.kind) == ("", "Secret") {
+        config::fold_plain_texts(object);
+    }
+    // Labels that were added above may be defaults of others, and a status that was cleared is shown.
+    defaults::apply_defaults(gvk, object);
+}
+
+/// Makes a changed object ready to be validated and stored: keeps what an update may not change as it is in `old`, and
+/// counts the generation.
+pub fn prepare_update(gvk: &GroupVersionKind, old: &Value, object: &mut Value) {
+    let Some(kind) = kinds::kind(gvk) else {
+        return;
+    };
+    if (kind.group, kind.kind) == ("", "Secret") {
+        config::fold_plain_texts(object);
+    }
+    if let Some(fields) = object.as_object_mut() {
+        if kind.has_subresource("status") {
+            keep(old, fields, "status");
+        }
+        update_by_kind(kind, old, fields);
+    }
+    defaults::apply_defaults(gvk, object);
+    if let (Some(generation), Some(fields)) = (&kind.generation, object.as_object_mut()) {
+        count_generation(generation, old, fields);
+    }
+}
+
+/// The same for an update through a subresource: only what the subresource is for may change, besides metadata.
+pub fn prepare_subresource_update(
+    gvk: &GroupVersionKind,
+    subresource: &str,
+    old: &Value,
+    object: &mut Value,
+) {
+    let Some(kind) = kinds::kind(gvk) else {
+        return;
+    };
+    let (Some(fields), Some(old_fields)) = (object.as_object_mut(), old.as_object()) else {
+        return;
+    };
+    let open: &[&str] = match (kind.kind, subresource) {
+        ("CertificateSigningRequest", "approval" | "status") | (_, "status") => &["status"],
+        ("Namespace", "finalize") | ("Pod", "ephemeralcontainers" | "resize") => &["spec"],
+        _ => &[],
+    };
+    let closed: Vec<String> = fields
+        .keys()
+        .chain(old_fields.keys())
+        .filter(|name| {
+            !matches!(name.as_str(), "apiVersion" | "kind" | "metadata")
+                && !open.contains(&name.as_str())
+        })
+        .cloned()
+        .collect();
+    for name in closed {
+        keep(old, fields, &name);
+    }
+    match (kind.kind, subresource) {
+        // The approver decides, the signer issues: neither does the other's part.
+        ("CertificateSigningRequest", "approval") => {
+            keep_below(old, fields, "status", |name| name != "conditions")
+        }
+        ("CertificateSigningRequest", "status") => keep_decisions(old, fields),
+        ("Deployment", "status") => keep_below(old, fields, "metadata", |name| name == "labels"),
+        ("Pod", "status") => keep_below(old, fields, "metadata", |name| name == "ownerReferences"),
+        ("Pod", "ephemeralcontainers") => {
+            keep_below(old, fields, "spec", |name| name != "ephemeralContainers")
+        }
+        ("Namespace", "finalize") => keep_below(old, fields, "spec", |name| name != "finalizers"),
+        _ => {}
+    }
+    defaults::apply_defaults(gvk, object);
+    if let (Some(generation), Some(fields)) = (&kind.generation, object.as_object_mut()) {
+        count_generation(generation, old, fields);
+    }
+}
+
+/// Fields that requests through `subresource` (empty for the object itself) cannot own, because what they say there is
+/// not stored. Server-side apply leaves them out of the manager's set.
+#[must_use]
+pub fn reset_fields(gvk: &GroupVersionKind, subresource: &str) -> &'static [&'static str] {
+    let Some(kind) = kinds::kind(gvk) else {
+        return &[];
+    };
+    match (kind.kind, subresource) {
+        ("CertificateSigningRequest", "") => &["spec", "status"],
+        ("CertificateSigningRequest", "status") => &["spec", "status.conditions"],
+        ("CertificateSigningRequest", "approval") => &["spec", "status.certificate"],
+        ("Deployment", "status") => &["spec", "metadata.labels"],
+        ("Pod", "status") => &[
+            "spec",
+            "metadata.deletionTimestamp",
+            "metadata.ownerReferences",
+        ],
+        (_, "status") => &["spec"],
+        (_, "") if kind.has_subresource("status") => &["status"],
+        _ => &[],
+    }
+}
+
+fn create_by_kind(kind: &Kind<'_>, fields: &mut Map, now: Time) {
+    match (kind.group, kind.kind) {
+        ("", "Namespace") => {
+            let finalizers = entry(object_below(fields, "spec"), "finalizers", || json!([]));
+            if let Some(list) = finalizers.as_array_mut()
+                && !list.iter().any(|name| name == NAMESPACE_FINALIZER)
+            {
+                list.push(Value::from(NAMESPACE_FINALIZER));
+            }
+        }
+        ("", "Pod") => {
+            fields.insert(
+                "status".to_owned(),
+                json!({"phase": "Pending", "qosClass": quality(fields)}),
+            );
+        }
+        ("", "PersistentVolume") => {
+            let status = json!({"phase": "Pending", "lastPhaseTransitionTime": now.to_string()});
+            fields.insert("status".to_owned(), status);
+        }
+        ("batch", "Job") => generate_selector(fields),
+        // The server says who asks; a request that claims to be another's would be trusted by signers.
+        ("certificates.k8s.io", "CertificateSigningRequest") => {
+            let spec = object_below(fields, "spec");
+            for field in ["username", "uid", "groups", "extra"] {
+                spec.shift_remove(field);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn update_by_kind(kind: &Kind<'_>, old: &Value, fields: &mut Map) {
+    match (kind.group, kind.kind) {
+        ("", "Namespace") => keep_below(old, fields, "spec", |name| name == "finalizers"),
+        ("", "Service") => keep_allocations(old, fields),
+        ("certificates.k8s.io", "CertificateSigningRequest") => keep(old, fields, "spec"),
+        _ => {}
+    }
+}
+
+/// What the server allocated for a service stays with it when the author does not mention it.
+fn keep_allocations(old: &Value, fields: &mut Map) {
+    let Some(before) = old.get("spec") else {
+        return;
+    };
+    let text = |spec: &Value, field: &str| {
+        spec.get(field)
+            .and_then(Value::as_str)
+            .unwrap_or("")
+            .to_owned()
+    };
+    let spec = object_below(fields, "spec");
+    let after = Value::Object(spec.clone());
+    let needs_address = |spec: &Value| text(spec, "type") != "ExternalName";
+    if needs_address(before) && needs_address(&after) {
+        if text(&after, "clusterIP").is_empty() && !text(before, "clusterIP").is_empty() {
+            copy(before, spec, "clusterIP");
+        }
+        for field in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
+            if after.get(field).is_none_or(Value::is_null) {
+                copy(before, spec, field);
+            }
+        }
+    }
+    let needs_port =
+        |spec: &Value| matches!(text(spec, "type").as_str(), "NodePort" | "LoadBalancer");
+    if !needs_port(before) || !needs_port(&after) {
+        return;
+    }
+    let is_zero =
+        |port: &Value, field: &str| port.get(field).and_then(Value::as_i64).unwrap_or(0) == 0;
+    if is_zero(&after, "healthCheckNodePort") && text(&after, "externalTrafficPolicy") == "Local" {
+        copy(before, spec, "healthCheckNodePort");
+    }
+    let protocol = |port: &Value| {
+        Some(text(port, "protocol"))
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "TCP".to_owned())
+    };
+    let ports_before = before
+        .get("ports")
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice);
+    let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
+    for port in ports
+        .into_iter()
+        .flatten()
+        .filter(|port| is_zero(port, "nodePort"))
+    {
+        let same = ports_before.iter().find(|known| {
+            known.get("port") == port.get("port") && protocol(known) == protocol(port)
+        });
+        if let (Some(same), Some(port)) = (same, port.as_object_mut()) {
+            copy(same, port, "nodePort");
+        }
+    }
+}
+
+/// A job finds its pods by a label with its uid, unless the author takes care of that.
+fn generate_selector(fields: &mut Map) {
+    let text = |name: &str| {
+        let value = fields
+            .get("metadata")
+            .and_then(|metadata| metadata.get(name));
+        value.and_then(Value::as_str).unwrap_or("").to_owned()
+    };
+    let (name, uid) = (text("name"), text("uid"));
+    let spec = object_below(fields, "spec");
+    if spec.get("manualSelector") == Some(&Value::Bool(true)) {
+        return;
+    }
+    let template = object_below(spec, "template");
+    let labels = object_below(object_below(template, "metadata"), "labels");
+    for (key, value) in [
+        (OLD_JOB_NAME, &name),
+        (JOB_NAME, &name),
+        (OLD_CONTROLLER_UID, &uid),
+        (CONTROLLER_UID, &uid),
+    ] {
+        labels
+            .entry(key)
+            .or_insert_with(|| Value::from(value.as_str()));
+    }
+    let chosen = object_below(object_below(spec, "selector"), "matchLabels");
+    chosen
+        .entry(CONTROLLER_UID)
+        .or_insert_with(|| Value::from(uid));
+}
+
+/// The quality of service that requests and limits of a pod amount to.
+fn quality(pod: &Map) -> &'static str {
+    let spec = pod.get("spec").unwrap_or(&Value::Null);
+    let amounts = |container: &Value, list: &str, resource: &str| -> Option<Value> {
+        let amount = container.get("resources")?.get(list)?.get(resource)?;
+        (amount != "0").then(|| amount.clone())
+    };
+    let containers = ["containers", "initContainers"]
+        .into_iter()
+        .filter_map(|list| spec.get(list)?.as_array());
+    let (mut any, mut all) = (false, true);
+    for container in containers.flatten() {
+        for resource in ["cpu", "memory"] {
+            let request = amounts(container, "requests", resource);
+            let limit = amounts(container, "limits", resource);
+            any |= request.is_some() || limit.is_some();
+            all &= limit.is_some() && request == limit;
+        }
+    }
+    match (any, all) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        (true, false) => "Burstable",
+    }
+}
+
+fn count_generation(generation: &Generation<'_>, old: &Value, fields: &mut Map) {
+    let metadata = |object: &Value, field: &str| {
+        object
+            .get("metadata")
+            .and_then(|metadata| metadata.get(field))
+            .cloned()
+    };
+    let after = |field: &str| {
+        fields
+            .get("metadata")
+            .and_then(|metadata| metadata.get(field))
+            .cloned()
+    };
+    let changed = generation
+        .fields
+        .iter()
+        .any(|field| old.get(field) != fields.get(*field))
+        || generation.labels && metadata(old, "labels") != after("labels")
+        || generation.annotations && metadata(old, "annotations") != after("annotations");
+    let before = metadata(old, "generation").as_ref().and_then(Value::as_i64);
+    let next = if changed {
+        Some(before.unwrap_or(0).saturating_add(1))
+    } else {
+        before
+    };
+    set_generation(fields, next);
+}
+
+fn set_generation(fields: &mut Map, generation: Option<i64>) {
+    let metadata = object_below(fields, "metadata");
+    match generation {
+        Some(number) => {
+            metadata.insert("generation".to_owned(), Value::from(number));
+        }
+        None => {
+            metadata.shift_remove("generation");
+        }
+    }
+}
+
+/// Decisions about a certificate request belong to its approver.
+fn keep_decisions(old: &Value, fields: &mut Map) {
+    let is_decision = |condition: &Value| {
+        matches!(
+            condition.get("type").and_then(Value::as_str),
+            Some("Approved" | "Denied")
+        )
+    };
+    let conditions = |object: Option<&Value>| -> Vec<Value> {
+        let list = object
+            .and_then(|object| object.get("conditions"))
+            .and_then(Value::as_array);
+        list.cloned().unwrap_or_default()
+    };
+    let mut kept: Vec<Value> = conditions(old.get("status"))
+        .into_iter()
+        .filter(is_decision)
+        .collect();
+    let status = object_below(fields, "status");
+    let rest = conditions(Some(&Value::Object(status.clone())));
+    kept.extend(rest.into_iter().filter(|condition| !is_decision(condition)));
+    if kept.is_empty() {
+        status.shift_remove("conditions");
+    } else {
+        status.insert("conditions".to_owned(), Value::Array(kept));
+    }
+}
+
+/// Makes a field what it is in `old`, absence included.
+fn keep(old: &Value, fields: &mut Map, name: &str) {
+    match old.get(name) {
+        Some(value) => {
+            fields.insert(name.to_owned(), value.clone());
+        }
+        None => {
+            fields.shift_remove(name);
+        }
+    }
+}
+
+/// The same for those fields of an object below that `chosen` picks.
+fn keep_below(old: &Value, fields: &mut Map, name: &str, chosen: impl Fn(&str) -> bool) {
+    let before = old.get(name).cloned().unwrap_or(Value::Null);
+    let below = object_below(fields, name);
+    below.retain(|field, _| !chosen(field));
+    if let Value::Object(before) = before {
+        below.extend(before.into_iter().filter(|(field, _)| chosen(field)));
+    }
+}
+
+fn copy(from: &Value, to: &mut Map, field: &str) {
+    if let Some(value) = from.get(field) {
+        to.insert(field.to_owned(), value.clone());
+    }
+}
+
+fn entry<'a>(fields: &'a mut Map, name: &str, value: impl FnOnce() -> Value) -> &'a mut Value {
+    fields.entry(name).or_insert_with(value)
+}
+
+/// The object below a field, made where there is none.
+fn object_below<'a>(fields: &'a mut Map, name: &str) -> &'a mut Map {
+    let value = fields.entry(name).or_insert_with(|| json!({}));
+    if !value.is_object() {
+        *value = json!({});
+    }
+    value
+        .as_object_mut()
+        .expect("invariant: it was made an object above")
+}

@@ -1,0 +1,320 @@
+use super::{super::*, *};
+use crate::path;
+
+/// What `over`, laid over the stored object, makes of it on an update.
+fn updated(group: &str, kind: &str, old: &Value, over: Value) -> Value {
+    let mut new = with(old.clone(), over);
+    prepare_update(&gvk(group, kind), old, &mut new);
+    new
+}
+
+#[test]
+fn a_creation_sets_no_status() {
+    let forged = created("apps", "Deployment", json!({"status": {"replicas": 9}}));
+    assert_eq!(forged["status"], json!({}));
+    let pod = created("", "Pod", json!({"status": {"phase": "Running"}}));
+    assert_eq!(
+        pod["status"],
+        json!({"phase": "Pending", "qosClass": "BestEffort"})
+    );
+    let volume = created(
+        "",
+        "PersistentVolume",
+        json!({"status": {"phase": "Bound"}}),
+    );
+    assert_eq!(
+        volume["status"],
+        json!({"phase": "Pending", "lastPhaseTransitionTime": NOW})
+    );
+    let request = created(
+        "certificates.k8s.io",
+        "CertificateSigningRequest",
+        json!({"spec": {"username": "root", "groups": ["system:masters"]}}),
+    );
+    assert_eq!(
+        (
+            request["spec"].get("username"),
+            request["spec"].get("groups")
+        ),
+        (None, None)
+    );
+    // Kinds without the subresource keep what they are given.
+    assert_eq!(
+        created("", "ConfigMap", json!({"data": {"a": "b"}}))["data"],
+        json!({"a": "b"})
+    );
+}
+
+#[test]
+fn namespaces_get_their_finalizer_and_label() {
+    let namespace = created("", "Namespace", json!({}));
+    assert_eq!(namespace["spec"], json!({"finalizers": ["kubernetes"]}));
+    assert_eq!(
+        namespace["metadata"]["labels"],
+        json!({"kubernetes.io/metadata.name": "web"})
+    );
+    assert_eq!(namespace["status"], json!({"phase": "Active"}));
+    let changed = updated(
+        "",
+        "Namespace",
+        &namespace,
+        json!({"spec": {"finalizers": []}, "status": {"phase": "Terminating"}}),
+    );
+    assert_eq!(
+        (&changed["spec"], &changed["status"]),
+        (&namespace["spec"], &namespace["status"])
+    );
+    let mut finalized = with(namespace.clone(), json!({"spec": {"finalizers": null}}));
+    prepare_subresource_update(
+        &gvk("", "Namespace"),
+        "finalize",
+        &namespace,
+        &mut finalized,
+    );
+    assert_eq!(finalized["spec"], json!({}));
+}
+
+#[test]
+fn quality_of_service_follows_from_resources() {
+    for (resources, quality) in [
+        (json!({}), "BestEffort"),
+        (
+            json!({"limits": {"cpu": "1", "memory": "1Gi"}}),
+            "Guaranteed",
+        ),
+        (
+            json!({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}),
+            "Burstable",
+        ),
+        (json!({"requests": {"cpu": "1"}}), "Burstable"),
+    ] {
+        let pod = created(
+            "",
+            "Pod",
+            json!({"spec": {"containers": [{"name": "a", "image": "x", "resources": resources}]}}),
+        );
+        assert_eq!(pod["status"]["qosClass"], quality, "{resources}");
+    }
+}
+
+#[test]
+fn secrets_keep_plain_texts_encoded() {
+    let secret = created(
+        "",
+        "Secret",
+        json!({"data": {"a": "Yg==", "c": "ZA=="}, "stringData": {"a": "new"}}),
+    );
+    assert_eq!(
+        (&secret["data"], secret.get("stringData")),
+        (&json!({"a": "bmV3", "c": "ZA=="}), None)
+    );
+    let changed = updated("", "Secret", &secret, json!({"stringData": {"e": "é"}}));
+    assert_eq!(
+        changed["data"],
+        json!({"a": "bmV3", "c": "ZA==", "e": "w6k="})
+    );
+}
+
+#[test]
+fn jobs_find_their_pods_by_uid() {
+    let job = created("batch", "Job", json!({}));
+    let labels = json!({
+        "app": "web", "job-name": "web", "batch.kubernetes.io/job-name": "web",
+        "controller-uid": "u-1", "batch.kubernetes.io/controller-uid": "u-1",
+    });
+    assert_eq!(job["spec"]["template"]["metadata"]["labels"], labels);
+    assert_eq!(
+        job["spec"]["selector"],
+        json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "u-1"}})
+    );
+    assert_eq!(job["metadata"]["labels"], json!({"app": "web"}));
+    let manual =
+        json!({"spec": {"manualSelector": true, "selector": {"matchLabels": {"app": "web"}}}});
+    let job = created("batch", "Job", manual);
+    assert_eq!(
+        job["spec"]["selector"],
+        json!({"matchLabels": {"app": "web"}})
+    );
+    let bare = created(
+        "batch",
+        "Job",
+        json!({"spec": {"template": {"metadata": {"labels": null}}}}),
+    );
+    assert_eq!(
+        bare["metadata"]["labels"],
+        bare["spec"]["template"]["metadata"]["labels"]
+    );
+}
+
+#[test]
+fn generations_count_what_authors_change() {
+    #[track_caller]
+    fn check(kind: (&str, &str), over: Value, expected: Option<i64>) {
+        let old = created(kind.0, kind.1, json!({}));
+        let new = updated(kind.0, kind.1, &old, over);
+        assert_eq!(
+            path::at(&new, "metadata.generation").and_then(Value::as_i64),
+            expected
+        );
+    }
+    let (deployment, pod) = (("apps", "Deployment"), ("", "Pod"));
+    check(deployment, json!({}), Some(1));
+    check(deployment, json!({"spec": {"replicas": 2}}), Some(2));
+    check(
+        deployment,
+        json!({"metadata": {"annotations": {"a": "b"}}}),
+        Some(2),
+    );
+    check(
+        deployment,
+        json!({"metadata": {"labels": {"a": "b"}, "generation": 7}}),
+        Some(1),
+    );
+    check(deployment, json!({"status": {"replicas": 2}}), Some(1));
+    check(pod, json!({"spec": {"activeDeadlineSeconds": 3}}), Some(2));
+    check(
+        ("apps", "ReplicaSet"),
+        json!({"metadata": {"annotations": {"a": "b"}}}),
+        Some(1),
+    );
+    check(("", "ConfigMap"), json!({"data": {"a": "b"}}), None);
+    check(
+        ("scheduling.k8s.io", "PriorityClass"),
+        json!({"value": 3}),
+        Some(1),
+    );
+    check(("storage.k8s.io", "CSIDriver"), json!({}), None);
+    check(
+        ("storage.k8s.io", "CSIDriver"),
+        json!({"spec": {"podInfoOnMount": true}}),
+        Some(1),
+    );
+    check(
+        ("discovery.k8s.io", "EndpointSlice"),
+        json!({"metadata": {"labels": {"a": "b"}}}),
+        Some(2),
+    );
+    check(
+        (
+            "admissionregistration.k8s.io",
+            "ValidatingWebhookConfiguration",
+        ),
+        json!({"webhooks": [{"name": "a.b.c"}]}),
+        Some(2),
+    );
+}
+
+#[test]
+fn each_path_changes_its_own_part() {
+    let old = created(
+        "apps",
+        "Deployment",
+        json!({"metadata": {"labels": {"a": "b"}}}),
+    );
+    let over = json!({"metadata": {"labels": {"a": "c"}, "annotations": {"x": "y"}}, "spec": {"replicas": 5}, "status": {"replicas": 4}});
+    let main = updated("apps", "Deployment", &old, over.clone());
+    assert_eq!(
+        (&main["spec"]["replicas"], &main["status"]),
+        (&json!(5), &json!({}))
+    );
+    let mut status = with(old.clone(), over);
+    prepare_subresource_update(&gvk("apps", "Deployment"), "status", &old, &mut status);
+    assert_eq!(
+        (&status["spec"], &status["status"]),
+        (&old["spec"], &json!({"replicas": 4}))
+    );
+    assert_eq!(
+        (
+            &status["metadata"]["labels"],
+            &status["metadata"]["annotations"]
+        ),
+        (&json!({"a": "b"}), &json!({"x": "y"}))
+    );
+
+    let csr = "CertificateSigningRequest";
+    let old = created("certificates.k8s.io", csr, json!({}));
+    let over = json!({"spec": {"username": "x"}, "status": {"certificate": "Zm9v", "conditions": [{"type": "Approved", "status": "True"}, {"type": "Failed", "status": "True"}]}});
+    let through = |subresource: &str| {
+        let mut new = with(old.clone(), over.clone());
+        prepare_subresource_update(
+            &gvk("certificates.k8s.io", csr),
+            subresource,
+            &old,
+            &mut new,
+        );
+        assert_eq!(new["spec"], old["spec"]);
+        let conditions = new["status"]["conditions"].as_array().map_or(0, Vec::len);
+        (conditions, new["status"].get("certificate").is_some())
+    };
+    assert_eq!(through("approval"), (2, false));
+    assert_eq!(through("status"), (1, true));
+    let main = updated("certificates.k8s.io", csr, &old, over.clone());
+    assert_eq!(
+        (&main["spec"], &main["status"]),
+        (&old["spec"], &old["status"])
+    );
+
+    let old = created("", "Pod", json!({}));
+    let mut debugged = with(
+        old.clone(),
+        json!({"spec": {"nodeName": "n", "ephemeralContainers": [{"name": "d", "image": "x"}]}}),
+    );
+    prepare_subresource_update(&gvk("", "Pod"), "ephemeralcontainers", &old, &mut debugged);
+    assert_eq!(debugged["spec"].get("nodeName"), None);
+    assert_eq!(debugged["spec"]["ephemeralContainers"][0]["name"], "d");
+}
+
+#[test]
+fn services_keep_what_was_allocated() {
+    let old = created(
+        "",
+        "Service",
+        json!({"spec": {
+            "type": "NodePort", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
+            "ports": [{"port": 80, "nodePort": 30080}],
+        }}),
+    );
+    let forgetful = json!({"spec": {"clusterIP": null, "clusterIPs": null, "ipFamilies": null, "ipFamilyPolicy": null, "ports": [{"port": 80}]}});
+    assert_eq!(
+        updated("", "Service", &old, forgetful)["spec"]["ports"][0]["nodePort"],
+        30080
+    );
+    let forgetful =
+        json!({"spec": {"clusterIP": null, "clusterIPs": null, "ports": [{"port": 81}]}});
+    let new = updated("", "Service", &old, forgetful);
+    assert_eq!(
+        (
+            &new["spec"]["clusterIP"],
+            new["spec"]["ports"][0].get("nodePort")
+        ),
+        (&json!("10.0.0.1"), None)
+    );
+    let named = updated(
+        "",
+        "Service",
+        &old,
+        json!({"spec": {"type": "ExternalName", "externalName": "x", "clusterIP": null, "clusterIPs": null}}),
+    );
+    assert_eq!(named["spec"].get("clusterIP"), None);
+}
+
+#[test]
+fn managers_own_only_what_their_path_stores() {
+    for (kind, subresource, expected) in [
+        (("apps", "Deployment"), "", &["status"][..]),
+        (
+            ("apps", "Deployment"),
+            "status",
+            &["spec", "metadata.labels"],
+        ),
+        (("apps", "ReplicaSet"), "status", &["spec"]),
+        (("", "ConfigMap"), "", &[]),
+        (
+            ("certificates.k8s.io", "CertificateSigningRequest"),
+            "approval",
+            &["spec", "status.certificate"],
+        ),
+    ] {
+        assert_eq!(reset_fields(&gvk(kind.0, kind.1), subresource), expected);
+    }
+}

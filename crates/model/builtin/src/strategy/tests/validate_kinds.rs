@@ -1,0 +1,355 @@
+use super::{super::*, *};
+
+const SERVICE: (&str, &str) = ("", "Service");
+
+#[test]
+fn services_fit_their_type() {
+    for (spec, errors) in [
+        (json!({"ports": []}), &["spec.ports: Required value"][..]),
+        (json!({"ports": null, "clusterIP": "None"}), &[]),
+        (
+            json!({"type": "Magic"}),
+            &[
+                "spec.type: Unsupported value: \"Magic\": supported values: \"ClusterIP\", \"ExternalName\", \"LoadBalancer\", \"NodePort\"",
+            ],
+        ),
+        (
+            json!({"ports": [{"port": 0}]}),
+            &[
+                "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive",
+                "spec.ports[0].targetPort: Invalid value: 0: must be between 1 and 65535, inclusive",
+            ],
+        ),
+        (
+            json!({"ports": [{"port": 80}, {"port": 80}]}),
+            &[
+                "spec.ports[0].name: Required value",
+                "spec.ports[1].name: Required value",
+                "spec.ports[1]: Duplicate value: {\"port\":80,\"protocol\":\"TCP\"}",
+            ],
+        ),
+        (
+            json!({"ports": [{"port": 80, "nodePort": 30000}]}),
+            &["spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"],
+        ),
+        (
+            json!({"type": "ExternalName", "ports": null}),
+            &["spec.externalName: Required value"],
+        ),
+        (
+            json!({"type": "NodePort", "clusterIP": "None"}),
+            &[
+                "spec.clusterIPs[0]: Invalid value: \"None\": may not be set to 'None' for NodePort services",
+            ],
+        ),
+        (
+            json!({"clusterIP": "ten"}),
+            &[
+                "spec.clusterIP: Invalid value: \"ten\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+            ],
+        ),
+        (
+            json!({"externalTrafficPolicy": "Local"}),
+            &[
+                "spec.externalTrafficPolicy: Invalid value: \"Local\": may only be set for externally-accessible services",
+            ],
+        ),
+        (
+            json!({"loadBalancerSourceRanges": ["10.0.0.0/8"]}),
+            &[
+                "spec.loadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'",
+            ],
+        ),
+        (
+            json!({"type": "LoadBalancer", "loadBalancerSourceRanges": ["10.0.0.0/33"]}),
+            &[
+                "spec.loadBalancerSourceRanges[0]: Invalid value: \"10.0.0.0/33\": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",
+            ],
+        ),
+        (
+            json!({"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 0}}}),
+            &[
+                "spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 0: must be greater than 0 and less than 86400",
+            ],
+        ),
+    ] {
+        check(SERVICE, json!({"spec": spec}), errors);
+    }
+}
+
+#[test]
+fn configuration_has_usable_keys_and_a_size() {
+    let key = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+    check(
+        ("", "ConfigMap"),
+        json!({"data": {"a b": "x"}}),
+        &[&format!("data[a b]: Invalid value: \"a b\": {key}")],
+    );
+    check(
+        ("", "ConfigMap"),
+        json!({"data": {"..x": ""}}),
+        &["data[..x]: Invalid value: \"..x\": must not start with '..'"],
+    );
+    check(
+        ("", "ConfigMap"),
+        json!({"data": {"a": ""}, "binaryData": {"a": ""}}),
+        &["data[a]: Invalid value: \"a\": duplicate of key present in binaryData"],
+    );
+    check(
+        ("", "ConfigMap"),
+        json!({"data": {"a": "x".repeat(CONTENT_LIMIT + 1)}}),
+        &["[]: Too long: may not be more than 1048576 bytes"],
+    );
+    check(
+        ("", "Secret"),
+        json!({"stringData": {"a": "x".repeat(CONTENT_LIMIT + 1)}}),
+        &["data: Too long: may not be more than 1048576 bytes"],
+    );
+    check(
+        ("", "Secret"),
+        json!({"stringData": {"a": "x".repeat(CONTENT_LIMIT)}}),
+        &[],
+    );
+    check(
+        ("", "Secret"),
+        json!({"type": "kubernetes.io/tls"}),
+        &[
+            "data[tls.crt]: Required value",
+            "data[tls.key]: Required value",
+        ],
+    );
+    check(
+        ("", "Secret"),
+        json!({"type": "kubernetes.io/service-account-token"}),
+        &["metadata.annotations[kubernetes.io/service-account.name]: Required value"],
+    );
+    check(
+        ("", "Secret"),
+        json!({"type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": "[]"}}),
+        &[
+            "data[.dockerconfigjson]: Invalid value: \"<secret contents redacted>\": must be a JSON object",
+        ],
+    );
+    check(
+        ("", "Secret"),
+        json!({"type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": "{}"}}),
+        &[],
+    );
+}
+
+#[test]
+fn networks_are_described_consistently() {
+    let ingress = |rules: Value| json!({"spec": {"defaultBackend": null, "rules": rules}});
+    let backend = json!({"service": {"name": "s", "port": {"name": "web"}}});
+    let ing = ("networking.k8s.io", "Ingress");
+    check(
+        ing,
+        ingress(json!([])),
+        &["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"],
+    );
+    check(
+        ing,
+        ingress(
+            json!([{"host": "*.example.com", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}]),
+        ),
+        &[],
+    );
+    check(
+        ing,
+        ingress(
+            json!([{"host": "10.0.0.1", "http": {"paths": [{"path": "x/../y", "pathType": "Exact", "backend": {}}]}}]),
+        ),
+        &[
+            "spec.rules[0].http.paths[0].backend: Invalid value: \"\": resource or service backend is required",
+            "spec.rules[0].http.paths[0].path: Invalid value: \"x/../y\": must be an absolute path",
+            "spec.rules[0].http.paths[0].path: Invalid value: \"x/../y\": must not contain '/../'",
+            "spec.rules[0].host: Invalid value: \"10.0.0.1\": must be a DNS name, not an IP address",
+        ],
+    );
+    check(
+        ing,
+        ingress(
+            json!([{"http": {"paths": [{"backend": {"service": {"name": "s", "port": {}}}}]}}]),
+        ),
+        &[
+            "spec.rules[0].http.paths[0].backend: Required value: port name or number is required",
+            "spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified",
+        ],
+    );
+    let policy = ("networking.k8s.io", "NetworkPolicy");
+    check(
+        policy,
+        json!({"spec": {"ingress": [{"from": [{}]}], "policyTypes": ["Sideways"]}}),
+        &[
+            "spec.ingress[0].from[0]: Required value: must specify a peer",
+            "spec.policyTypes[0]: Unsupported value: \"Sideways\": supported values: \"Egress\", \"Ingress\"",
+        ],
+    );
+    check(
+        policy,
+        json!({"spec": {"egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/16", "except": ["10.1.0.0/24", "10.0.0.0/16", "10.0.1.0/24"]}}]}]}}),
+        &[
+            "spec.egress[0].to[0].ipBlock.except[0]: Invalid value: \"10.1.0.0/24\": must be a strict subset of `cidr`",
+            "spec.egress[0].to[0].ipBlock.except[1]: Invalid value: \"10.0.0.0/16\": must be a strict subset of `cidr`",
+        ],
+    );
+    check(
+        policy,
+        json!({"spec": {"ingress": [{"ports": [{"port": 90, "endPort": 80}, {"endPort": 1}, {"port": "web", "endPort": 3}]}]}}),
+        &[
+            "spec.ingress[0].ports[0].endPort: Invalid value: 90: must be greater than or equal to `port`",
+            "spec.ingress[0].ports[1].endPort: Invalid value: 1: may not be specified when `port` is not specified",
+            "spec.ingress[0].ports[2].endPort: Invalid value: 3: may not be specified when `port` is non-numeric",
+        ],
+    );
+}
+
+#[test]
+fn access_is_given_to_someone_for_something() {
+    let rbac = "rbac.authorization.k8s.io";
+    check(
+        (rbac, "Role"),
+        json!({"rules": [{"verbs": ["get"]}, {"verbs": [], "nonResourceURLs": ["/x"]}]}),
+        &[
+            "rules[0].apiGroups: Required value: resource rules must supply at least one api group",
+            "rules[0].resources: Required value: resource rules must supply at least one resource",
+            "rules[1].verbs: Required value: verbs must contain at least one value",
+            "rules[1].nonResourceURLs: Invalid value: [\"/x\"]: namespaced rules cannot apply to non-resource URLs",
+        ],
+    );
+    check(
+        (rbac, "RoleBinding"),
+        json!({"roleRef": {"kind": "Group", "apiGroup": "x"}, "subjects": [{"kind": "Robot", "name": "r"}]}),
+        &[
+            "subjects[0].kind: Unsupported value: \"Robot\": supported values: \"ServiceAccount\", \"User\", \"Group\"",
+            "roleRef.apiGroup: Unsupported value: \"x\": supported values: \"rbac.authorization.k8s.io\"",
+            "roleRef.kind: Unsupported value: \"Group\": supported values: \"Role\", \"ClusterRole\"",
+        ],
+    );
+    check(
+        (rbac, "ClusterRoleBinding"),
+        json!({"subjects": [{"kind": "ServiceAccount", "name": "s"}]}),
+        &["subjects[0].namespace: Required value"],
+    );
+    let csr = ("certificates.k8s.io", "CertificateSigningRequest");
+    check(
+        csr,
+        json!({"spec": {"usages": ["magic"], "expirationSeconds": 1, "signerName": "me"}}),
+        &[
+            "spec.usages[0]: Unsupported value: \"magic\": supported values: \"any\", \"cert sign\", \"client auth\", \"code signing\", \"content commitment\", \"crl sign\", \"data encipherment\", \"decipher only\", \"digital signature\", \"email protection\", \"encipher only\", \"ipsec end system\", \"ipsec tunnel\", \"ipsec user\", \"key agreement\", \"key encipherment\", \"microsoft sgc\", \"netscape sgc\", \"ocsp signing\", \"s/mime\", \"server auth\", \"signing\", \"timestamping\"",
+            "spec.signerName: Invalid value: \"me\": must be a fully qualified domain and path of the form 'example.com/signer-name'",
+            "spec.expirationSeconds: Invalid value: 1: may not specify a duration less than 600 seconds (10 minutes)",
+        ],
+    );
+    check(
+        ("authorization.k8s.io", "SubjectAccessReview"),
+        json!({"spec": {"user": null, "resourceAttributes": null}}),
+        &[
+            "spec.resourceAttributes: Required value: exactly one of nonResourceAttributes or resourceAttributes must be specified",
+            "spec.user: Required value: at least one of user or group must be specified",
+        ],
+    );
+}
+
+#[test]
+fn other_kinds_have_their_rules() {
+    let hpa = ("autoscaling", "HorizontalPodAutoscaler");
+    check(
+        hpa,
+        json!({"spec": {"minReplicas": 4}}),
+        &["spec.maxReplicas: Invalid value: 3: must be greater than or equal to `minReplicas`"],
+    );
+    check(
+        hpa,
+        json!({"spec": {"maxReplicas": 0, "minReplicas": 0, "scaleTargetRef": {"name": null}}}),
+        &[
+            "spec.scaleTargetRef.name: Required value",
+            "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1",
+            "spec.maxReplicas: Invalid value: 0: must be greater than 0",
+        ],
+    );
+    check(
+        hpa,
+        json!({"spec": {"metrics": [{"type": "Resource"}]}}),
+        &[
+            "spec.metrics[0].resource: Required value: must populate information for the given metric source",
+        ],
+    );
+    check(
+        ("policy", "PodDisruptionBudget"),
+        json!({"spec": {"minAvailable": "x", "maxUnavailable": 1}}),
+        &[
+            "spec: Invalid value: {\"minAvailable\":\"x\",\"maxUnavailable\":1}: minAvailable and maxUnavailable cannot be both set",
+            "spec.minAvailable: Invalid value: \"x\": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
+        ],
+    );
+    check(
+        ("", "PersistentVolumeClaim"),
+        json!({"spec": {"accessModes": null, "resources": {"requests": null}}}),
+        &[
+            "spec.accessModes: Required value: at least 1 access mode is required",
+            "spec.resources[storage]: Required value",
+        ],
+    );
+    check(
+        ("", "PersistentVolume"),
+        json!({"spec": {"hostPath": null, "local": {"path": "/x"}}}),
+        &["spec.nodeAffinity: Required value: Local volume requires node affinity"],
+    );
+    check(
+        ("scheduling.k8s.io", "PriorityClass"),
+        json!({"value": 1_000_000_001}),
+        &["value: Forbidden: maximum allowed value of a user defined priority is 1000000000"],
+    );
+    check(
+        ("coordination.k8s.io", "Lease"),
+        json!({"spec": {"leaseDurationSeconds": 0}}),
+        &["spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"],
+    );
+    check(
+        ("discovery.k8s.io", "EndpointSlice"),
+        json!({"endpoints": [{"addresses": ["fd00::1"]}]}),
+        &["endpoints[0].addresses[0]: Invalid value: \"fd00::1\": must be an IPv4 address"],
+    );
+    check(
+        ("storage.k8s.io", "StorageClass"),
+        json!({"provisioner": null, "reclaimPolicy": "Recycle"}),
+        &[
+            "provisioner: Required value",
+            "reclaimPolicy: Unsupported value: \"Recycle\": supported values: \"Delete\", \"Retain\"",
+        ],
+    );
+    let webhook = json!({"name": "a.b", "clientConfig": {}, "sideEffects": "Some", "timeoutSeconds": 31, "rules": [{"operations": ["*", "CREATE"], "apiGroups": ["*"], "apiVersions": ["*"]}]});
+    check(
+        (
+            "admissionregistration.k8s.io",
+            "ValidatingWebhookConfiguration",
+        ),
+        json!({"webhooks": [webhook]}),
+        &[
+            "webhooks[0].rules[0].operations: Invalid value: [\"*\",\"CREATE\"]: if '*' is present, must not specify other operations",
+            "webhooks[0].rules[0].resources: Required value",
+            "webhooks[0].name: Invalid value: \"a.b\": should be a domain with at least three segments separated by dots",
+            "webhooks[0].admissionReviewVersions: Required value: must specify one of v1, v1beta1",
+            "webhooks[0].sideEffects: Unsupported value: \"Some\": supported values: \"None\", \"NoneOnDryRun\"",
+            "webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds",
+            "webhooks[0].clientConfig: Required value: exactly one of url or service is required",
+        ],
+    );
+    let crd = ("apiextensions.k8s.io", "CustomResourceDefinition");
+    check(
+        crd,
+        json!({"metadata": {"name": "x"}}),
+        &["metadata.name: Invalid value: \"x\": must be spec.names.plural+\".\"+spec.group"],
+    );
+    check(
+        crd,
+        json!({"spec": {"versions": []}}),
+        &["spec.versions: Required value: must have at least one version"],
+    );
+    check(
+        ("apiregistration.k8s.io", "APIService"),
+        json!({"spec": {"versionPriority": 0}}),
+        &["spec.versionPriority: Invalid value: 0: must be positive and less than 1000"],
+    );
+}
