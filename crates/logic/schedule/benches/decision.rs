@@ -157,7 +157,7 @@ fn modes() -> Vec<(&'static str, Placement)> {
             placement(Some(divided(ReplicaDivisionPreference::Aggregated, None))),
         ),
         (
-            "dynamic weight, half the clusters",
+            "dynamic weight, by cluster",
             Placement {
                 spread_constraints: vec![spread(SpreadField::Cluster, 1, 5000)],
                 ..placement(Some(weighted.clone()))

@@ -303,10 +303,12 @@ fn targets(cycle: &Cycle<'_>, chosen: &[Candidate], shares: &[(usize, i64)]) -> 
                 *slot = true;
             }
         }
-        let empty = chosen
-            .iter()
-            .filter(|candidate| has_share.get(candidate.cluster) == Some(&false));
-        targets.extend(empty.map(|candidate| target(candidate.cluster, 0)));
+        let empty = chosen.iter().map(|candidate| candidate.cluster);
+        let mut empty: Vec<usize> = empty
+            .filter(|cluster| has_share.get(*cluster) == Some(&false))
+            .collect();
+        empty.sort_unstable();
+        targets.extend(empty.into_iter().map(|cluster| target(cluster, 0)));
     }
     targets
 }

@@ -77,15 +77,10 @@ pub fn condition(decision: &Decision, writing: &Writing) -> Condition {
             reason::SCHEDULER_ERROR,
             text.clone(),
         ),
-        (Outcome::Refused(refusal), Writing::Done) => (
+        (Outcome::Refused(refusal), writing) => (
             ConditionStatus::False,
             refusal.reason(),
-            refusal.to_string(),
-        ),
-        (Outcome::Refused(refusal), Writing::Failed(text)) => (
-            ConditionStatus::False,
-            refusal.reason(),
-            format!("[{refusal}, {text}]"),
+            refusal_text(refusal, writing),
         ),
     };
     Condition::new(reason::SCHEDULED, status, reason, message)
@@ -180,15 +175,21 @@ fn result_event(
         (Outcome::Placed(_), Writing::QuotaExceeded(text) | Writing::Failed(text)) => {
             Some(failed(text.clone()))
         }
-        (Outcome::Refused(refusal), _) => {
+        (Outcome::Refused(refusal), writing) => {
             // With groups, a failure that keeps the targets was told group by group.
-            let is_told = decision
-                .diagnosis
-                .attempts()
-                .iter()
-                .any(|attempt| attempt.term.is_some());
-            (!is_told || refusal.clears_targets()).then(|| failed(refusal.to_string()))
+            let mut attempts = decision.diagnosis.attempts().iter();
+            let is_told =
+                attempts.any(|attempt| attempt.term.is_some()) && !refusal.clears_targets();
+            (!is_told).then(|| failed(refusal_text(refusal, writing)))
         }
+    }
+}
+
+/// The refusal, with what went wrong when its consequences were written.
+fn refusal_text(refusal: &Refusal, writing: &Writing) -> String {
+    match writing {
+        Writing::Done => refusal.to_string(),
+        Writing::QuotaExceeded(text) | Writing::Failed(text) => format!("[{refusal}, {text}]"),
     }
 }
 

@@ -153,8 +153,9 @@ pub fn are_replicas_changed(
     if placement.replica_scheduling.is_none() {
         return false;
     }
-    if options.components == Components::AsSets && !spec.components.is_empty() {
-        return spec.clusters.is_empty();
+    let is_set = options.components == Components::AsSets && !spec.components.is_empty();
+    if is_set && spec.clusters.is_empty() {
+        return true;
     }
     if is_divided(placement) {
         let total: i64 = spec

@@ -174,10 +174,7 @@ fn share_out(cycle: &Cycle<'_>, chosen: &[Candidate], steps: &mut Vec<Step>) -> 
             rows: Vec::new(),
             left_out: 0,
         });
-        return Ok(chosen
-            .iter()
-            .map(|candidate| (candidate.cluster, 0))
-            .collect());
+        return Ok(all_alike(chosen, 0));
     }
     if cycle.term().is_some_and(|term| !term.overflow.is_empty()) {
         return by_tier(cycle, chosen, steps);
@@ -222,10 +219,7 @@ fn by_strategy(
                 rows: Vec::new(),
                 left_out: 0,
             });
-            members
-                .iter()
-                .map(|candidate| (candidate.cluster, replicas))
-                .collect()
+            all_alike(members, replicas)
         }
         Strategy::StaticWeight(weights) => {
             let claims = static_claims(members, weights, cycle.inputs.clusters);
@@ -269,6 +263,19 @@ fn by_strategy(
     };
     shares.retain(|(_, replicas)| *replicas > 0);
     Ok(shares)
+}
+
+/// The same number for every cluster, by name.
+///
+/// Upstream lists them in order of preference, which changes with the room in clusters; the list would be written
+/// again and again without saying anything new.
+fn all_alike(members: &[Candidate], replicas: i64) -> Vec<(usize, i64)> {
+    let mut shares: Vec<(usize, i64)> = members
+        .iter()
+        .map(|candidate| (candidate.cluster, replicas))
+        .collect();
+    shares.sort_unstable();
+    shares
 }
 
 /// The fixed weights of the clusters that have one; all alike if none has.
