@@ -60,7 +60,7 @@ pub struct Column<'a> {
     source: Source<'a>,
 }
 
-/// The cells of `object`, one for each of the kind's columns. Kinds without columns have a name and an age.
+/// The cells of `object`, one for each of the kind's columns; none for kinds that cannot be listed.
 #[must_use]
 pub fn row(kind: &Kind<'_>, object: &Value, now: Time) -> Vec<Cell> {
     let mut computed = match compute(kind.group, kind.version, kind.kind) {

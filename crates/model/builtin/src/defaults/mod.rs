@@ -2,7 +2,7 @@
 //!
 //! Most defaults are data, on the field lines of the types files (`:=`, `?=`, `=`). They belong to types rather than
 //! kinds, so a pod template gets them wherever it occurs. The few that look at more than one field are functions,
-//! found by type in [`rules`].
+//! found by type in `rules.rs`.
 //!
 //! A typed server also drops what says nothing (`null`, empty lists and maps, zeros that mean absent), shows some
 //! fields that were never set, and writes quantities and times in one way. Clients compare objects, so all of that is

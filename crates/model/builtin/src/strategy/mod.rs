@@ -4,7 +4,7 @@
 //! that changed the object; [`prepare_create`], [`prepare_update`] or [`prepare_subresource_update`]; then
 //! [`validate_create`], [`validate_update`] or [`validate_subresource_update`], which report everything that is wrong.
 //!
-//! Rules belong to types and follow them wherever they occur ([`shape`]), so a container is checked alike in a pod and
+//! Rules belong to types and follow them wherever they occur (`shape.rs`), so a container is checked alike in a pod and
 //! in a cron job's template. Paths, reasons and texts of the errors are those that clients of Kubernetes know.
 //!
 //! Upstream: this checks what authors of templates get wrong, not everything upstream checks. Rules that need other
