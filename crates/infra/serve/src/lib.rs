@@ -15,6 +15,7 @@ pub mod body;
 pub mod cache;
 pub mod call;
 pub mod discovery;
+pub mod encoding;
 pub mod intake;
 pub mod lifecycle;
 pub mod listing;

@@ -112,6 +112,16 @@ impl Server {
         }
     }
 
+    /// Everything stored, for parts of the process that follow it.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// The time of day, as the server reckons it.
+    pub fn now(&self) -> Time {
+        self.surroundings.now()
+    }
+
     /// What is served now.
     pub fn table(&self) -> Arc<Table> {
         self.table.load_full()

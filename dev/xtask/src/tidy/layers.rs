@@ -59,6 +59,7 @@ const ARROWS: &[(&str, &str, &str)] = &[
     ("model", "builtin", "schema"),
     ("logic", "schedule", "estimate"),
     ("infra", "serve", "store"),
+    ("infra", "kinds", "serve"),
     ("infra", "control", "client"),
     ("infra", "control", "runtime"),
     ("infra", "client", "runtime"),

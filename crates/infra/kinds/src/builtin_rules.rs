@@ -1,0 +1,421 @@
+//! Kubernetes' built-in kinds.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use builtin::kinds::{self, Dependents, Kind, NameRule};
+use builtin::{columns, convert, defaults, types};
+use object::time::Time;
+use object::{GroupVersionKind, Value, names};
+use serde_json::json;
+use serve::cache;
+use serve::discovery::version_rank;
+use serve::encoding;
+use serve::lifecycle::Propagation;
+use serve::resource::{self, Action, Column, KindRules, Resource, Subresource, Version};
+use serve::target::Verb;
+
+/// Which groups win when a client names a kind without its group; Kubernetes' own order.
+const GROUP_PRIORITIES: [(&str, u32); 18] = [
+    ("", 18_000),
+    ("apps", 17_800),
+    ("events.k8s.io", 17_750),
+    ("authentication.k8s.io", 17_700),
+    ("authorization.k8s.io", 17_600),
+    ("autoscaling", 17_500),
+    ("batch", 17_400),
+    ("certificates.k8s.io", 17_300),
+    ("networking.k8s.io", 17_200),
+    ("policy", 17_100),
+    ("rbac.authorization.k8s.io", 17_000),
+    ("storage.k8s.io", 16_800),
+    ("apiextensions.k8s.io", 16_700),
+    ("admissionregistration.k8s.io", 16_700),
+    ("scheduling.k8s.io", 16_600),
+    ("coordination.k8s.io", 16_500),
+    ("node.k8s.io", 16_300),
+    ("discovery.k8s.io", 16_200),
+];
+/// Below all groups that are named above and above all custom ones.
+const OTHER_BUILTIN: u32 = 16_000;
+
+/// Every built-in kind that keeps objects.
+#[must_use]
+pub fn builtin_resources() -> Vec<Resource> {
+    let mut by_plural: BTreeMap<(&str, &str), Vec<&'static Kind<'static>>> = BTreeMap::new();
+    for kind in kinds::kinds()
+        .iter()
+        .filter(|kind| !kind.is_create_only() && !kind.verbs.is_empty())
+    {
+        by_plural
+            .entry((kind.group, kind.plural))
+            .or_default()
+            .push(kind);
+    }
+    by_plural.into_values().filter_map(resource).collect()
+}
+
+fn resource(mut versions: Vec<&'static Kind<'static>>) -> Option<Resource> {
+    versions.sort_by_key(|kind| Reverse(version_rank(kind.version)));
+    let preferred = *versions.first()?;
+    let stored = stored_kind(preferred);
+    let priority = GROUP_PRIORITIES
+        .iter()
+        .find(|(group, _)| *group == preferred.group);
+    Some(Resource {
+        group: preferred.group.into(),
+        kind: preferred.kind.into(),
+        list_kind: preferred.list_kind().into(),
+        plural: preferred.plural.into(),
+        singular: preferred.singular().into(),
+        short_names: preferred
+            .short_names
+            .iter()
+            .copied()
+            .map(Arc::from)
+            .collect(),
+        categories: preferred
+            .categories
+            .iter()
+            .copied()
+            .map(Arc::from)
+            .collect(),
+        namespaced: preferred.namespaced,
+        versions: versions.iter().map(|kind| version(kind)).collect(),
+        collection: cache::name_of(stored.group, stored.plural).into(),
+        stored_as: stored.api_version().into(),
+        group_priority: priority.map_or(OTHER_BUILTIN, |(_, priority)| *priority),
+        rules: Arc::new(BuiltinRules { versions }),
+    })
+}
+
+/// The kind objects are kept as, which for a few is another one.
+fn stored_kind(kind: &'static Kind<'static>) -> &'static Kind<'static> {
+    let other = kind
+        .stored
+        .and_then(|stored| kinds::find(stored.group, stored.version, stored.kind));
+    other.unwrap_or(kind)
+}
+
+fn version(kind: &Kind<'static>) -> Version {
+    Version {
+        name: kind.version.into(),
+        served: true,
+        warning: None,
+        schema: types::types().schema(&kind.type_name()),
+        verbs: kind.verbs.iter().filter_map(|verb| verb_of(verb)).collect(),
+        subresources: kind
+            .subresources
+            .iter()
+            .filter_map(subresource)
+            .collect(),
+        columns: kind.columns.iter().map(column).collect(),
+        selectable: kind
+            .selectors
+            .iter()
+            .map(|selector| selector.label.into())
+            .collect(),
+    }
+}
+
+/// Parts of an object that are data. Those that are calls (logs, exec, proxies, evictions, tokens) are added by whoever
+/// can answer them.
+fn subresource(part: &kinds::Subresource<'static>) -> Option<Subresource> {
+    let action = match part.name {
+        "status" | "finalize" | "approval" | "ephemeralcontainers" | "resize" => Action::Status,
+        "scale" => Action::Scale {
+            wanted: ".spec.replicas".into(),
+            present: ".status.replicas".into(),
+            selector: Some(".spec.selector".into()),
+        },
+        _ => return None,
+    };
+    Some(Subresource {
+        name: part.name.into(),
+        kind: part
+            .kind
+            .map(|kind| (kind.group.into(), kind.version.into(), kind.kind.into())),
+        verbs: part.verbs.iter().filter_map(|verb| verb_of(verb)).collect(),
+        action,
+    })
+}
+
+fn column(column: &columns::Column<'static>) -> Column {
+    Column {
+        name: column.header.into(),
+        kind: column.ty.into(),
+        format: column.format.into(),
+        description: column.description.into(),
+        priority: column.priority,
+    }
+}
+
+fn verb_of(text: &str) -> Option<Verb> {
+    let all = [
+        Verb::Get,
+        Verb::List,
+        Verb::Watch,
+        Verb::Create,
+        Verb::Update,
+        Verb::Patch,
+        Verb::Delete,
+        Verb::DeleteCollection,
+    ];
+    all.into_iter().find(|verb| verb.as_str() == text)
+}
+
+/// One built-in kind in all its versions.
+struct BuiltinRules {
+    versions: Vec<&'static Kind<'static>>,
+}
+
+impl BuiltinRules {
+    fn kind(&self) -> &'static Kind<'static> {
+        self.versions
+            .first()
+            .expect("invariant: a resource has a version")
+    }
+
+    fn version(&self, name: &str) -> &'static Kind<'static> {
+        self.versions
+            .iter()
+            .find(|kind| kind.version == name)
+            .copied()
+            .unwrap_or_else(|| self.kind())
+    }
+
+    fn is(&self, group: &str, kind: &str) -> bool {
+        self.kind().group == group && self.kind().kind == kind
+    }
+}
+
+impl KindRules for BuiltinRules {
+    fn prepare_create(&self, object: &mut Value) {
+        let name = object
+            .get("metadata")
+            .and_then(|m| m.get("name"))
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        let Some(fields) = object.as_object_mut() else {
+            return;
+        };
+        if self.kind().has_subresource("status") {
+            fields.shift_remove("status");
+        }
+        if self.is("", "Namespace") {
+            put(object, &["spec", "finalizers"], json!(["kubernetes"]));
+            put(object, &["status", "phase"], json!("Active"));
+            if let Some(name) = name {
+                put(
+                    object,
+                    &["metadata", "labels", "kubernetes.io/metadata.name"],
+                    json!(name),
+                );
+            }
+        }
+        if self.is("", "Secret") {
+            fold_plain_texts(object);
+        }
+    }
+
+    fn prepare_update(&self, old: &Value, new: &mut Value, part: &str) {
+        if part == "finalize" || self.kind().has_subresource("status") {
+            resource::keep_other_parts(
+                old,
+                new,
+                if part.is_empty() || part == "finalize" {
+                    ""
+                } else {
+                    "status"
+                },
+            );
+        }
+        if self.is("", "Secret") {
+            fold_plain_texts(new);
+        }
+    }
+
+    fn apply_defaults(&self, version: &str, object: &mut Value) {
+        let kind = self.version(version);
+        defaults::apply_defaults(
+            &GroupVersionKind::new(kind.group, kind.version, kind.kind),
+            object,
+        );
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        let from = object
+            .get("apiVersion")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        if from == api_version {
+            return Some(object.clone());
+        }
+        let here = self.versions.iter().find(|kind| kind.api_version() == from);
+        let there = self
+            .versions
+            .iter()
+            .find(|kind| kind.api_version() == api_version);
+        match (here, there) {
+            (Some(kind), _) if kind.stored.is_some() => convert::to_stored(kind, object),
+            (_, Some(kind)) if kind.stored.is_some() => convert::from_stored(kind, object),
+            _ => None,
+        }
+    }
+
+    fn cells(&self, version: &str, object: &Value, now: Time) -> Vec<Value> {
+        columns::row(self.version(version), object, now)
+    }
+
+    fn field(&self, object: &Value, path: &str) -> Option<String> {
+        self.kind().selectable(path, object)
+    }
+
+    fn first_generation(&self) -> Option<i64> {
+        let generation = self.kind().generation.as_ref()?;
+        Some(i64::from(!generation.later))
+    }
+
+    fn is_new_generation(&self, old: &Value, new: &Value) -> bool {
+        let Some(generation) = &self.kind().generation else {
+            return false;
+        };
+        let differs = |path: &[&str]| at(old, path) != at(new, path);
+        generation.fields.iter().any(|field| differs(&[field]))
+            || (generation.labels && differs(&["metadata", "labels"]))
+            || (generation.annotations && differs(&["metadata", "annotations"]))
+    }
+
+    fn check_name(&self, name: &str) -> Vec<String> {
+        match self.kind().names {
+            NameRule::Subdomain => names::check_dns1123_subdomain(name),
+            NameRule::Label => names::check_dns1123_label(name),
+            NameRule::Dns1035 => names::check_dns1035_label(name),
+            NameRule::PathSegment => names::check_path_segment(name),
+            NameRule::IpAddress if name.parse::<std::net::IpAddr>().is_err() => {
+                vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()]
+            }
+            NameRule::IpAddress | NameRule::Any => Vec::new(),
+        }
+    }
+
+    fn holds(&self, object: &Value) -> bool {
+        let held = at(object, &["spec", "finalizers"]).and_then(Value::as_array);
+        self.is("", "Namespace") && held.is_some_and(|list| !list.is_empty())
+    }
+
+    fn begin_ending(&self, object: &mut Value) {
+        if self.is("", "Namespace") {
+            put(object, &["status", "phase"], json!("Terminating"));
+        }
+    }
+
+    fn default_propagation(&self) -> Propagation {
+        match self.kind().dependents {
+            Dependents::Orphan => Propagation::Orphan,
+            Dependents::Background | Dependents::Unsupported => Propagation::Background,
+        }
+    }
+}
+
+/// A secret's `stringData` is for writing only: its texts go into `data`, encoded.
+fn fold_plain_texts(secret: &mut Value) {
+    let Some(fields) = secret.as_object_mut() else {
+        return;
+    };
+    let Some(Value::Object(texts)) = fields.shift_remove("stringData") else {
+        return;
+    };
+    for (key, text) in texts {
+        if let Some(text) = text.as_str() {
+            put(
+                secret,
+                &["data", &key],
+                json!(encoding::base64(text.as_bytes())),
+            );
+        }
+    }
+}
+
+fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, name| value.get(name))
+}
+
+/// Puts a value at a path, making the objects on the way; what is in the way and no object is replaced.
+fn put(value: &mut Value, path: &[&str], new: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        *value = new;
+        return;
+    };
+    if !value.is_object() {
+        *value = json!({});
+    }
+    if let Some(fields) = value.as_object_mut() {
+        put(
+            fields.entry((*first).to_owned()).or_insert(Value::Null),
+            rest,
+            new,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_that_keeps_objects_is_a_resource_with_a_schema_and_columns() {
+        let resources = builtin_resources();
+        assert!(resources.len() > 55, "{}", resources.len());
+        for resource in &resources {
+            for version in &resource.versions {
+                let name = format!("{}/{} {}", resource.group, version.name, resource.plural);
+                assert!(version.schema.is_some(), "{name} has a schema");
+                assert!(!version.columns.is_empty(), "{name} has columns");
+                let object = json!({"metadata": {"name": "x"}});
+                let now = "2026-01-01T00:00:00Z".parse().unwrap();
+                let cells = resource.rules.cells(&version.name, &object, now);
+                assert_eq!(
+                    cells.len(),
+                    version.columns.len(),
+                    "{name} has a cell for each column"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_kind_with_two_versions_is_kept_in_one() {
+        let resources = builtin_resources();
+        let scaler = resources
+            .iter()
+            .find(|resource| &*resource.plural == "horizontalpodautoscalers")
+            .unwrap();
+        let versions: Vec<&str> = scaler
+            .versions
+            .iter()
+            .map(|version| &*version.name)
+            .collect();
+        assert_eq!(
+            (versions, &*scaler.stored_as),
+            (vec!["v2", "v1"], "autoscaling/v2")
+        );
+        let events: Vec<(&str, &str)> = resources
+            .iter()
+            .filter(|resource| &*resource.plural == "events")
+            .map(|resource| (&*resource.collection, &*resource.stored_as))
+            .collect();
+        assert_eq!(events, [("core/events", "v1"), ("core/events", "v1")]);
+    }
+
+    #[test]
+    fn plain_texts_of_a_secret_are_folded_in() {
+        let mut secret = json!({"data": {"a": "b2xk"}, "stringData": {"a": "new", "b": "x", "c": "", "d": "four"}});
+        fold_plain_texts(&mut secret);
+        assert_eq!(
+            secret,
+            json!({"data": {"a": "bmV3", "b": "eA==", "c": "", "d": "Zm91cg=="}})
+        );
+    }
+}

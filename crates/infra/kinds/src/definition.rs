@@ -1,0 +1,352 @@
+//! Kinds that come as definitions: CustomResourceDefinitions, whoever wrote them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use object::Value;
+use object::field::{self, FieldError, FieldPath};
+use object::time::Time;
+use serve::cache;
+use serve::discovery::version_rank;
+use serve::resource::{Action, KindRules, Resource, Subresource, Version};
+use serve::target::Verb;
+
+use crate::columns::PathColumns;
+
+/// Custom groups come after all built-in ones.
+const CUSTOM_GROUP: u32 = 1_000;
+
+const VERBS: [Verb; 8] = [
+    Verb::Get,
+    Verb::List,
+    Verb::Watch,
+    Verb::Create,
+    Verb::Update,
+    Verb::Patch,
+    Verb::Delete,
+    Verb::DeleteCollection,
+];
+
+/// A definition that cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum DefinitionError {
+    /// A field every definition has is missing.
+    #[error("{path}: is missing or has the wrong type")]
+    Missing {
+        /// Which.
+        path: String,
+    },
+    /// A schema is not structural.
+    #[error("{}", field::join(errors))]
+    Schema {
+        /// All that is wrong with it.
+        errors: Vec<FieldError>,
+    },
+}
+
+/// The resource a definition describes.
+pub fn resource_of_definition(definition: &Value) -> Result<Resource, DefinitionError> {
+    let spec = Fields {
+        value: definition.get("spec").unwrap_or(&Value::Null),
+        path: "spec".to_owned(),
+    };
+    let names = spec.child("names");
+    let group = spec.text("group")?;
+    let kind = names.text("kind")?;
+    let plural = names.text("plural")?;
+    let mut versions = Vec::new();
+    let mut columns = BTreeMap::new();
+    let mut stored_as = None;
+    for (position, version) in spec.list("versions").iter().enumerate() {
+        let fields = Fields {
+            value: version,
+            path: format!("spec.versions[{position}]"),
+        };
+        let name = fields.text("name")?;
+        if fields.flag("storage") {
+            stored_as = Some(format!("{group}/{name}"));
+        }
+        let shown = columns_of(&fields);
+        versions.push(version_of(&fields, &name, &shown, position)?);
+        columns.insert(name, shown);
+    }
+    versions.sort_by_key(|version: &Version| Reverse(version_rank(&version.name)));
+    let singular = names
+        .text("singular")
+        .unwrap_or_else(|_| kind.to_lowercase());
+    let list_kind = names
+        .text("listKind")
+        .unwrap_or_else(|_| format!("{kind}List"));
+    Ok(Resource {
+        collection: cache::name_of(&group, &plural).into(),
+        stored_as: stored_as.ok_or_else(|| spec.missing("versions"))?.into(),
+        group: group.into(),
+        kind: kind.into(),
+        list_kind: list_kind.into(),
+        plural: plural.into(),
+        singular: singular.into(),
+        short_names: names.texts("shortNames"),
+        categories: names.texts("categories"),
+        namespaced: spec.text("scope")? == "Namespaced",
+        versions,
+        group_priority: CUSTOM_GROUP,
+        rules: Arc::new(DefinedRules { columns }),
+    })
+}
+
+fn version_of(
+    fields: &Fields<'_>,
+    name: &str,
+    columns: &PathColumns,
+    position: usize,
+) -> Result<Version, DefinitionError> {
+    let path = FieldPath::new("spec")
+        .child("versions")
+        .index(position)
+        .child("schema")
+        .child("openAPIV3Schema");
+    let schema = fields.child("schema").child("openAPIV3Schema");
+    let schema = schema::crd::read(schema.value, &path)
+        .map_err(|errors| DefinitionError::Schema { errors })?;
+    let deprecated = fields.flag("deprecated");
+    let warning = fields.text("deprecationWarning").ok();
+    let selectable = fields.list("selectableFields").iter();
+    Ok(Version {
+        name: name.into(),
+        served: fields.flag("served"),
+        warning: deprecated.then(|| {
+            warning
+                .unwrap_or_else(|| format!("{name} is deprecated"))
+                .into()
+        }),
+        schema: Some(schema),
+        verbs: VERBS.to_vec(),
+        subresources: subresources_of(&fields.child("subresources")),
+        columns: columns.shown(),
+        selectable: selectable
+            .filter_map(|field| {
+                field
+                    .get("jsonPath")?
+                    .as_str()
+                    .map(|path| path.trim_start_matches('.').into())
+            })
+            .collect(),
+    })
+}
+
+fn subresources_of(fields: &Fields<'_>) -> Vec<Subresource> {
+    let verbs = || vec![Verb::Get, Verb::Patch, Verb::Update];
+    let mut parts = Vec::new();
+    if fields.value.get("status").is_some() {
+        parts.push(Subresource {
+            name: "status".into(),
+            kind: None,
+            verbs: verbs(),
+            action: Action::Status,
+        });
+    }
+    let scale = fields.child("scale");
+    if let (Ok(wanted), Ok(present)) = (
+        scale.text("specReplicasPath"),
+        scale.text("statusReplicasPath"),
+    ) {
+        let selector = scale.text("labelSelectorPath").ok().map(Arc::from);
+        parts.push(Subresource {
+            name: "scale".into(),
+            kind: Some(("autoscaling".into(), "v1".into(), "Scale".into())),
+            verbs: verbs(),
+            action: Action::Scale {
+                wanted: wanted.into(),
+                present: present.into(),
+                selector,
+            },
+        });
+    }
+    parts
+}
+
+fn columns_of(fields: &Fields<'_>) -> PathColumns {
+    let mut columns = PathColumns::with_name();
+    let given = fields.list("additionalPrinterColumns");
+    if given.is_empty() {
+        columns.add_age();
+    }
+    for column in given {
+        let text = |name: &str| column.get(name).and_then(Value::as_str).unwrap_or_default();
+        let priority = column.get("priority").and_then(Value::as_i64).unwrap_or(0);
+        let priority = i32::try_from(priority).unwrap_or(i32::MAX);
+        columns.add(text("name"), text("type"), text("jsonPath"), priority, "");
+    }
+    columns
+}
+
+/// What holds for every custom kind.
+struct DefinedRules {
+    columns: BTreeMap<String, PathColumns>,
+}
+
+impl KindRules for DefinedRules {
+    fn cells(&self, version: &str, object: &Value, now: Time) -> Vec<Value> {
+        self.columns
+            .get(version)
+            .map(|columns| columns.cells(object, now))
+            .unwrap_or_default()
+    }
+}
+
+/// A part of a definition, with its path for messages.
+struct Fields<'v> {
+    value: &'v Value,
+    path: String,
+}
+
+impl<'v> Fields<'v> {
+    fn child(&self, name: &str) -> Fields<'v> {
+        Fields {
+            value: self.value.get(name).unwrap_or(&Value::Null),
+            path: format!("{}.{name}", self.path),
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<String, DefinitionError> {
+        let text = self
+            .value
+            .get(name)
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty());
+        text.map(str::to_owned).ok_or_else(|| self.missing(name))
+    }
+
+    fn texts(&self, name: &str) -> Vec<Arc<str>> {
+        self.list(name)
+            .iter()
+            .filter_map(Value::as_str)
+            .map(Arc::from)
+            .collect()
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.value
+            .get(name)
+            .and_then(Value::as_bool)
+            .unwrap_or(false)
+    }
+
+    fn list(&self, name: &str) -> &'v [Value] {
+        self.value
+            .get(name)
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    fn missing(&self, name: &str) -> DefinitionError {
+        DefinitionError::Missing {
+            path: format!("{}.{name}", self.path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn definition() -> Value {
+        json!({"spec": {
+            "group": "test.io", "scope": "Namespaced",
+            "names": {"kind": "Widget", "plural": "widgets", "shortNames": ["wd"], "categories": ["all"]},
+            "versions": [
+                {"name": "v1beta1", "served": true, "storage": false, "deprecated": true,
+                 "schema": {"openAPIV3Schema": {"type": "object"}}},
+                {"name": "v1", "served": true, "storage": true,
+                 "subresources": {
+                     "status": {}, "scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"},
+                 },
+                 "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+                 "selectableFields": [{"jsonPath": ".spec.colour"}],
+                 "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+                     "spec": {"type": "object", "properties": {
+                         "size": {"type": "integer"}, "colour": {"type": "string"},
+                     }},
+                 }}}},
+            ],
+        }})
+    }
+
+    #[test]
+    fn a_definition_becomes_a_resource() {
+        let resource = resource_of_definition(&definition()).unwrap();
+        assert_eq!(
+            (&*resource.collection, &*resource.stored_as),
+            ("test.io/widgets", "test.io/v1")
+        );
+        assert_eq!(
+            (&*resource.singular, &*resource.list_kind),
+            ("widget", "WidgetList")
+        );
+        let names: Vec<&str> = resource
+            .versions
+            .iter()
+            .map(|version| &*version.name)
+            .collect();
+        assert_eq!(names, ["v1", "v1beta1"]);
+        let [stable, beta] = resource.versions.as_slice() else {
+            panic!("two versions")
+        };
+        assert_eq!(stable.subresources.len(), 2);
+        assert_eq!(&*stable.selectable, ["spec.colour".into()]);
+        assert_eq!(beta.warning.as_deref(), Some("v1beta1 is deprecated"));
+        let now = "2026-01-01T01:00:00Z".parse().unwrap();
+        let object = json!({"metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"size": 3}});
+        assert_eq!(
+            resource.rules.cells("v1", &object, now),
+            [json!("a"), json!(3)]
+        );
+        assert_eq!(
+            resource.rules.cells("v1beta1", &object, now),
+            [json!("a"), json!("60m")]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_served_is_refused_by_name() {
+        let check = |path: &[&str], value: Value, expected: &str| {
+            let mut broken = definition();
+            let place = path
+                .iter()
+                .fold(&mut broken, |value, name| match name.parse::<usize>() {
+                    Ok(position) => &mut value[position],
+                    Err(_) => &mut value[*name],
+                });
+            *place = value;
+            let error = resource_of_definition(&broken).err().unwrap().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check(
+            &["spec", "names", "kind"],
+            json!(1),
+            "spec.names.kind: is missing",
+        );
+        check(
+            &["spec", "versions", "1", "storage"],
+            json!(false),
+            "spec.versions: is missing",
+        );
+        check(
+            &[
+                "spec",
+                "versions",
+                "1",
+                "schema",
+                "openAPIV3Schema",
+                "properties",
+                "spec",
+                "type",
+            ],
+            json!(null),
+            "spec.versions[1].schema.openAPIV3Schema.properties[spec].type",
+        );
+    }
+}

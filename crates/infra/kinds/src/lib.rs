@@ -1,0 +1,16 @@
+//! The kinds every Kubernetes API has, and kinds that come as definitions, made into resources that `serve` can serve.
+//!
+//! The control plane and simulated members fill their tables from here: [`builtin_resources`] for what Kubernetes brings
+//! along, [`resource_of_definition`] for custom kinds.
+//!
+//! Invariants: every resource made here has a schema; nothing here knows the multi-cluster kinds.
+//!
+//! Non-goals: what an object means to a controller; who may touch it.
+
+mod builtin_rules;
+mod columns;
+mod definition;
+
+pub use builtin_rules::builtin_resources;
+pub use columns::PathColumns;
+pub use definition::{DefinitionError, resource_of_definition};

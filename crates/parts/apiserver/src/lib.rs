@@ -1,0 +1,21 @@
+//! The control plane's API server: Kubernetes' kinds as templates, the multi-cluster kinds, and who may use them.
+//!
+//! It puts a table of resources on `serve`, a TLS listener in front of it and an embedded store behind it, and keeps the
+//! files a client needs in the data directory.
+//!
+//! Entry points: [`ApiServer::start`] and [`ApiServer::run`].
+//!
+//! Invariants: nobody is served without a name; only health, version and discovery of versions are open to the nameless;
+//! the data directory's keys are readable by their owner alone.
+//!
+//! Non-goals: what the multi-cluster kinds do (`controllers`, `scheduler`, `member`).
+
+mod access;
+mod definitions;
+mod kubeconfig;
+mod multicluster;
+mod server;
+mod snapshot;
+mod surroundings;
+
+pub use server::{ApiServer, Options, StartError};

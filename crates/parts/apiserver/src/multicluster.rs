@@ -1,0 +1,94 @@
+//! The multi-cluster kinds as resources: their definitions, and what differs from any other custom kind.
+
+use std::sync::Arc;
+
+use api::kind::{Kind, TypeName};
+use api::read;
+use api::registry::RESOURCES;
+use api::work::{v1alpha1, v1alpha2};
+use kinds::resource_of_definition;
+use object::field::FieldError;
+use object::time::Time;
+use object::{Object, Value};
+use serve::lifecycle::Propagation;
+use serve::resource::{KindRules, Resource};
+
+/// Every multi-cluster kind.
+pub(crate) fn resources() -> Vec<Resource> {
+    RESOURCES
+        .iter()
+        .map(|kind| {
+            let definition = api::schema::definition(kind);
+            let mut resource = resource_of_definition(&definition)
+                .expect("invariant: our own definitions are structural, as api's tests show");
+            resource.rules = Arc::new(MultiClusterRules {
+                plain: resource.rules,
+            });
+            resource
+        })
+        .collect()
+}
+
+/// A multi-cluster kind: like any custom kind, but for versions that are converted in the process.
+struct MultiClusterRules {
+    plain: Arc<dyn KindRules>,
+}
+
+impl KindRules for MultiClusterRules {
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        let object = Object::from_value(object.clone()).ok()?;
+        let up = api_version == v1alpha2::ResourceBinding::API_VERSION;
+        let mut converted = match (object.kind(), up) {
+            ("ResourceBinding", true) => {
+                converted::<v1alpha1::ResourceBinding, v1alpha2::ResourceBinding>(&object)?
+            }
+            ("ResourceBinding", false) => {
+                converted::<v1alpha2::ResourceBinding, v1alpha1::ResourceBinding>(&object)?
+            }
+            ("ClusterResourceBinding", true) => converted::<
+                v1alpha1::ClusterResourceBinding,
+                v1alpha2::ClusterResourceBinding,
+            >(&object)?,
+            ("ClusterResourceBinding", false) => converted::<
+                v1alpha2::ClusterResourceBinding,
+                v1alpha1::ClusterResourceBinding,
+            >(&object)?,
+            _ => return None,
+        };
+        // Metadata passes unchanged, with whatever the typed form does not know.
+        let metadata = object.fields().get("metadata").cloned().unwrap_or_default();
+        converted
+            .fields_mut()
+            .insert("metadata".to_owned(), metadata);
+        Some(converted.into_value())
+    }
+
+    fn cells(&self, version: &str, object: &Value, now: Time) -> Vec<Value> {
+        self.plain.cells(version, object, now)
+    }
+
+    fn prepare_create(&self, object: &mut Value) {
+        self.plain.prepare_create(object);
+    }
+
+    fn prepare_update(&self, old: &Value, new: &mut Value, part: &str) {
+        self.plain.prepare_update(old, new, part);
+    }
+
+    fn validate(&self, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+        self.plain.validate(old, new)
+    }
+
+    fn default_propagation(&self) -> Propagation {
+        self.plain.default_propagation()
+    }
+}
+
+fn converted<From, To>(object: &Object) -> Option<Object>
+where
+    From: Kind + Into<To>,
+    To: Kind,
+{
+    let typed: From = read::read(object).ok()?;
+    Some(read::write(&typed.into()))
+}

@@ -1,0 +1,174 @@
+//! Saving a running server's data, and beginning a new data directory from what was saved.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Empty};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use store::embedded;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::failure::Failure;
+use crate::kubeconfig::{self, Access};
+
+/// Where a server gives out its backup.
+const PATH: &str = "/karavel/v1/backup";
+/// How long nothing may come before the server is taken for dead.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// What was saved or restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// How many objects.
+    pub entries: u64,
+    /// As of which revision.
+    pub revision: u64,
+    /// In how many bytes.
+    pub bytes: u64,
+}
+
+/// Saves everything a running server has into a new file.
+pub async fn backup(kubeconfig: &Path, file: &Path) -> Result<Saved, Failure> {
+    let access = kubeconfig::read(kubeconfig)?;
+    if file.exists() {
+        return Err(Failure::refused(
+            format!("{} exists already", file.display()),
+            "name another file; a backup never overwrites one",
+        ));
+    }
+    let unfinished = file.with_extension("unfinished");
+    let mut output = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600) // Secrets are in it.
+        .open(&unfinished)
+        .map_err(|error| cannot_write(file, &error))?;
+    fetch(access, &mut output).await?;
+    output
+        .sync_all()
+        .map_err(|error| cannot_write(file, &error))?;
+    drop(output);
+    // Only a file that can be restored is a backup.
+    let checked = File::open(&unfinished)
+        .map_err(|error| cannot_write(file, &error))
+        .and_then(|input| {
+            embedded::inspect(BufReader::new(input)).map_err(|error| {
+                Failure::failed(
+                    format!("what the server sent is not a whole backup: {error}"),
+                    "try again",
+                )
+            })
+        });
+    let summary = match checked {
+        Ok(summary) => summary,
+        Err(failure) => {
+            drop(fs::remove_file(&unfinished));
+            return Err(failure);
+        }
+    };
+    let bytes = fs::metadata(&unfinished).map_or(0, |metadata| metadata.len());
+    fs::rename(&unfinished, file).map_err(|error| cannot_write(file, &error))?;
+    Ok(Saved {
+        entries: summary.entries,
+        revision: summary.revision.0,
+        bytes,
+    })
+}
+
+/// Fills the store of a data directory that has none yet.
+pub fn restore(file: &Path, data_dir: &Path) -> Result<Saved, Failure> {
+    let input = File::open(file).map_err(|error| {
+        Failure::refused(
+            format!("cannot read {}: {error}", file.display()),
+            "name the file `karavel backup` wrote",
+        )
+    })?;
+    let bytes = input.metadata().map_or(0, |metadata| metadata.len());
+    let target = data_dir.join("store");
+    fs::create_dir_all(&target).map_err(|error| cannot_write(&target, &error))?;
+    let summary = embedded::restore(&target, BufReader::new(input)).map_err(|error| {
+        Failure::refused(
+            telemetry::chain(&error).to_string(),
+            "restore a whole backup into a new data directory",
+        )
+    })?;
+    Ok(Saved {
+        entries: summary.entries,
+        revision: summary.revision.0,
+        bytes,
+    })
+}
+
+async fn fetch(access: Access, output: &mut File) -> Result<(), Failure> {
+    let server = access.authority.clone();
+    let unreachable = |why: String| {
+        Failure::failed(
+            format!("cannot get a backup from {server}: {why}"),
+            "check that the server is running",
+        )
+    };
+    let talk = async {
+        let tcp = TcpStream::connect(&access.authority).await?;
+        let host = access
+            .authority
+            .rsplit_once(':')
+            .map_or(access.authority.as_str(), |(host, _)| host);
+        let host = host.trim_matches(['[', ']']).to_owned();
+        let name = ServerName::try_from(host).map_err(io::Error::other)?;
+        let stream = TlsConnector::from(Arc::new(access.tls))
+            .connect(name, tcp)
+            .await?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(io::Error::other)?;
+        let request = Request::get(PATH)
+            .header("host", &access.authority)
+            .body(Empty::<Bytes>::new())
+            .map_err(io::Error::other)?;
+        let download = async {
+            let response = sender
+                .send_request(request)
+                .await
+                .map_err(io::Error::other)?;
+            if response.status() != StatusCode::OK {
+                return Err(io::Error::other(format!(
+                    "it answered {}",
+                    response.status()
+                )));
+            }
+            let mut body = response.into_body();
+            loop {
+                let frame = tokio::time::timeout(SILENCE, body.frame()).await;
+                let Some(frame) = frame.map_err(io::Error::other)? else {
+                    return Ok(());
+                };
+                if let Ok(chunk) = frame.map_err(io::Error::other)?.into_data() {
+                    output.write_all(&chunk)?;
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            done = download => done,
+            ended = connection => Err(ended.map_or_else(io::Error::other, |()| io::ErrorKind::UnexpectedEof.into())),
+        }
+    };
+    talk.await
+        .map_err(|error: io::Error| unreachable(error.to_string()))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::failed(
+        format!("cannot write {}: {error}", path.display()),
+        "check the path, its owner and the space left",
+    )
+}

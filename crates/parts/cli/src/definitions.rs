@@ -1,0 +1,100 @@
+//! The multi-cluster kinds as CustomResourceDefinitions.
+
+use object::Value;
+
+use crate::failure::Failure;
+
+/// How values are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A stream of documents.
+    Yaml,
+    /// One list.
+    Json,
+}
+
+/// The definitions as text. `name` picks one, by its full name or its plural.
+pub fn crds(name: Option<&str>, format: Format) -> Result<String, Failure> {
+    let all = api::schema::crds();
+    let chosen: Vec<&Value> = all
+        .iter()
+        .filter(|definition| is_called(definition, name))
+        .collect();
+    if chosen.is_empty() {
+        let known: Vec<&str> = all
+            .iter()
+            .filter_map(|definition| definition["spec"]["names"]["plural"].as_str())
+            .collect();
+        let what = format!("no definition is called {:?}", name.unwrap_or_default());
+        return Err(Failure::refused(
+            what,
+            format!("choose one of: {}", known.join(", ")),
+        ));
+    }
+    match format {
+        Format::Json => {
+            let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": chosen});
+            serde_json::to_string_pretty(&list)
+                .map(|text| text + "\n")
+                .map_err(unprintable)
+        }
+        Format::Yaml => {
+            let documents: Result<Vec<String>, Failure> = chosen
+                .iter()
+                .map(|definition| serde_saphyr::to_string(definition).map_err(unprintable))
+                .collect();
+            Ok(documents?
+                .iter()
+                .map(|document| format!("---\n{}\n", document.trim_end()))
+                .collect())
+        }
+    }
+}
+
+fn is_called(definition: &Value, name: Option<&str>) -> bool {
+    let Some(name) = name else { return true };
+    definition["metadata"]["name"] == name || definition["spec"]["names"]["plural"] == name
+}
+
+fn unprintable(error: impl std::fmt::Display) -> Failure {
+    Failure::failed(
+        format!("the definitions cannot be printed: {error}"),
+        "this is a defect; please report it",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_reads_back_as_what_was_meant() {
+        let text = crds(None, Format::Yaml).unwrap();
+        let documents: Vec<&str> = text
+            .split("---\n")
+            .filter(|document| !document.is_empty())
+            .collect();
+        let expected = api::schema::crds();
+        assert_eq!(documents.len(), expected.len());
+        for (document, expected) in documents.iter().zip(&expected) {
+            let read: Value = serde_saphyr::from_str(document).unwrap();
+            assert_eq!(&read, expected);
+        }
+        let list: Value = serde_json::from_str(&crds(None, Format::Json).unwrap()).unwrap();
+        assert_eq!(list["items"].as_array().unwrap().len(), expected.len());
+    }
+
+    #[test]
+    fn one_can_be_picked_and_an_unknown_one_is_answered_with_the_known() {
+        for name in ["works", "works.work.karmada.io"] {
+            assert!(
+                crds(Some(name), Format::Yaml)
+                    .unwrap()
+                    .contains("name: works.work.karmada.io")
+            );
+        }
+        let refusal = crds(Some("wroks"), Format::Yaml).unwrap_err();
+        assert_eq!(refusal.exit_code(), 1);
+        assert!(refusal.hint().contains("works"));
+    }
+}
