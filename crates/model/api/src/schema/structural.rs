@@ -30,12 +30,13 @@ pub(super) fn simplify(schema: &mut Value) {
     sort(fields);
 }
 
-/// Leaves the content of `metadata` to the server, which knows it better than any kind.
+/// Leaves the content of `metadata` to the server, which knows it better than any kind: a definition that says more than
+/// its type, be it a description, is refused.
 pub(super) fn open_metadata(schema: &mut Value) {
     let Some(Value::Object(metadata)) = schema.pointer_mut("/properties/metadata") else {
         return;
     };
-    metadata.retain(|key, _| key == "description" || key == "type");
+    metadata.retain(|key, _| key == "type");
 }
 
 /// Structural schemas treat `null` as absence; it is not a type of its own.

@@ -8,7 +8,12 @@ fn every_field_of_every_kind_is_documented() {
     let mut bare = Vec::new();
     let mut fields = 0;
     for (kind, schema) in schema::schemas() {
+        // A definition may say nothing of metadata but its type: servers refuse any more.
+        let metadata = format!("{}.metadata", kind.kind);
         visit(&schema, &kind.kind, &mut |path, field| {
+            if path == metadata {
+                return;
+            }
             fields += 1;
             let text = field["description"].as_str().unwrap_or_default();
             if text.len() < 8 || !text.ends_with(['.', ')']) {
