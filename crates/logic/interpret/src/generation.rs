@@ -1,0 +1,87 @@
+//! Which generation of the template a status speaks of.
+//!
+//! The template's generation travels to the members as an annotation and comes back inside the reflected status, beside
+//! the member's own generation. So the template's `observedGeneration` can be moved on exactly when every member has
+//! seen the latest template and reported on it. Replica counts are written in any case: right after an edit the
+//! template shows the old numbers with an `observedGeneration` that lags behind, which is how tools know to wait.
+//!
+//! This is the same for every kind whose status has the field, whatever else is in it.
+//! Upstream: four kinds have it, and for StatefulSets it never moves on, because their reflected status leaves out what
+//! the members observed.
+
+use api::{well_known::annotations, work::v1alpha2::AggregatedStatusItem};
+use object::{Map, Object, Value};
+
+use crate::{error::RuleError, node::Node};
+
+/// The generation of the member's object, in its reflected status.
+pub const GENERATION: &str = "generation";
+
+/// The generation of the template that the member's object was made from, in its reflected status.
+pub const TEMPLATE_GENERATION: &str = "resourceTemplateGeneration";
+
+/// The generation that a status speaks of.
+pub const OBSERVED_GENERATION: &str = "observedGeneration";
+
+/// Notes in a status that is carried back which generations it speaks of.
+///
+/// A member's object without the annotation counts as made from generation 0, so it never moves the template on.
+/// Upstream: its whole status is dropped.
+pub fn stamp(status: &mut Map, observed: &Object) -> Result<(), RuleError> {
+    let root = Node::of(observed);
+    let seen = root.at(&["status", OBSERVED_GENERATION])?.integer()?;
+    let own = root.at(&["metadata", "generation"])?.integer()?;
+    put(status, GENERATION, own.unwrap_or_default());
+    put(status, TEMPLATE_GENERATION, template_generation(root)?);
+    put(status, OBSERVED_GENERATION, seen.unwrap_or_default());
+    Ok(())
+}
+
+/// What the template's `observedGeneration` is to be: its generation if every member reports on that, else what it was.
+///
+/// No members are all members, so a template that goes nowhere has been observed.
+pub fn observed(template: &Object, items: &[AggregatedStatusItem]) -> Result<i64, RuleError> {
+    let root = Node::of(template);
+    let latest = root
+        .at(&["metadata", "generation"])?
+        .integer()?
+        .unwrap_or_default();
+    for item in items {
+        if !is_current(item, latest)? {
+            let before = root.at(&["status", OBSERVED_GENERATION])?.integer()?;
+            return Ok(before.unwrap_or_default());
+        }
+    }
+    Ok(latest)
+}
+
+/// Whether the member reports on its latest generation, and that was made from this generation of the template.
+fn is_current(item: &AggregatedStatusItem, latest: i64) -> Result<bool, RuleError> {
+    let status = Node::reported(item);
+    if status.is_absent() {
+        return Ok(false);
+    }
+    let read = |name: &str| Ok(status.at(&[name])?.integer()?.unwrap_or_default());
+    Ok(read(TEMPLATE_GENERATION)? >= latest && read(OBSERVED_GENERATION)? >= read(GENERATION)?)
+}
+
+fn template_generation(root: Node<'_, '_>) -> Result<i64, RuleError> {
+    let annotations = root.at(&["metadata", "annotations"])?;
+    let Some(value) = annotations
+        .fields()?
+        .and_then(|fields| fields.get(annotations::TEMPLATE_GENERATION))
+    else {
+        return Ok(0);
+    };
+    let annotation = annotations.key(annotations::TEMPLATE_GENERATION, value);
+    let text = annotation.text_or_empty()?;
+    text.parse()
+        .map_err(|_| annotation.wrong(format!("{text:?} is not a generation")))
+}
+
+/// Zero is left out, as the API does with it.
+fn put(status: &mut Map, name: &str, generation: i64) {
+    if generation != 0 {
+        status.insert(name.to_owned(), Value::from(generation));
+    }
+}

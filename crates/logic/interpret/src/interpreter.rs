@@ -1,0 +1,290 @@
+//! The one place where questions about objects are asked.
+
+use std::{fmt, sync::Arc};
+
+use api::{
+    config::DependentObjectReference,
+    work::{
+        ResourceHealth,
+        v1alpha2::{AggregatedStatusItem, Component},
+    },
+};
+use object::{Object, Value, field::FieldPath, selector::LabelSelector};
+
+use crate::{
+    error::{InterpretError, RuleError},
+    kind::KindRef,
+    native::{Native, Options},
+    operation::Operation,
+    retention,
+    rules::{Coverage, Replicas, Rules},
+};
+
+/// Where a rule comes from; earlier ones go first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layer {
+    /// A ResourceInterpreterCustomization.
+    Customization,
+    /// A ResourceInterpreterWebhookConfiguration.
+    Webhook,
+    /// Rules for other people's kinds that come with the product.
+    ThirdParty,
+    /// Rules for Kubernetes' own kinds, written in code.
+    Native,
+}
+
+/// The layers above the native one that are in use.
+#[derive(Clone, Default)]
+pub struct Layers {
+    /// The scripts of customizations.
+    pub customization: Option<Arc<dyn Rules>>,
+    /// What the configured webhooks answer. They are asked by whoever can wait for the network.
+    pub webhook: Option<Arc<dyn Coverage>>,
+    /// The rules that come with the product.
+    pub third_party: Option<Arc<dyn Rules>>,
+}
+
+/// Answers questions about objects of any kind.
+#[derive(Clone, Default)]
+pub struct Interpreter {
+    layers: Layers,
+    native: Native,
+}
+
+impl Interpreter {
+    /// An interpreter of these layers, the native one below them.
+    #[must_use]
+    pub fn new(layers: Layers, options: Options) -> Self {
+        Self {
+            layers,
+            native: Native::new(options),
+        }
+    }
+
+    /// Which layer answers, or `None` if no rule is for this.
+    #[must_use]
+    pub fn layer(&self, kind: KindRef<'_>, operation: Operation) -> Option<Layer> {
+        let covers = |rules: &dyn Coverage| rules.covers(kind, operation);
+        if let Some(rules) = self.layers.customization.as_deref()
+            && covers(rules)
+        {
+            return Some(Layer::Customization);
+        }
+        if self.layers.webhook.as_deref().is_some_and(covers) {
+            return Some(Layer::Webhook);
+        }
+        if let Some(rules) = self.layers.third_party.as_deref()
+            && covers(rules)
+        {
+            return Some(Layer::ThirdParty);
+        }
+        self.native.covers(kind, operation).then_some(Layer::Native)
+    }
+
+    /// Whether any layer answers.
+    #[must_use]
+    pub fn covers(&self, kind: KindRef<'_>, operation: Operation) -> bool {
+        self.layer(kind, operation).is_some()
+    }
+
+    /// How many replicas the template asks for, and what one needs.
+    pub fn replicas(&self, template: &Object) -> Result<Replicas, InterpretError> {
+        let mut answer = self.ask(template, Operation::InterpretReplica, |rules| {
+            rules.replicas(template)
+        })?;
+        // Quotas are counted by namespace, which a rule need not know to say what a replica needs.
+        if self.native.options().resource_quota_estimate
+            && let Some(requirements) = &mut answer.requirements
+            && requirements.namespace.is_empty()
+        {
+            requirements.namespace = template.namespace().to_owned();
+        }
+        Ok(answer)
+    }
+
+    /// The kinds of pod in the template, each with its replicas.
+    pub fn components(&self, template: &Object) -> Result<Vec<Component>, InterpretError> {
+        self.ask(template, Operation::InterpretComponent, |rules| {
+            rules.components(template)
+        })
+    }
+
+    /// A copy of the template with that number of replicas.
+    pub fn revise(&self, template: &Object, replicas: i32) -> Result<Object, InterpretError> {
+        self.ask(template, Operation::ReviseReplica, |rules| {
+            rules.revise(template.clone(), replicas)
+        })
+    }
+
+    /// The desired object with what its kind's rule takes from the member's.
+    pub fn retain(&self, desired: Object, observed: &Object) -> Result<Object, InterpretError> {
+        let (layer, rules) = self.rules(KindRef::of(&desired), Operation::Retain)?;
+        rules
+            .retain(desired, observed)
+            .map_err(|source| InterpretError::Rule {
+                layer,
+                operation: Operation::Retain,
+                kind: KindRef::of(observed).to_string(),
+                source,
+            })
+    }
+
+    /// What to write over the member's object: the desired one, with the metadata that lives in the member and, if a
+    /// rule is for the kind, what that takes over.
+    pub fn retain_all(
+        &self,
+        desired: &Object,
+        observed: &Object,
+    ) -> Result<Object, InterpretError> {
+        let merged = retention::retain_metadata(desired.clone(), observed);
+        if !self.covers(KindRef::of(&merged), Operation::Retain) {
+            return Ok(merged);
+        }
+        self.retain(merged, observed)
+    }
+
+    /// The next `.status` of the template, or `None` if nothing is to be written.
+    pub fn aggregate(
+        &self,
+        template: &Object,
+        items: &[AggregatedStatusItem],
+    ) -> Result<Option<Value>, InterpretError> {
+        let status = self.ask(template, Operation::AggregateStatus, |rules| {
+            rules.aggregate(template, items)
+        })?;
+        Ok(status.filter(|status| template.at(&["status"]) != Some(status)))
+    }
+
+    /// The part of the member's status that is carried back; `None` if there is none.
+    pub fn reflect(&self, observed: &Object) -> Result<Option<Value>, InterpretError> {
+        self.ask(observed, Operation::InterpretStatus, |rules| {
+            rules.reflect(observed)
+        })
+    }
+
+    /// How the member's object is doing. A kind without a rule is healthy as soon as it is there.
+    ///
+    /// Whoever gets an error reports [`ResourceHealth::Unknown`], and the error beside it.
+    pub fn health(&self, observed: &Object) -> Result<ResourceHealth, InterpretError> {
+        if !self.covers(KindRef::of(observed), Operation::InterpretHealth) {
+            return Ok(ResourceHealth::Healthy);
+        }
+        let is_healthy = self.ask(observed, Operation::InterpretHealth, |rules| {
+            rules.is_healthy(observed)
+        })?;
+        Ok(if is_healthy {
+            ResourceHealth::Healthy
+        } else {
+            ResourceHealth::Unhealthy
+        })
+    }
+
+    /// What the template refers to, each reference once, sorted by API version, kind, namespace and name.
+    pub fn dependencies(
+        &self,
+        template: &Object,
+    ) -> Result<Vec<DependentObjectReference>, InterpretError> {
+        self.ask(template, Operation::InterpretDependency, |rules| {
+            let mut references = rules.dependencies(template)?;
+            check_references(&references)?;
+            // Upstream: native references come from unordered sets, so that the record of them on the binding
+            // changes from one run to the next. Sorted, it changes only when the references do.
+            references.sort_by(|a, b| reference_key(a).cmp(&reference_key(b)));
+            references.dedup();
+            Ok(references)
+        })
+    }
+
+    fn rules(
+        &self,
+        kind: KindRef<'_>,
+        operation: Operation,
+    ) -> Result<(Layer, &dyn Rules), InterpretError> {
+        let Some(layer) = self.layer(kind, operation) else {
+            return Err(InterpretError::NoRule {
+                operation,
+                kind: kind.to_string(),
+            });
+        };
+        let rules: Option<&dyn Rules> = match layer {
+            Layer::Customization => self.layers.customization.as_deref(),
+            Layer::ThirdParty => self.layers.third_party.as_deref(),
+            Layer::Native => Some(&self.native),
+            Layer::Webhook => None,
+        };
+        match rules {
+            Some(rules) => Ok((layer, rules)),
+            None => Err(InterpretError::Webhook {
+                operation,
+                kind: kind.to_string(),
+            }),
+        }
+    }
+
+    fn ask<T>(
+        &self,
+        object: &Object,
+        operation: Operation,
+        question: impl FnOnce(&dyn Rules) -> Result<T, RuleError>,
+    ) -> Result<T, InterpretError> {
+        let kind = KindRef::of(object);
+        let (layer, rules) = self.rules(kind, operation)?;
+        question(rules).map_err(|source| InterpretError::Rule {
+            layer,
+            operation,
+            kind: kind.to_string(),
+            source,
+        })
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Customization => "customization",
+            Self::Webhook => "webhook",
+            Self::ThirdParty => "third-party",
+            Self::Native => "native",
+        })
+    }
+}
+
+/// What references are sorted by; a selector stands in for the name.
+fn reference_key(
+    reference: &DependentObjectReference,
+) -> (&str, &str, &str, &str, Option<&LabelSelector>) {
+    (
+        &reference.api_version,
+        &reference.kind,
+        &reference.namespace,
+        &reference.name,
+        reference.label_selector.as_ref(),
+    )
+}
+
+fn check_references(references: &[DependentObjectReference]) -> Result<(), RuleError> {
+    for (position, reference) in references.iter().enumerate() {
+        let missing = if reference.api_version.is_empty() {
+            "apiVersion"
+        } else if reference.kind.is_empty() {
+            "kind"
+        } else if reference.name.is_empty() && reference.label_selector.is_none() {
+            "name"
+        } else {
+            continue;
+        };
+        return Err(RuleError::Value {
+            path: FieldPath::new("dependencies")
+                .index(position)
+                .child(missing),
+            problem: match missing {
+                "name" => "is required where there is no labelSelector".to_owned(),
+                _ => "is required".to_owned(),
+            },
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Statuses that are mostly numbers: what is reflected of them, and their sums.
+
+use api::work::v1alpha2::AggregatedStatusItem;
+use object::{Map, Object, Value};
+
+use crate::{error::RuleError, generation, native::reported, node::Node};
+
+/// A number in a status.
+#[derive(Clone, Copy)]
+pub(super) struct Counter {
+    name: &'static str,
+    /// Whether the field is written when it is zero, which depends on the field in Kubernetes' API.
+    shows_zero: bool,
+}
+
+/// A number that is left out when it is zero.
+pub(super) const fn optional(name: &'static str) -> Counter {
+    Counter {
+        name,
+        shows_zero: false,
+    }
+}
+
+/// A number that is always written.
+pub(super) const fn required(name: &'static str) -> Counter {
+    Counter {
+        name,
+        shows_zero: true,
+    }
+}
+
+/// The numbers of a member's status, with the generations they speak of; `None` while there is no status.
+pub(super) fn reflect(observed: &Object, counters: &[Counter]) -> Result<Option<Map>, RuleError> {
+    let root = Node::of(observed);
+    let status = root.at(&["status"])?;
+    if status.fields()?.is_none() {
+        return Ok(None);
+    }
+    let mut reflected = Map::with_capacity(counters.len() + 3);
+    generation::stamp(&mut reflected, observed)?;
+    for counter in counters {
+        let count = status.at(&[counter.name])?.integer()?;
+        write(&mut reflected, *counter, count.unwrap_or_default());
+    }
+    Ok(Some(reflected))
+}
+
+/// Sums the numbers over all members into `status`, and moves its observed generation on if all members have.
+pub(super) fn add_up(
+    mut status: Map,
+    template: &Object,
+    items: &[AggregatedStatusItem],
+    counters: &[Counter],
+) -> Result<Value, RuleError> {
+    observe(&mut status, template, items)?;
+    for counter in counters {
+        let mut sum = 0_i64;
+        for (_, member) in reported(items) {
+            let count = member.at(&[counter.name])?.integer()?;
+            sum = sum.saturating_add(count.unwrap_or_default());
+        }
+        // The API's numbers have 32 bits; a nonsensical member must not make the template unwritable.
+        let sum = sum.clamp(i32::MIN.into(), i32::MAX.into());
+        write(&mut status, *counter, sum);
+    }
+    Ok(Value::Object(status))
+}
+
+/// Moves the observed generation of the status on if all members have.
+pub(super) fn observe(
+    status: &mut Map,
+    template: &Object,
+    items: &[AggregatedStatusItem],
+) -> Result<(), RuleError> {
+    let observed = generation::observed(template, items)?;
+    write(status, optional(generation::OBSERVED_GENERATION), observed);
+    Ok(())
+}
+
+/// The template's status, to be changed in some fields.
+pub(super) fn current_status(template: &Object) -> Result<Map, RuleError> {
+    let root = Node::of(template);
+    let status = root.at(&["status"])?;
+    Ok(status.fields()?.cloned().unwrap_or_default())
+}
+
+fn write(status: &mut Map, counter: Counter, count: i64) {
+    if count == 0 && !counter.shows_zero {
+        status.shift_remove(counter.name);
+        return;
+    }
+    status.insert(counter.name.to_owned(), Value::from(count));
+}
