@@ -1,5 +1,8 @@
 //! A cluster affinity, compiled once for a placement and then asked about every cluster.
 
+#[cfg(test)]
+mod tests;
+
 use std::{fmt, sync::Arc};
 
 use api::{
