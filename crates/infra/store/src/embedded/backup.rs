@@ -171,6 +171,20 @@ pub fn restore(path: &Path, input: impl Read) -> Result<BackupSummary, RestoreEr
     restore_to(Arc::new(directory), input)
 }
 
+/// Reads a whole backup and says what is in it, without restoring anything.
+///
+/// # Errors
+/// When it could not be restored either.
+pub fn inspect(input: impl Read) -> Result<BackupSummary, RestoreError> {
+    let mut source = Source::begin(input)?;
+    while source.next_entry()?.is_some() {}
+    Ok(BackupSummary {
+        revision: Revision(source.revision),
+        entries: source.expected,
+        bytes: source.offset,
+    })
+}
+
 /// Makes a store on an empty disk from a backup.
 pub(crate) fn restore_to(
     disk: Arc<dyn Disk>,

@@ -32,7 +32,7 @@ use std::thread::JoinHandle;
 use bytes::Bytes;
 use tokio::sync::{oneshot, watch as latest};
 
-pub use self::backup::{BackupError, BackupSummary, RestoreError, restore};
+pub use self::backup::{BackupError, BackupSummary, RestoreError, inspect, restore};
 pub use self::clock::{Clock, ManualClock};
 pub use self::history::Retention;
 pub use self::open::OpenError;
