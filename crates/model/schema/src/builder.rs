@@ -136,9 +136,16 @@ impl SchemaBuilder {
         }
         let nodes: Vec<Node> = self.nodes.into_iter().flatten().collect();
         let embedded = nodes.iter().any(|node| node.embedded);
+        let mut named = vec![false; nodes.len()];
+        for id in self.names.values() {
+            if let Some(named) = named.get_mut(id.0 as usize) {
+                *named = true;
+            }
+        }
         Ok(Arc::new(Types {
             nodes,
             names: self.names,
+            named,
             embedded,
         }))
     }

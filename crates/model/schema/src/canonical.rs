@@ -1,5 +1,7 @@
 //! One text for one value: object fields sorted, so that equal values compare equal as strings.
 
+use std::fmt::Write;
+
 use object::Value;
 
 /// Writes a value as JSON with sorted fields and no white space.
@@ -30,6 +32,13 @@ pub(crate) fn write(value: &Value, text: &mut String) {
             text.push('}');
         }
         Value::String(string) => write_string(string, text),
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            // Go writes whole numbers without decimals, whatever their type.
+            Some(float) if float.fract() == 0.0 && float.abs() < 1e21 => {
+                let _infallible = write!(text, "{float:.0}");
+            }
+            _ => text.push_str(&number.to_string()),
+        },
         other => text.push_str(&other.to_string()),
     }
 }

@@ -3,8 +3,7 @@
 //! `apiVersion` and `kind` are strings; metadata has the fields of every object's metadata and no others, empty ones
 //! left out, times in seconds. This holds for the object and for objects embedded in it.
 
-use jiff::Timestamp;
-use object::{Map, Value, field::FieldError};
+use object::{Map, Value, field::FieldError, time::Time};
 
 use crate::{
     node::{Schema, SchemaId, Types},
@@ -266,14 +265,12 @@ fn normalise(
         }
         (Kind::Flag, Value::Bool(_)) | (Kind::Raw, Value::Object(_)) => Ok(true),
         (Kind::Time, Value::String(text)) => {
-            let time: Timestamp = text.parse().map_err(|_| {
+            let time: Time = text.parse().map_err(|_| {
                 format!(
                     "parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse {text:?}"
                 )
             })?;
-            let seconds = Timestamp::from_second(time.as_second())
-                .unwrap_or(time)
-                .to_string();
+            let seconds = time.to_string();
             if *text != seconds {
                 *text = seconds;
             }

@@ -11,6 +11,7 @@
 //!
 //! Non-goals: evaluating CEL (rules are kept as text), decisions that need more than one object, storage.
 
+pub mod apply;
 pub mod builder;
 mod canonical;
 mod coerce;
@@ -20,7 +21,9 @@ mod meta;
 pub mod node;
 pub mod pattern;
 mod prune;
+pub mod publish;
 pub mod rules;
+pub mod strategic;
 mod trail;
 mod validate;
 

@@ -33,7 +33,9 @@ pub(crate) fn object_meta(types: &mut SchemaBuilder) -> Vec<Property> {
             Property::new("controller", flag).described("Whether the owner manages this object."),
             Property::new("kind", text).described("The kind of the owner."),
             Property::new("name", text).described("The name of the owner."),
-            Property::new("uid", text).described("The uid of the owner."),
+            Property::new("uid", text)
+                .described("The uid of the owner.")
+                .with_default(""),
         ])
         .with_rules(Rules::require(["apiVersion", "kind", "name", "uid"]))
         .described("Names an object this one belongs to, in the same namespace or without one.");
@@ -59,8 +61,8 @@ pub(crate) fn object_meta(types: &mut SchemaBuilder) -> Vec<Property> {
     let finalizers = types.add(Node::list(text, ListKind::Set));
     let by_uid = PatchStrategy {
         merge: true,
-        retain_keys: false,
         merge_key: Some("uid".into()),
+        ..PatchStrategy::default()
     };
     let merged = PatchStrategy {
         merge: true,

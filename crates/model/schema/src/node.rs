@@ -69,6 +69,8 @@ pub enum MapKind {
 pub struct PatchStrategy {
     /// Elements are merged into the list instead of replacing it.
     pub merge: bool,
+    /// The field is replaced whole, even where it would be merged otherwise.
+    pub replace: bool,
     /// The patch may name the fields to keep (`$retainKeys`); others are cleared.
     pub retain_keys: bool,
     /// The field that tells elements apart; `None` for lists of plain values.
@@ -139,6 +141,8 @@ pub struct Node {
 pub struct Types {
     pub(crate) nodes: Vec<Node>,
     pub(crate) names: BTreeMap<Arc<str>, SchemaId>,
+    /// Which nodes have a name of their own.
+    pub(crate) named: Vec<bool>,
     /// Whether any node is an embedded object; most tables have none and skip the search for them.
     pub(crate) embedded: bool,
 }
@@ -284,6 +288,7 @@ impl PatchStrategy {
         let has = |word| strategy.split(',').any(|part| part.trim() == word);
         Self {
             merge: has("merge"),
+            replace: has("replace"),
             retain_keys: has("retainKeys"),
             merge_key: merge_key.map(Arc::from),
         }
@@ -319,6 +324,12 @@ impl Types {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// Whether the type at `id` has a name: it then means the same wherever it is used.
+    #[must_use]
+    pub fn is_named(&self, id: SchemaId) -> bool {
+        self.named.get(id.0 as usize).copied().unwrap_or_default()
     }
 
     /// Whether any node is an embedded object.

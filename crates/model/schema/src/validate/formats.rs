@@ -7,7 +7,6 @@ use std::{
     sync::LazyLock,
 };
 
-use jiff::civil::Date;
 use regex::Regex;
 
 /// Whether `text` has the format called `name`; `None` if there is no such format.
@@ -281,10 +280,15 @@ fn is_date(text: &str) -> bool {
     let (Some(year), Some(month), Some(day)) = parts else {
         return false;
     };
-    match (i8::try_from(month), i8::try_from(day)) {
-        (Ok(month), Ok(day)) => Date::new(year, month, day).is_ok(),
-        _ => false,
-    }
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
 }
 
 fn is_date_time(text: &str) -> bool {

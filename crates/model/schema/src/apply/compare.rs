@@ -1,0 +1,190 @@
+//! What changed between two objects, field by field.
+
+use std::collections::BTreeMap;
+
+use object::Value;
+
+use super::{
+    fieldset::FieldSet,
+    path::{PathElement, is_same},
+    typed::{Elements, Form, Ty},
+};
+
+/// The fields that differ between two objects; each is in at most one of the sets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Comparison {
+    pub(super) removed: FieldSet,
+    pub(super) modified: FieldSet,
+    pub(super) added: FieldSet,
+}
+
+/// What happened to one value as a whole.
+#[derive(Clone, Copy, PartialEq)]
+enum Change {
+    Removed,
+    Modified,
+    Added,
+}
+
+impl Comparison {
+    /// Compares two objects of one type.
+    pub(super) fn of(ty: Ty<'_>, old: &Value, new: &Value) -> Self {
+        compare(ty, Some(old), Some(new)).0
+    }
+
+    /// Leaves out some fields and everything inside them.
+    pub(super) fn without(self, ignored: &FieldSet) -> Self {
+        Self {
+            removed: self.removed.difference_below(ignored),
+            modified: self.modified.difference_below(ignored),
+            added: self.added.difference_below(ignored),
+        }
+    }
+
+    fn set(&mut self, change: Change) -> &mut FieldSet {
+        match change {
+            Change::Removed => &mut self.removed,
+            Change::Modified => &mut self.modified,
+            Change::Added => &mut self.added,
+        }
+    }
+
+    /// Adds what happened inside and to the value at `element`.
+    fn add(&mut self, element: &PathElement, (below, changes): (Comparison, Vec<Change>)) {
+        self.removed.insert_child(element.clone(), below.removed);
+        self.modified.insert_child(element.clone(), below.modified);
+        self.added.insert_child(element.clone(), below.added);
+        for change in changes {
+            self.set(change).insert_member(element.clone());
+        }
+    }
+
+    fn merge(self, other: Self) -> Self {
+        Self {
+            removed: self.removed.union(&other.removed),
+            modified: self.modified.union(&other.modified),
+            added: self.added.union(&other.added),
+        }
+    }
+}
+
+fn compare(ty: Ty<'_>, old: Option<&Value>, new: Option<&Value>) -> (Comparison, Vec<Change>) {
+    let (old_form, new_form) = (ty.form(old), ty.form(new));
+    let form = if new.is_none() { old_form } else { new_form };
+    let (mut comparison, is_leaf, mut changes) = compare_as(form, ty, old, new);
+    if let (Some(_), Some(_), false) = (old, new, old_form == new_form) {
+        // The value changed its nature: what it was made of goes, what it is now comes.
+        let (other, _, more) = compare_as(old_form, ty, old, new);
+        comparison = comparison.merge(other);
+        changes.extend(more);
+    }
+    if !is_leaf {
+        match (old, new) {
+            (None, _) => changes.push(Change::Added),
+            (_, None) => changes.push(Change::Removed),
+            _ => {}
+        }
+    }
+    (comparison, changes)
+}
+
+/// Compares as one form; says also whether the value is owned whole, and what happened to it then.
+fn compare_as<'v>(
+    form: Form,
+    ty: Ty<'_>,
+    old: Option<&'v Value>,
+    new: Option<&'v Value>,
+) -> (Comparison, bool, Vec<Change>) {
+    let leaf = || {
+        let change = match (old, new) {
+            (None, None) => None,
+            (None, Some(_)) => Some(Change::Added),
+            (Some(_), None) => Some(Change::Removed),
+            (Some(old), Some(new)) => (!is_same(old, new)).then_some(Change::Modified),
+        };
+        (Comparison::default(), true, change.into_iter().collect())
+    };
+    match form {
+        Form::Scalar => leaf(),
+        Form::Map => {
+            let fields = |value: Option<&'v Value>| {
+                value
+                    .and_then(Value::as_object)
+                    .filter(|fields| !fields.is_empty())
+            };
+            let (old, new) = (fields(old), fields(new));
+            if ty.is_atomic_map() || (old.is_none() && new.is_none()) {
+                return leaf();
+            }
+            let in_old = |name: &str| old.and_then(|fields| fields.get(name));
+            let in_new = |name: &str| new.and_then(|fields| fields.get(name));
+            let old_names = old.into_iter().flat_map(|fields| fields.keys());
+            let new_names = new.into_iter().flat_map(|fields| fields.keys());
+            let mut comparison = Comparison::default();
+            for name in old_names.chain(new_names.filter(|name| in_old(name).is_none())) {
+                if let Some(ty) = ty.field(name) {
+                    comparison.add(
+                        &PathElement::field(name),
+                        compare(ty, in_old(name), in_new(name)),
+                    );
+                }
+            }
+            (comparison, false, Vec::new())
+        }
+        Form::List => {
+            let items = |value: Option<&'v Value>| {
+                value
+                    .and_then(Value::as_array)
+                    .map(Vec::as_slice)
+                    .unwrap_or_default()
+            };
+            let (old, new) = (items(old), items(new));
+            if matches!(ty.elements(), Elements::Atomic) || (old.is_empty() && new.is_empty()) {
+                return leaf();
+            }
+            (compare_lists(ty, old, new), false, Vec::new())
+        }
+    }
+}
+
+fn compare_lists(ty: Ty<'_>, old: &[Value], new: &[Value]) -> Comparison {
+    let mut elements: BTreeMap<PathElement, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
+    for item in old {
+        if let Ok(element) = ty.element(item) {
+            elements.entry(element).or_default().0.push(item);
+        }
+    }
+    for item in new {
+        if let Ok(element) = ty.element(item) {
+            elements.entry(element).or_default().1.push(item);
+        }
+    }
+    let mut comparison = Comparison::default();
+    for (element, (before, after)) in &elements {
+        let (first, last) = (before.first().copied(), after.first().copied());
+        match (before.len(), after.len()) {
+            (0 | 1, 0 | 1) => comparison.add(element, compare(ty.item(), first, last)),
+            // Repeated elements are owned together, as one.
+            (2.., 2..) => {
+                let same = before.len() == after.len()
+                    && before.iter().zip(after).all(|(a, b)| is_same(a, b));
+                if !same {
+                    comparison.modified.insert_member(element.clone());
+                }
+            }
+            (2.., _) => {
+                if last.is_some() {
+                    comparison.add(element, compare(ty.item(), None, last));
+                }
+                comparison.removed.insert_member(element.clone());
+            }
+            (_, 2..) => {
+                if first.is_some() {
+                    comparison.add(element, compare(ty.item(), first, None));
+                }
+                comparison.added.insert_member(element.clone());
+            }
+        }
+    }
+    comparison
+}

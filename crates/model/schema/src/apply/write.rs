@@ -1,0 +1,619 @@
+//! The two ways to write an object, and what becomes of its owners.
+
+use std::sync::LazyLock;
+
+use object::{Map, Value, time::Time};
+
+use super::{
+    fieldset::FieldSet,
+    managers::{Manager, Managers, ManagersError, Operation, Owned},
+    merge,
+    owners::{Context, Versioned},
+    path::{PathElement, is_same},
+    typed::{self, Ty, TypeProblem, fields_of},
+};
+use crate::node::Schema;
+
+/// The annotation `kubectl apply` keeps on the client's side.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// Annotations may hold no more than this in total.
+const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+/// Who owns what was there before anyone applied.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// Fields that say which object it is, and those the server sets: nobody owns them.
+static NEVER_OWNED: LazyLock<FieldSet> = LazyLock::new(|| {
+    FieldSet::of_fields(&[
+        &["apiVersion"],
+        &["kind"],
+        &["metadata"],
+        &["metadata", "name"],
+        &["metadata", "namespace"],
+        &["metadata", "creationTimestamp"],
+        &["metadata", "selfLink"],
+        &["metadata", "uid"],
+        &["metadata", "clusterName"],
+        &["metadata", "generation"],
+        &["metadata", "managedFields"],
+        &["metadata", "resourceVersion"],
+    ])
+});
+
+/// The other versions of a kind: managers own fields in the version they wrote.
+pub trait Versions {
+    /// The schema of a version; `None` if there is no such version any more.
+    fn schema(&self, api_version: &str) -> Option<&Schema>;
+
+    /// An object in another version.
+    ///
+    /// # Errors
+    /// Why it cannot be converted.
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String>;
+
+    /// Fields that writes through this endpoint do not change, whatever the request says, such as `status`.
+    fn ignored(&self, _api_version: &str) -> Option<FieldSet> {
+        None
+    }
+}
+
+/// For kinds with one version.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoOtherVersion;
+
+impl Versions for NoOtherVersion {
+    fn schema(&self, _: &str) -> Option<&Schema> {
+        None
+    }
+
+    fn convert(&self, _: &Value, api_version: &str) -> Result<Value, String> {
+        Err(format!("there is no version {api_version}"))
+    }
+}
+
+/// Who writes, how and when.
+#[derive(Clone, Copy)]
+pub struct Write<'a> {
+    /// The kind's schema in the version of the request.
+    pub schema: &'a Schema,
+    /// The version of the request: `apps/v1`.
+    pub api_version: &'a str,
+    /// The kind's other versions.
+    pub versions: &'a dyn Versions,
+    /// The name the writer gives itself.
+    pub manager: &'a str,
+    /// The subresource it writes through; empty for the object itself.
+    pub subresource: &'a str,
+    /// When.
+    pub now: Time,
+}
+
+/// What came of an apply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The object to store, with its managed fields. Defaults have not been set in it.
+    pub object: Value,
+    /// Whether anything but ownership changed.
+    pub changed: bool,
+}
+
+/// A field that someone else owns and that an apply would have changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// Who owns it.
+    pub manager: Manager,
+    /// The field: `.spec.replicas`.
+    pub field: String,
+}
+
+/// Why an apply changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApplyError {
+    /// Others own fields it would change.
+    #[error("{}", conflict_message(.0))]
+    Conflicts(Vec<Conflict>),
+    /// The declaration does not fit the kind.
+    #[error("failed to create typed patch object ({object}): {}", problems_message(.problems))]
+    Declaration {
+        /// Which object.
+        object: String,
+        /// What is wrong.
+        problems: Vec<TypeProblem>,
+    },
+    /// The stored object does not fit the kind.
+    #[error("failed to create typed live object ({object}): {}", problems_message(.problems))]
+    Live {
+        /// Which object.
+        object: String,
+        /// What is wrong.
+        problems: Vec<TypeProblem>,
+    },
+    /// The declaration is of another version or kind, or sets what only the server may.
+    #[error("{0}")]
+    BadRequest(String),
+    /// The stored managed fields cannot be read.
+    #[error("failed to decode managed fields")]
+    ManagedFields(#[from] ManagersError),
+    /// The object cannot be seen as another version.
+    #[error("failed to convert the object to {to}: {problem}")]
+    Convert {
+        /// The version.
+        to: String,
+        /// Why.
+        problem: String,
+    },
+}
+
+/// What can go wrong below.
+pub(super) enum Failure {
+    Convert { to: String, problem: String },
+}
+
+impl From<Failure> for ApplyError {
+    fn from(failure: Failure) -> Self {
+        let Failure::Convert { to, problem } = failure;
+        Self::Convert { to, problem }
+    }
+}
+
+impl Conflict {
+    /// The message of the cause that names it.
+    #[must_use]
+    pub fn message(&self) -> String {
+        format!("conflict with {}", self.manager)
+    }
+}
+
+impl Write<'_> {
+    /// Merges a declaration into the live object, if there is one.
+    ///
+    /// Fields the manager declared before and does not any more are removed, unless someone else owns them. Fields
+    /// someone else owns and that would change are conflicts, unless `force` takes them over.
+    ///
+    /// # Errors
+    /// When there are conflicts, or something does not fit the schema; nothing changes then.
+    pub fn apply(
+        &self,
+        live: Option<&Value>,
+        declared: &Value,
+        force: bool,
+    ) -> Result<Applied, ApplyError> {
+        self.check_request(declared)?;
+        let bare = self.bare(live, declared);
+        let mut managers = match live {
+            Some(live) => Managers::of(live)?,
+            None => Managers::default(),
+        };
+        if managers.0.is_empty() {
+            let nothing = identity_of(declared);
+            managers = self
+                .record(&nothing, &bare, managers, BEFORE_FIRST_APPLY)
+                .map_err(|problems| ApplyError::Live {
+                    object: describe(&bare),
+                    problems,
+                })?;
+        }
+        let context = self.context();
+        let mut outcome = self.merge(&context, &bare, declared, managers.clone(), force);
+        if let (Err(ApplyError::Conflicts(conflicts)), "kubectl") = (&outcome, self.manager) {
+            // What `kubectl apply` wrote from the client is the same user's; it is taken over without asking.
+            let left: Vec<Conflict> = match self.owned_by_annotation(&bare) {
+                Some(owned) => conflicts
+                    .iter()
+                    .filter(|conflict| !owned.contains(&conflict.field))
+                    .cloned()
+                    .collect(),
+                None => conflicts.clone(),
+            };
+            outcome = if left.is_empty() {
+                self.merge(&context, &bare, declared, managers, true)
+            } else {
+                Err(ApplyError::Conflicts(left))
+            };
+        }
+        let (mut object, managers, changed) = outcome?;
+        if self.manager == "kubectl" {
+            refresh_last_applied(&mut object, declared);
+        }
+        set_managed_fields(&mut object, managers.encode());
+        Ok(Applied { object, changed })
+    }
+
+    /// The managed fields after a write that was not an apply. `None` when nobody's are kept.
+    ///
+    /// `live` is the stored object, if there was one, and `new` what takes its place. A request may set the managed
+    /// fields itself: an empty list starts over.
+    ///
+    /// # Errors
+    /// When one of the objects does not fit the schema: then ownership cannot be told.
+    pub fn update(
+        &self,
+        live: Option<&Value>,
+        new: &Value,
+    ) -> Result<Option<Value>, Vec<TypeProblem>> {
+        let managers = self.managers_to_start_from(live, new);
+        let is_stored = live.is_some_and(|live| !text_at(live, &["metadata", "uid"]).is_empty());
+        if managers.0.is_empty() && is_stored {
+            return Ok(None); // Nobody's fields were kept so far; the first apply starts that.
+        }
+        let old = self.bare(live, new);
+        let mut managers =
+            self.record(&old, &without_managed_fields(new), managers, self.manager)?;
+        managers.cap();
+        Ok(managers.encode())
+    }
+
+    /// What a manager that applies owns of an object, as a declaration; `None` if it owns nothing.
+    #[must_use]
+    pub fn owned(&self, object: &Value) -> Option<Value> {
+        let managers = Managers::of(object).ok()?;
+        let manager = Manager::new(
+            self.manager,
+            Operation::Apply,
+            self.api_version,
+            self.subresource,
+        );
+        let owned = managers.0.get(&manager)?;
+        Some(merge::extract(
+            Ty::of(self.schema),
+            &without_managed_fields(object),
+            &owned.fields,
+        ))
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context {
+            schema: self.schema,
+            api_version: self.api_version,
+            versions: self.versions,
+        }
+    }
+
+    fn check_request(&self, declared: &Value) -> Result<(), ApplyError> {
+        let version = text_at(declared, &["apiVersion"]);
+        if version != self.api_version {
+            let text = format!(
+                "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {}",
+                self.api_version
+            );
+            return Err(ApplyError::BadRequest(text));
+        }
+        let managed = declared
+            .get("metadata")
+            .and_then(|metadata| metadata.get("managedFields"));
+        if managed.is_some_and(|managed| !managed.is_null()) {
+            return Err(ApplyError::BadRequest(
+                "metadata.managedFields must be nil".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The live object without its managed fields; of an object yet to be, only what it is.
+    fn bare(&self, live: Option<&Value>, like: &Value) -> Value {
+        live.map_or_else(|| identity_of(like), without_managed_fields)
+    }
+
+    fn merge(
+        &self,
+        context: &Context<'_>,
+        live: &Value,
+        declared: &Value,
+        mut managers: Managers,
+        force: bool,
+    ) -> Result<(Value, Managers, bool), ApplyError> {
+        let ty = Ty::of(self.schema);
+        let object = || describe(declared);
+        let problems = typed::check(ty, declared, false);
+        if !problems.is_empty() {
+            return Err(ApplyError::Declaration {
+                object: object(),
+                problems,
+            });
+        }
+        let problems = typed::check(ty, live, true);
+        if !problems.is_empty() {
+            return Err(ApplyError::Live {
+                object: describe(live),
+                problems,
+            });
+        }
+        context.reconcile(&mut managers);
+        let ignored = |version: &str| self.versions.ignored(version);
+        let merged = merge::merge(ty, Some(live), Some(declared)).unwrap_or_default();
+        let mut fields = fields_of(ty, declared).1;
+        if let Some(ignored) = ignored(self.api_version) {
+            fields = fields.difference_below(&ignored);
+        }
+        let manager = Manager::new(
+            self.manager,
+            Operation::Apply,
+            self.api_version,
+            self.subresource,
+        );
+        let last = managers.0.get(&manager).cloned();
+        let time = last.as_ref().and_then(|last| last.time);
+        let owned = Owned {
+            fields,
+            api_version: self.api_version.to_owned(),
+            time,
+        };
+        managers.0.insert(manager.clone(), owned);
+        let new = context.prune(context.here(merged), &managers, last.as_ref())?;
+        let old: Versioned<'_> = context.here(live.clone());
+        let (_, taken) = context.hand_over(&old, &new, &mut managers, Some(&manager), &ignored)?;
+        if !force && !taken.is_empty() {
+            let conflicts = taken.iter().flat_map(|(manager, fields)| {
+                fields.paths().into_iter().map(|path| Conflict {
+                    manager: manager.clone(),
+                    field: show(&path),
+                })
+            });
+            return Err(ApplyError::Conflicts(conflicts.collect()));
+        }
+        let changed = !is_same(live, &new.value);
+        if let Some(owned) = managers.0.get_mut(&manager) {
+            owned.fields = owned.fields.difference(&NEVER_OWNED);
+            if changed {
+                owned.time = Some(self.now);
+            }
+        }
+        managers.drop_empty();
+        Ok((
+            if changed { new.value } else { live.clone() },
+            managers,
+            changed,
+        ))
+    }
+
+    /// Ownership after `old` became `new` by the hand of `name`.
+    fn record(
+        &self,
+        old: &Value,
+        new: &Value,
+        mut managers: Managers,
+        name: &str,
+    ) -> Result<Managers, Vec<TypeProblem>> {
+        let ty = Ty::of(self.schema);
+        for object in [new, old] {
+            let problems = typed::check(ty, object, true);
+            if !problems.is_empty() {
+                return Err(problems);
+            }
+        }
+        let context = self.context();
+        context.reconcile(&mut managers);
+        let ignored = |version: &str| self.versions.ignored(version);
+        let (old, new) = (context.here(old.clone()), context.here(new.clone()));
+        let (changes, _) = context
+            .hand_over(&old, &new, &mut managers, None, &ignored)
+            .map_err(|failure| {
+                let Failure::Convert { to, problem } = failure;
+                vec![TypeProblem {
+                    path: String::new(),
+                    problem: format!("cannot be converted to {to}: {problem}"),
+                }]
+            })?;
+        let mut fields = changes.modified.union(&changes.added);
+        if let Some(ignored) = ignored(self.api_version) {
+            fields = fields.difference_below(&ignored);
+        }
+        fields = fields.difference(&NEVER_OWNED);
+        if !fields.is_empty() {
+            let manager = Manager::new(name, Operation::Update, self.api_version, self.subresource);
+            if let Some(before) = managers.0.get(&manager) {
+                fields = fields.union(&before.fields);
+            }
+            let owned = Owned {
+                fields,
+                api_version: self.api_version.to_owned(),
+                time: Some(self.now),
+            };
+            managers.0.insert(manager, owned);
+        }
+        Ok(managers)
+    }
+
+    fn managers_to_start_from(&self, live: Option<&Value>, new: &Value) -> Managers {
+        let stored = || {
+            live.and_then(|live| Managers::of(live).ok())
+                .unwrap_or_default()
+        };
+        // A subresource has no say in who owns the rest.
+        if !self.subresource.is_empty() {
+            return stored();
+        }
+        let given = new
+            .get("metadata")
+            .and_then(|metadata| metadata.get("managedFields"));
+        let starts_over = match given {
+            Some(Value::Array(entries)) => match entries.as_slice() {
+                [] => true,
+                [Value::Object(only)] => only.is_empty(),
+                _ => false,
+            },
+            _ => false,
+        };
+        if starts_over {
+            return Managers::default();
+        }
+        // Clients that do not know the list must not delete it by accident.
+        Managers::of(new)
+            .ok()
+            .filter(|managers| !managers.0.is_empty())
+            .unwrap_or_else(stored)
+    }
+
+    /// The fields `kubectl apply` wrote from the client that are still as it wrote them.
+    fn owned_by_annotation(&self, live: &Value) -> Option<Vec<String>> {
+        let text = text_at(live, &["metadata", "annotations", LAST_APPLIED]);
+        let applied: Value = serde_json::from_str(text).ok()?;
+        if text_at(&applied, &["apiVersion"]) != self.api_version {
+            return None;
+        }
+        let ty = Ty::of(self.schema);
+        if !typed::check(ty, &applied, false).is_empty()
+            || !typed::check(ty, live, false).is_empty()
+        {
+            return None;
+        }
+        let changes = super::compare::Comparison::of(ty, &applied, live);
+        let changed = changes
+            .modified
+            .union(&changes.added)
+            .union(&changes.removed);
+        let owned = fields_of(ty, &applied).1.difference(&changed);
+        Some(owned.paths().iter().map(|path| show(path)).collect())
+    }
+}
+
+/// Gives an object the times of the stored one's managed fields, if they are all that differs: a write that changes
+/// nothing must leave no trace.
+pub fn keep_times(object: &mut Value, stored: &Value) {
+    let entries = |object: &Value| -> Option<Vec<Value>> {
+        object
+            .get("metadata")?
+            .get("managedFields")?
+            .as_array()
+            .cloned()
+    };
+    let (Some(new), Some(old)) = (entries(object), entries(stored)) else {
+        return;
+    };
+    let timeless = |entries: &[Value]| -> Vec<Value> {
+        let mut entries = entries.to_vec();
+        for entry in &mut entries {
+            if let Value::Object(entry) = entry {
+                entry.shift_remove("time");
+            }
+        }
+        entries
+    };
+    let same = new.len() == old.len() && timeless(&new) == timeless(&old);
+    if same && without_managed_fields(object) == without_managed_fields(stored) {
+        set_managed_fields(object, Some(Value::Array(old)));
+    }
+}
+
+/// Keeps the annotation of client-side apply in step, for those who go back and forth.
+fn refresh_last_applied(object: &mut Value, declared: &Value) {
+    let annotations = object
+        .get_mut("metadata")
+        .and_then(|metadata| metadata.get_mut("annotations"));
+    let Some(Value::Object(annotations)) = annotations else {
+        return;
+    };
+    if annotations
+        .get(LAST_APPLIED)
+        .and_then(Value::as_str)
+        .is_none_or(str::is_empty)
+    {
+        return;
+    }
+    let mut declared = declared.clone();
+    let noted = declared
+        .get_mut("metadata")
+        .and_then(|metadata| metadata.get_mut("annotations"));
+    if let Some(Value::Object(noted)) = noted {
+        noted.shift_remove(LAST_APPLIED);
+    }
+    let text = format!("{}\n", crate::canonical::text(&declared));
+    annotations.insert(LAST_APPLIED.to_owned(), Value::from(text));
+    let size: usize = annotations
+        .iter()
+        .map(|(name, value)| name.len() + value.as_str().map_or(0, str::len))
+        .sum();
+    if size > ANNOTATIONS_LIMIT {
+        annotations.shift_remove(LAST_APPLIED);
+    }
+}
+
+fn set_managed_fields(object: &mut Value, entries: Option<Value>) {
+    let Value::Object(fields) = object else {
+        return;
+    };
+    let metadata = fields
+        .entry("metadata")
+        .or_insert_with(|| Value::Object(Map::new()));
+    let Value::Object(metadata) = metadata else {
+        return;
+    };
+    match entries {
+        Some(entries) => drop(metadata.insert("managedFields".to_owned(), entries)),
+        None => drop(metadata.shift_remove("managedFields")),
+    }
+}
+
+fn without_managed_fields(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        metadata.shift_remove("managedFields");
+    }
+    object
+}
+
+/// An object of the same kind with nothing in it.
+fn identity_of(object: &Value) -> Value {
+    let named = ["apiVersion", "kind"].into_iter();
+    Value::Object(
+        named
+            .filter_map(|name| Some((name.to_owned(), object.get(name)?.clone())))
+            .collect(),
+    )
+}
+
+fn text_at<'v>(value: &'v Value, path: &[&str]) -> &'v str {
+    path.iter()
+        .try_fold(value, |value, name| value.get(name))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// Which object an error is about.
+fn describe(object: &Value) -> String {
+    let (namespace, name) = (
+        text_at(object, &["metadata", "namespace"]),
+        text_at(object, &["metadata", "name"]),
+    );
+    let (version, kind) = (text_at(object, &["apiVersion"]), text_at(object, &["kind"]));
+    // Upstream: the core group has no name, but its slash stays.
+    let slash = if version.contains('/') { "" } else { "/" };
+    format!("{namespace}/{name}; {slash}{version}, Kind={kind}")
+}
+
+fn show(path: &[PathElement]) -> String {
+    path.iter().map(ToString::to_string).collect()
+}
+
+fn conflict_message(conflicts: &[Conflict]) -> String {
+    if let [only] = conflicts {
+        return format!(
+            "Apply failed with 1 conflict: conflict with {}: {}",
+            only.manager, only.field
+        );
+    }
+    let mut lines = Vec::new();
+    let mut current = None;
+    for conflict in conflicts {
+        if current != Some(&conflict.manager) {
+            lines.push(format!("conflicts with {}:", conflict.manager));
+            current = Some(&conflict.manager);
+        }
+        lines.push(format!("- {}", conflict.field));
+    }
+    format!(
+        "Apply failed with {} conflicts: {}",
+        conflicts.len(),
+        lines.join("\n")
+    )
+}
+
+fn problems_message(problems: &[TypeProblem]) -> String {
+    if let [only] = problems {
+        return only.to_string();
+    }
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("  {problem}"))
+        .collect();
+    format!("errors:\n{}", lines.join("\n"))
+}
