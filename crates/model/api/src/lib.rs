@@ -4,9 +4,9 @@
 //! writes them, the API server publishes their schemas.
 //!
 //! Entry points: one module for each API group ([`policy`], [`work`], [`cluster`] and so on); [`read`] between dynamic
-//! objects and types; [`registry`] for what is served under which names; [`schema`] for CRDs; [`names`] and
-//! [`well_known`] for the texts that controllers and users agree on; [`twins`] where namespaced and cluster-wide kinds
-//! are one.
+//! objects and types; [`registry`] for what is served under which names; [`schema`] for CRDs; [`admission`] for what is
+//! filled in and what is refused when an object is written; [`names`] and [`well_known`] for the texts that controllers
+//! and users agree on; [`twins`] where namespaced and cluster-wide kinds are one.
 //!
 //! Invariants:
 //! - A field is written exactly as Go clients write it, and read as forgivingly: absent and `null` mean zero.
@@ -40,6 +40,8 @@ pub mod names;
 pub mod well_known;
 
 pub mod schema;
+
+pub mod admission;
 mod wire;
 
 pub use crate::kind::{Kind, TypeName};

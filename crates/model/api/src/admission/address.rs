@@ -23,13 +23,21 @@ pub(super) fn check_points_of_entry<'a>(
     for (position, (ip, hostname)) in points.enumerate() {
         let path = list.index(position);
         if !ip.is_empty() && !is_ip(ip) {
-            errors.push(FieldError::invalid(path.child("ip"), ip, "must be a valid IP address"));
+            errors.push(FieldError::invalid(
+                path.child("ip"),
+                ip,
+                "must be a valid IP address",
+            ));
         }
         if hostname.is_empty() {
             continue;
         }
         let path = path.child("hostname");
-        errors.extend(problems::each(&path, hostname, names::check_dns1123_subdomain(hostname)));
+        errors.extend(problems::each(
+            &path,
+            hostname,
+            names::check_dns1123_subdomain(hostname),
+        ));
         if is_ip(hostname) {
             errors.push(FieldError::invalid(path, hostname, NOT_AN_IP));
         }
@@ -45,7 +53,11 @@ fn is_sloppy_ipv4(text: &str) -> bool {
     let mut octet = || {
         let part = parts.next()?;
         let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| part.trim_start_matches('0')).map(|part| if part.is_empty() { "0" } else { part })?.parse::<u8>().ok()
+        digits
+            .then(|| part.trim_start_matches('0'))
+            .map(|part| if part.is_empty() { "0" } else { part })?
+            .parse::<u8>()
+            .ok()
     };
     let address = (|| Some(Ipv4Addr::new(octet()?, octet()?, octet()?, octet()?)))();
     address.is_some() && parts.next().is_none()

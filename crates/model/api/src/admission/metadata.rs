@@ -1,6 +1,6 @@
 //! The rules that all metadata follows, for the kinds that check it themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use object::{
     GroupVersion, ObjectMeta, OwnerReference,
@@ -35,13 +35,21 @@ pub(super) fn check(metadata: &ObjectMeta, scope: Scope, name_rule: NameRule) ->
         errors.push(FieldError::required(path.child("name"), detail));
     } else {
         let problems = name_rule(&metadata.name);
-        errors.extend(problems::each(&path.child("name"), &metadata.name, problems));
+        errors.extend(problems::each(
+            &path.child("name"),
+            &metadata.name,
+            problems,
+        ));
     }
     let namespace = path.child("namespace");
     match (scope, metadata.namespace.as_str()) {
         (Scope::Namespaced, "") => errors.push(FieldError::required(namespace, "")),
         (Scope::Namespaced, name) => {
-            errors.extend(problems::each(&namespace, name, names::check_dns1123_label(name)));
+            errors.extend(problems::each(
+                &namespace,
+                name,
+                names::check_dns1123_label(name),
+            ));
         }
         (Scope::Cluster, "") => {}
         (Scope::Cluster, _) => {
@@ -56,9 +64,18 @@ pub(super) fn check(metadata: &ObjectMeta, scope: Scope, name_rule: NameRule) ->
         ));
     }
     errors.extend(check_labels(&metadata.labels, &path.child("labels")));
-    errors.extend(check_annotations(&metadata.annotations, &path.child("annotations")));
-    errors.extend(check_owners(&metadata.owner_references, &path.child("ownerReferences")));
-    errors.extend(check_finalizers(&metadata.finalizers, &path.child("finalizers")));
+    errors.extend(check_annotations(
+        &metadata.annotations,
+        &path.child("annotations"),
+    ));
+    errors.extend(check_owners(
+        &metadata.owner_references,
+        &path.child("ownerReferences"),
+    ));
+    errors.extend(check_finalizers(
+        &metadata.finalizers,
+        &path.child("finalizers"),
+    ));
     errors
 }
 
@@ -67,12 +84,18 @@ pub(super) fn check_update(old: &ObjectMeta, new: &ObjectMeta) -> Vec<FieldError
     let path = FieldPath::new("metadata");
     let mut errors = Vec::new();
     if old.is_terminating() {
-        let added: Vec<&String> =
-            new.finalizers.iter().filter(|name| !old.finalizers.contains(name)).collect();
+        let known: BTreeSet<&String> = old.finalizers.iter().collect();
+        let added: Vec<&String> = new
+            .finalizers
+            .iter()
+            .filter(|name| !known.contains(name))
+            .collect();
         if !added.is_empty() {
             errors.push(FieldError::forbidden(
                 path.child("finalizers"),
-                format!("no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"),
+                format!(
+                    "an object that is being deleted gets no new finalizers, but {added:?} are new"
+                ),
             ));
         }
     }
@@ -82,15 +105,31 @@ pub(super) fn check_update(old: &ObjectMeta, new: &ObjectMeta) -> Vec<FieldError
         ("uid", &old.uid, &new.uid),
     ] {
         if !new.is_empty() && new != old {
-            errors.push(FieldError::invalid(path.child(field), new.as_str(), IMMUTABLE));
+            errors.push(FieldError::invalid(
+                path.child(field),
+                new.as_str(),
+                IMMUTABLE,
+            ));
         }
     }
     for (field, old, new) in [
-        ("creationTimestamp", &old.creation_timestamp, &new.creation_timestamp),
-        ("deletionTimestamp", &old.deletion_timestamp, &new.deletion_timestamp),
+        (
+            "creationTimestamp",
+            &old.creation_timestamp,
+            &new.creation_timestamp,
+        ),
+        (
+            "deletionTimestamp",
+            &old.deletion_timestamp,
+            &new.deletion_timestamp,
+        ),
     ] {
         if new.is_some() && new != old {
-            errors.push(FieldError::invalid(path.child(field), shown(new), IMMUTABLE));
+            errors.push(FieldError::invalid(
+                path.child(field),
+                shown(new),
+                IMMUTABLE,
+            ));
         }
     }
     errors
@@ -103,10 +142,7 @@ pub(super) const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 pub(super) const IMMUTABLE: &str = "field is immutable";
 
 /// Checks keys and values of labels; errors are on the whole map.
-pub(super) fn check_labels(
-    labels: &BTreeMap<String, String>,
-    path: &FieldPath,
-) -> Vec<FieldError> {
+pub(super) fn check_labels(labels: &BTreeMap<String, String>, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels {
         errors.extend(problems::each(path, key, names::check_qualified_name(key)));
@@ -126,7 +162,10 @@ pub(super) fn check_annotations(
         let problems = names::check_qualified_name(&key.to_lowercase());
         errors.extend(problems::each(path, key, problems));
     }
-    let size: usize = annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
+    let size: usize = annotations
+        .iter()
+        .map(|(key, value)| key.len() + value.len())
+        .sum();
     if size > ANNOTATIONS_LIMIT {
         errors.push(FieldError::too_long(path.clone(), ANNOTATIONS_LIMIT));
     }
@@ -145,7 +184,10 @@ fn check_owners(owners: &[OwnerReference], path: &FieldPath) -> Vec<FieldError> 
     let mut errors = Vec::new();
     let mut controller: Option<&OwnerReference> = None;
     for owner in owners {
-        let version = owner.api_version.parse::<GroupVersion>().map(|version| version.version);
+        let version = owner
+            .api_version
+            .parse::<GroupVersion>()
+            .map(|version| version.version);
         if version.is_ok_and(|version| version.is_empty()) {
             errors.push(FieldError::invalid(
                 path.child("apiVersion"),
@@ -153,13 +195,21 @@ fn check_owners(owners: &[OwnerReference], path: &FieldPath) -> Vec<FieldError> 
                 "version must not be empty",
             ));
         }
-        for (field, value) in [("kind", &owner.kind), ("name", &owner.name), ("uid", &owner.uid)] {
+        for (field, value) in [
+            ("kind", &owner.kind),
+            ("name", &owner.name),
+            ("uid", &owner.uid),
+        ] {
             if value.is_empty() {
-                errors.push(FieldError::invalid(path.child(field), "", "must not be empty"));
+                errors.push(FieldError::invalid(
+                    path.child(field),
+                    "",
+                    "must not be empty",
+                ));
             }
         }
         if owner.api_version == "v1" && owner.kind == "Event" {
-            let detail = "/v1, Kind=Event is disallowed from being an owner";
+            let detail = "an Event cannot be an owner";
             errors.push(FieldError::invalid(path.clone(), shown(owner), detail));
         }
         if owner.controller != Some(true) {
@@ -171,9 +221,9 @@ fn check_owners(owners: &[OwnerReference], path: &FieldPath) -> Vec<FieldError> 
         };
         errors.push(FieldError::invalid(
             path.clone(),
-            shown(&owners),
+            shown(owner),
             format!(
-                "Only one reference can have Controller set to true. Found \"true\" in references for {}/{} and {}/{}",
+                "only one owner can be the controller, but {}/{} and {}/{} both are",
                 first.kind, first.name, owner.kind, owner.name
             ),
         ));
@@ -184,14 +234,18 @@ fn check_owners(owners: &[OwnerReference], path: &FieldPath) -> Vec<FieldError> 
 fn check_finalizers(finalizers: &[String], path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for name in finalizers {
-        errors.extend(problems::each(path, name, names::check_qualified_name(name)));
+        errors.extend(problems::each(
+            path,
+            name,
+            names::check_qualified_name(name),
+        ));
     }
     let has = |wanted: &str| finalizers.iter().any(|name| name == wanted);
     if has(ORPHAN) && has(FOREGROUND) {
         errors.push(FieldError::invalid(
             path.clone(),
             shown(&finalizers),
-            format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set"),
+            format!("{ORPHAN} and {FOREGROUND} exclude each other"),
         ));
     }
     errors

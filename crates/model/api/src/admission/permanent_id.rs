@@ -19,7 +19,7 @@ pub(super) fn keep_or_give(
     object
         .set(&["metadata", "labels", key], id)
         .map_err(|error| Refusal::Unreadable {
-            source: ReadError::Field {
+            problem: ReadError::Field {
                 kind,
                 source: ShapeError {
                     path: error.path,

@@ -25,10 +25,13 @@ pub(super) fn check(placement: &Placement, path: &FieldPath) -> Vec<FieldError> 
     let terms = &placement.cluster_affinities;
     let terms_path = path.child("clusterAffinities");
     if placement.cluster_affinity.is_some() && !terms.is_empty() {
-        let detail = "clusterAffinities cannot co-exist with clusterAffinity";
+        let detail = "clusterAffinity and clusterAffinities exclude each other";
         errors.push(FieldError::invalid(path.clone(), shown(placement), detail));
     }
-    let can_overflow = placement.replica_scheduling.as_ref().is_some_and(allows_overflow);
+    let can_overflow = placement
+        .replica_scheduling
+        .as_ref()
+        .is_some_and(allows_overflow);
     for (position, term) in terms.iter().enumerate() {
         if term.overflow_affinities.is_empty() || can_overflow {
             continue;
@@ -36,18 +39,27 @@ pub(super) fn check(placement: &Placement, path: &FieldPath) -> Vec<FieldError> 
         errors.push(FieldError::invalid(
             terms_path.index(position).child("overflowAffinities"),
             shown(&term.overflow_affinities),
-            "overflowAffinities can only be used together with dynamic weight or aggregated scheduling",
+            "need replicas that are divided, by Aggregated or by a dynamic weight",
         ));
     }
     if let Some(affinity) = &placement.cluster_affinity {
         errors.extend(affinity::check(affinity, &path.child("clusterAffinity")));
     }
     errors.extend(affinity::check_terms(terms, &terms_path));
-    errors.extend(check_spread(&placement.spread_constraints, &path.child("spreadConstraints")));
+    errors.extend(check_spread(
+        &placement.spread_constraints,
+        &path.child("spreadConstraints"),
+    ));
     if let Some(affinity) = &placement.workload_affinity {
-        errors.extend(check_workload_affinity(affinity, &path.child("workloadAffinity")));
+        errors.extend(check_workload_affinity(
+            affinity,
+            &path.child("workloadAffinity"),
+        ));
     }
-    errors.extend(check_tolerations(&placement.cluster_tolerations, &path.child("clusterTolerations")));
+    errors.extend(check_tolerations(
+        &placement.cluster_tolerations,
+        &path.child("clusterTolerations"),
+    ));
     errors
 }
 
@@ -73,14 +85,21 @@ fn check_spread(constraints: &[SpreadConstraint], path: &FieldPath) -> Vec<Field
         let problems = [
             (
                 field.is_some() && !constraint.spread_by_label.is_empty(),
-                "spreadByLabel should not co-exist with spreadByField",
+                "spreadByField and spreadByLabel exclude each other",
             ),
-            (least < 0, "minGroups lower than 0 is not allowed"),
-            (most < 0, "maxGroups lower than 0 is not allowed"),
-            (most > 0 && most < least, "maxGroups lower than minGroups is not allowed"),
+            (least < 0, "minGroups must not be negative"),
+            (most < 0, "maxGroups must not be negative"),
+            (
+                most > 0 && most < least,
+                "maxGroups must not be below minGroups",
+            ),
         ];
         for (_, detail) in problems.into_iter().filter(|(is_wrong, _)| *is_wrong) {
-            errors.push(FieldError::invalid(path.index(position), shown(constraint), detail));
+            errors.push(FieldError::invalid(
+                path.index(position),
+                shown(constraint),
+                detail,
+            ));
         }
         let Some(field) = field else { continue };
         let count = uses.entry(field).or_default();
@@ -89,21 +108,31 @@ fn check_spread(constraints: &[SpreadConstraint], path: &FieldPath) -> Vec<Field
         if *count == 2 {
             let name = shown(&field);
             let name = name.as_str().unwrap_or_default();
-            let detail = format!("multiple {name} spread constraints are not allowed");
-            errors.push(FieldError::invalid(path.clone(), shown(&constraints), detail));
+            let detail = format!("{name} is constrained more than once");
+            errors.push(FieldError::invalid(
+                path.clone(),
+                shown(&constraints),
+                detail,
+            ));
         }
     }
     if !uses.is_empty() && !uses.contains_key(&SpreadField::Cluster) {
-        let detail = "the cluster spread constraint must be enabled in one of the constraints in case of \
-                      SpreadByField is enabled";
-        errors.push(FieldError::invalid(path.clone(), shown(&constraints), detail));
+        let detail = "a constraint by field needs another one by cluster beside it";
+        errors.push(FieldError::invalid(
+            path.clone(),
+            shown(&constraints),
+            detail,
+        ));
     }
     errors
 }
 
 fn check_workload_affinity(affinity: &WorkloadAffinity, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let sides = [("affinity", &affinity.affinity), ("antiAffinity", &affinity.anti_affinity)];
+    let sides = [
+        ("affinity", &affinity.affinity),
+        ("antiAffinity", &affinity.anti_affinity),
+    ];
     for (side, term) in sides {
         let Some(term) = term else { continue };
         let key = &term.group_by_label_key;
@@ -113,7 +142,7 @@ fn check_workload_affinity(affinity: &WorkloadAffinity, path: &FieldPath) -> Vec
     if let (Some(with), Some(apart)) = (&affinity.affinity, &affinity.anti_affinity)
         && with.group_by_label_key == apart.group_by_label_key
     {
-        let detail = "affinity and antiAffinity must not use the same groupByLabelKey";
+        let detail = "affinity and antiAffinity must use different keys";
         errors.push(FieldError::invalid(path.clone(), shown(affinity), detail));
     }
     errors
@@ -122,7 +151,10 @@ fn check_workload_affinity(affinity: &WorkloadAffinity, path: &FieldPath) -> Vec
 fn check_tolerations(tolerations: &[Toleration], path: &FieldPath) -> Vec<FieldError> {
     use toleration_operator::{EQUAL, EXISTS, GT, LT};
     let numeric = |toleration: &Toleration| [LT, GT].contains(&&*toleration.operator);
-    let wrong = tolerations.iter().enumerate().filter(|(_, toleration)| numeric(toleration));
+    let wrong = tolerations
+        .iter()
+        .enumerate()
+        .filter(|(_, toleration)| numeric(toleration));
     wrong
         .map(|(position, toleration)| {
             FieldError::not_supported(

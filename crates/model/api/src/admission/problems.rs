@@ -1,5 +1,7 @@
 //! From what is wrong with a text to errors of a field.
 
+use std::collections::BTreeSet;
+
 use object::field::{FieldError, FieldPath};
 use serde::Serialize;
 use serde_json::Value;
@@ -33,11 +35,17 @@ pub(super) fn port(path: FieldPath, number: i32) -> Option<FieldError> {
     if (1..=65_535).contains(&number) {
         return None;
     }
-    Some(FieldError::invalid(path, number, PORT_RANGE))
+    let detail = "must be between 1 and 65535, inclusive";
+    Some(FieldError::invalid(path, number, detail))
 }
 
-/// What ports may be.
-pub(super) const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
+/// Tells for each key whether it has been there before.
+///
+/// Lists are as long as their authors make them, so no rule compares every element with every other.
+pub(super) fn repeats<K: Ord>(keys: impl Iterator<Item = K>) -> impl Iterator<Item = bool> {
+    let mut seen = BTreeSet::new();
+    keys.map(move |key| !seen.insert(key))
+}
 
 /// A value as an error shows it.
 pub(super) fn shown<T: Serialize>(value: &T) -> Value {

@@ -10,20 +10,22 @@ use object::{
 use serde_json::Value;
 
 use super::{
-    AdmissionRules, Operation, Refusal, Request, Verdict, placement,
+    AdmissionRules, Operation, Refusal, Request, Verdict,
     metadata::NOT_NEGATIVE,
+    placement,
     problems::{self, shown},
     rewrite::rewrite,
     verdict::{read, read_old, webhook_verdict},
 };
 use crate::{
     Kind,
-    multicluster::ServiceImport,
     kind::TypeName,
+    multicluster::ServiceImport,
     policy::{
         ApplicationFailoverBehavior, ClusterPropagationPolicy, FailoverBehavior,
-        PreemptionBehavior, PropagationPolicy, PropagationSpec, PurgeMode, ReplicaDivisionPreference,
-        ReplicaSchedulingType, ResourceSelector, SpreadField, StatePreservation, Suspension,
+        PreemptionBehavior, PropagationPolicy, PropagationSpec, PurgeMode,
+        ReplicaDivisionPreference, ReplicaSchedulingType, ResourceSelector, SpreadField,
+        StatePreservation, Suspension,
     },
     registry::Scope,
     schema::structural_schema,
@@ -62,7 +64,9 @@ impl<T: Twin> AdmissionRules for Rules<T> {
             if request.operation == Operation::Create {
                 let metadata = policy.metadata_mut();
                 // A policy made from a copy of another one must not claim the other's templates.
-                metadata.labels.insert(T::PERMANENT_ID.to_owned(), (request.fresh_id)());
+                metadata
+                    .labels
+                    .insert(T::PERMANENT_ID.to_owned(), (request.fresh_id)());
                 if !metadata.finalizers.iter().any(|name| name == T::FINALIZER) {
                     metadata.finalizers.push(T::FINALIZER.to_owned());
                 }
@@ -90,7 +94,10 @@ impl<T: Twin> AdmissionRules for Rules<T> {
 
 /// Fills the namespace of a policy into its selectors that have none.
 pub(super) fn fill_namespaces(selectors: &mut [ResourceSelector], namespace: &str) {
-    for selector in selectors.iter_mut().filter(|selector| selector.namespace.is_empty()) {
+    for selector in selectors
+        .iter_mut()
+        .filter(|selector| selector.namespace.is_empty())
+    {
         namespace.clone_into(&mut selector.namespace);
     }
 }
@@ -98,13 +105,16 @@ pub(super) fn fill_namespaces(selectors: &mut [ResourceSelector], namespace: &st
 /// Checks that the selectors of a namespaced policy stay in its namespace.
 pub(super) fn check_namespaces(selectors: &[ResourceSelector], namespace: &str) -> Vec<FieldError> {
     let list = FieldPath::from("spec.resourceSelectors");
-    let strays = selectors.iter().enumerate().filter(|(_, selector)| selector.namespace != namespace);
+    let strays = selectors
+        .iter()
+        .enumerate()
+        .filter(|(_, selector)| selector.namespace != namespace);
     strays
         .map(|(position, selector)| {
             FieldError::invalid(
                 list.index(position).child("namespace"),
                 selector.namespace.as_str(),
-                "namespace of resource selector must be the same as the namespace of the policy",
+                "must be the namespace of the policy",
             )
         })
         .collect()
@@ -129,9 +139,14 @@ fn fill(spec: &mut PropagationSpec) {
     if let Some(scheduling) = &mut spec.placement.replica_scheduling
         && scheduling.replica_scheduling_type != Some(ReplicaSchedulingType::Duplicated)
     {
-        scheduling.replica_division_preference.get_or_insert(ReplicaDivisionPreference::Weighted);
+        scheduling
+            .replica_division_preference
+            .get_or_insert(ReplicaDivisionPreference::Weighted);
     }
-    if let Some(FailoverBehavior { application: Some(application), .. }) = &mut spec.failover
+    if let Some(FailoverBehavior {
+        application: Some(application),
+        ..
+    }) = &mut spec.failover
         && is_graceful(application)
     {
         application.grace_period_seconds.get_or_insert(GRACE_PERIOD);
@@ -144,15 +159,22 @@ fn check_update<T: Twin>(old: &T, new: &T) -> Vec<FieldError> {
         errors.push(FieldError::invalid(
             FieldPath::from("spec.schedulerName"),
             new.spec().scheduler_name.as_str(),
-            "the schedulerName should not be updated",
+            "cannot be changed after creation",
         ));
     }
-    let id = |policy: &T| policy.metadata().labels.get(T::PERMANENT_ID).cloned().unwrap_or_default();
+    let id = |policy: &T| {
+        policy
+            .metadata()
+            .labels
+            .get(T::PERMANENT_ID)
+            .cloned()
+            .unwrap_or_default()
+    };
     if id(old) != id(new) {
         errors.push(FieldError::invalid(
             FieldPath::from("metadata.labels").key(T::PERMANENT_ID),
             id(new),
-            "the label is immutable, it can only be set by the system during creation",
+            "the label is given at creation and cannot be changed",
         ));
     }
     errors
@@ -163,8 +185,12 @@ fn check_spec(spec: &PropagationSpec, namespace: Option<&str>) -> Vec<FieldError
     let mut errors = placement::check(&spec.placement, &path.child("placement"));
     if let Some(failover) = &spec.failover {
         if failover.application.is_some() && !spec.propagate_deps {
-            let detail = "application failover is set, propagateDeps must be true";
-            errors.push(FieldError::invalid(path.child("propagateDeps"), false, detail));
+            let detail = "must be true when application failover is set";
+            errors.push(FieldError::invalid(
+                path.child("propagateDeps"),
+                false,
+                detail,
+            ));
         }
         errors.extend(check_failover(failover, &path.child("failover")));
     }
@@ -172,13 +198,18 @@ fn check_spec(spec: &PropagationSpec, namespace: Option<&str>) -> Vec<FieldError
         errors.extend(check_namespaces(&spec.resource_selectors, namespace));
     }
     if spec.preemption == Some(PreemptionBehavior::Always) {
-        for (position, _) in
-            spec.resource_selectors.iter().enumerate().filter(|(_, selector)| selector.name.is_empty())
+        for (position, _) in spec
+            .resource_selectors
+            .iter()
+            .enumerate()
+            .filter(|(_, selector)| selector.name.is_empty())
         {
             errors.push(FieldError::invalid(
-                path.child("resourceSelectors").index(position).child("name"),
+                path.child("resourceSelectors")
+                    .index(position)
+                    .child("name"),
                 "",
-                "name cannot be empty if preemption is Always, the empty name may cause unexpected resources preemption",
+                "is required when preemption is Always, so that nothing is taken over by accident",
             ));
         }
     }
@@ -189,9 +220,16 @@ fn check_spec(spec: &PropagationSpec, namespace: Option<&str>) -> Vec<FieldError
 fn check_failover(failover: &FailoverBehavior, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if let Some(application) = &failover.application {
-        errors.extend(check_application_failover(application, &path.child("application")));
+        errors.extend(check_application_failover(
+            application,
+            &path.child("application"),
+        ));
     }
-    if let Some(kept) = failover.cluster.as_ref().and_then(|cluster| cluster.state_preservation.as_ref()) {
+    if let Some(kept) = failover
+        .cluster
+        .as_ref()
+        .and_then(|cluster| cluster.state_preservation.as_ref())
+    {
         errors.extend(check_kept_state(kept, &path.child("cluster")));
     }
     errors
@@ -202,7 +240,11 @@ fn check_application_failover(
     path: &FieldPath,
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    if let Some(seconds) = failover.decision_conditions.toleration_seconds.filter(|seconds| *seconds < 0) {
+    if let Some(seconds) = failover
+        .decision_conditions
+        .toleration_seconds
+        .filter(|seconds| *seconds < 0)
+    {
         let path = path.child("decisionConditions").child("tolerationSeconds");
         errors.push(FieldError::invalid(path, seconds, NOT_NEGATIVE));
     }
@@ -211,17 +253,24 @@ fn check_application_failover(
         (true, None) => errors.push(FieldError::invalid(
             period_path.clone(),
             Value::Null,
-            "should not be empty when purgeMode is gracefully",
+            "is required with purgeMode Gracefully",
         )),
         (false, Some(seconds)) => errors.push(FieldError::invalid(
             period_path.clone(),
             seconds,
-            "only takes effect when purgeMode is gracefully",
+            "is only allowed with purgeMode Gracefully",
         )),
         _ => {}
     }
-    if let Some(seconds) = failover.grace_period_seconds.filter(|seconds| *seconds <= 0) {
-        errors.push(FieldError::invalid(period_path, seconds, "must be greater than 0"));
+    if let Some(seconds) = failover
+        .grace_period_seconds
+        .filter(|seconds| *seconds <= 0)
+    {
+        errors.push(FieldError::invalid(
+            period_path,
+            seconds,
+            "must be greater than 0",
+        ));
     }
     if let Some(kept) = &failover.state_preservation {
         errors.extend(check_kept_state(kept, path));
@@ -235,7 +284,11 @@ fn check_kept_state(kept: &StatePreservation, path: &FieldPath) -> Vec<FieldErro
     for (position, rule) in kept.rules.iter().enumerate() {
         let name = &rule.alias_label_name;
         let path = list.index(position).child("aliasLabelName");
-        errors.extend(problems::each(&path, name, names::check_qualified_name(name)));
+        errors.extend(problems::each(
+            &path,
+            name,
+            names::check_qualified_name(name),
+        ));
     }
     errors
 }
@@ -249,13 +302,15 @@ fn check_suspension(suspension: &Suspension) -> Option<FieldError> {
         // Upstream: the word is there twice.
         FieldPath::from("spec.suspension.suspension"),
         shown(suspension),
-        "suspension dispatching cannot co-exist with dispatchingOnClusters.clusterNames",
+        "dispatching cannot be true for all clusters and dispatchingOnClusters name some",
     ))
 }
 
 /// Whether the old copy stays until the new one is up. Absent is what the schema fills in: `Gracefully`.
 fn is_graceful(failover: &ApplicationFailoverBehavior) -> bool {
-    failover.purge_mode.is_none_or(|mode| mode.current() == PurgeMode::Gracefully)
+    failover
+        .purge_mode
+        .is_none_or(|mode| mode.current() == PurgeMode::Gracefully)
 }
 
 /// Ties a twin to what sets it apart.
@@ -282,5 +337,13 @@ macro_rules! twin {
     };
 }
 
-twin!(PropagationPolicy, "propagationpolicy.karmada.io", PROPAGATION_POLICY);
-twin!(ClusterPropagationPolicy, "clusterpropagationpolicy.karmada.io", CLUSTER_PROPAGATION_POLICY);
+twin!(
+    PropagationPolicy,
+    "propagationpolicy.karmada.io",
+    PROPAGATION_POLICY
+);
+twin!(
+    ClusterPropagationPolicy,
+    "clusterpropagationpolicy.karmada.io",
+    CLUSTER_PROPAGATION_POLICY
+);

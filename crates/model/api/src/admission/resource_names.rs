@@ -58,7 +58,7 @@ pub(super) fn check_quota_amounts(amounts: &ResourceList, path: &FieldPath) -> V
         errors.extend(check_name(name, &path));
         let is_quota_name = QUOTA_NAMES.contains(&name.as_str()) || is_quota_huge_page(name);
         if !name.contains('/') && !is_quota_name {
-            let detail = "must be a standard resource for quota";
+            let detail = "is not a resource that a quota can limit";
             errors.push(FieldError::invalid(path.clone(), name.as_str(), detail));
         }
         errors.extend(check_amount(name, *amount, path));
@@ -73,12 +73,12 @@ pub(super) fn check_container_name(name: &str, path: &FieldPath) -> Vec<FieldErr
         if is_native(name) || is_extended(name) {
             return errors;
         }
-        "doesn't follow extended resource name standard"
+        "is not the name of an extended resource"
     } else {
         if CONTAINER_NAMES.contains(&name) || name.starts_with(HUGE_PAGES) {
             return errors;
         }
-        "must be a standard resource for containers"
+        "is not a resource that containers can ask for"
     };
     errors.push(FieldError::invalid(path.clone(), name, detail));
     errors
@@ -102,23 +102,30 @@ fn check_name(name: &str, path: &FieldPath) -> Vec<FieldError> {
     if !problems.is_empty() {
         return problems::each(path, name, problems).collect();
     }
-    let is_standard =
-        QUOTA_NAMES.contains(&name) || name == "storage" || is_quota_huge_page(name);
+    let is_standard = QUOTA_NAMES.contains(&name) || name == "storage" || is_quota_huge_page(name);
     if name.contains('/') || is_standard {
         return Vec::new();
     }
-    let detail = "must be a standard resource type or fully qualified";
+    let detail = "must be a standard resource or have a domain before it";
     vec![FieldError::invalid(path.clone(), name, detail)]
 }
 
 fn check_amount(name: &str, amount: Quantity, path: FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if amount.signum() < 0 {
-        errors.push(FieldError::invalid(path.clone(), amount.to_string(), NOT_NEGATIVE));
+        errors.push(FieldError::invalid(
+            path.clone(),
+            amount.to_string(),
+            NOT_NEGATIVE,
+        ));
     }
     let is_whole = amount.round_up(object::quantity::Scale::Unit) == amount;
     if (COUNTED_NAMES.contains(&name) || is_extended(name)) && !is_whole {
-        errors.push(FieldError::invalid(path, amount.to_string(), "must be an integer"));
+        errors.push(FieldError::invalid(
+            path,
+            amount.to_string(),
+            "must be an integer",
+        ));
     }
     errors
 }

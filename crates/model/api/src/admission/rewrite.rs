@@ -6,8 +6,8 @@
 use object::{Map, Object};
 use serde_json::Value;
 
-use super::{Refusal, verdict};
-use crate::{Kind, read};
+use super::{Refusal, problems::shown, verdict::edit};
+use crate::Kind;
 
 /// The object after `change`, with its spec written as the type prints it. Fields the schema does not know stay as they
 /// are, and so do the metadata and the status apart from what `change` did to them.
@@ -17,23 +17,15 @@ pub(super) fn rewrite<T: Kind>(
     change: impl FnOnce(&mut T),
 ) -> Result<Object, Refusal> {
     let mut printed = Value::Null;
-    let mut changed = read::edit::<T>(object, |value| {
+    let mut changed = edit::<T>(object, |value| {
         change(value);
-        printed = super::problems::shown(value);
-    })
-    .map_err(|source| Refusal::Unreadable { source })?;
+        printed = shown(value);
+    })?;
     if let Some(spec) = printed.get("spec") {
-        let schema = schema
-            .pointer("/properties/spec")
-            .unwrap_or(&Value::Null);
-        let raw = changed
-            .fields_mut()
-            .entry("spec")
-            .or_insert(Value::Null);
+        let schema = schema.pointer("/properties/spec").unwrap_or(&Value::Null);
+        let raw = changed.fields_mut().entry("spec").or_insert(Value::Null);
         print_like(raw, spec, schema);
     }
-    // What was written must be readable: the caller goes on with it.
-    verdict::read::<T>(&changed)?;
     Ok(changed)
 }
 

@@ -60,7 +60,11 @@ impl Url {
                 // What follows the scheme is opaque, as in `mailto:somebody`.
                 return Ok(url);
             }
-            if rest.split('/').next().is_some_and(|segment| segment.contains(':')) {
+            if rest
+                .split('/')
+                .next()
+                .is_some_and(|segment| segment.contains(':'))
+            {
                 return Err(UrlError::FirstSegment);
             }
         }
@@ -124,7 +128,9 @@ fn check_host(host: &str) -> Result<(), UrlError> {
                 .strip_prefix(':')
                 .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
         if !is_port {
-            return Err(UrlError::Port { port: port.to_owned() });
+            return Err(UrlError::Port {
+                port: port.to_owned(),
+            });
         }
     }
     check_escapes(host)?;
@@ -135,26 +141,41 @@ fn check_host(host: &str) -> Result<(), UrlError> {
         return Err(UrlError::Host { character });
     }
     // In a host, ASCII must be written plainly, apart from the `%` before an IPv6 zone.
-    for (position, _) in host.match_indices('%') {
-        let escape: String = host.chars().skip(host.get(..position).map_or(0, |s| s.chars().count())).take(3).collect();
-        let is_high = escape.chars().nth(1).and_then(|c| c.to_digit(16)).is_some_and(|digit| digit >= 8);
-        if escape != "%25" && !is_high {
-            return Err(UrlError::Escape { escape });
-        }
+    let is_beyond_ascii = |escape: &str| {
+        let digit = escape.chars().nth(1).and_then(|c| c.to_digit(16));
+        digit.is_some_and(|digit| digit >= 8)
+    };
+    match escapes(host).find(|escape| escape != "%25" && !is_beyond_ascii(escape)) {
+        Some(escape) => Err(UrlError::Escape { escape }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn check_escapes(text: &str) -> Result<(), UrlError> {
-    for (position, _) in text.match_indices('%') {
-        let rest = text.get(position..).unwrap_or_default();
-        let escape: String = rest.chars().take(3).collect();
-        let digits = escape.chars().skip(1).filter(char::is_ascii_hexdigit).count();
-        if digits != 2 {
-            return Err(UrlError::Escape { escape });
-        }
+    let is_escape = |escape: &str| {
+        escape
+            .chars()
+            .skip(1)
+            .filter(char::is_ascii_hexdigit)
+            .count()
+            == 2
+    };
+    match escapes(text).find(|escape| !is_escape(escape)) {
+        Some(escape) => Err(UrlError::Escape { escape }),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Every `%` with the two characters that follow it.
+fn escapes(text: &str) -> impl Iterator<Item = String> {
+    let starts = text.match_indices('%').map(|(position, _)| position);
+    starts.map(|start| {
+        text.get(start..)
+            .unwrap_or_default()
+            .chars()
+            .take(3)
+            .collect()
+    })
 }
 
 #[cfg(test)]
@@ -179,7 +200,10 @@ mod tests {
             ("", " "),
             ("https://h:", "https h:"),
             ("https://h?", "https h"),
-            ("10.0.0.1:6443", "first path segment in URL cannot contain colon"),
+            (
+                "10.0.0.1:6443",
+                "first path segment in URL cannot contain colon",
+            ),
             (":80", "missing protocol scheme"),
             ("https://h:x", "invalid port \":x\" after host"),
             ("https://[::1", "missing ']' in host"),
@@ -194,7 +218,11 @@ mod tests {
                 Err(error) => error.to_string(),
                 Ok(url) => {
                     let mut shown = format!("{} {}", url.scheme, url.host);
-                    for (mark, part) in [("@", url.user.as_deref()), ("?", Some(&*url.query)), ("#", Some(&*url.fragment))] {
+                    for (mark, part) in [
+                        ("@", url.user.as_deref()),
+                        ("?", Some(&*url.query)),
+                        ("#", Some(&*url.fragment)),
+                    ] {
                         if let Some(part) = part.filter(|part| !part.is_empty()) {
                             shown.push_str(&format!(" {mark}{part}"));
                         }

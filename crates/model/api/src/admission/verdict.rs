@@ -5,7 +5,10 @@ use object::{
     field::{self, FieldError},
 };
 
-use crate::read::{self, ReadError};
+use crate::{
+    Kind,
+    read::{self, ReadError},
+};
 
 /// Leave to store the object, or why not.
 pub type Verdict = Result<Allowed, Refusal>;
@@ -59,10 +62,10 @@ pub enum Refusal {
         errors: Vec<FieldError>,
     },
     /// The object is not of its kind, or not in the version it is stored in.
-    #[error("cannot admit the object: {source}{}", detail(source))]
+    #[error("cannot admit the object: {problem}{}", detail(problem))]
     Unreadable {
         /// Which field does not fit.
-        source: ReadError,
+        problem: ReadError,
     },
 }
 
@@ -129,12 +132,34 @@ pub(super) fn registry_verdict(object: &Object, errors: Vec<FieldError>) -> Verd
 }
 
 /// Reads an object that is to be admitted.
-pub(super) fn read<T: crate::Kind>(object: &Object) -> Result<T, Refusal> {
-    read::read(object).map_err(|source| Refusal::Unreadable { source })
+pub(super) fn read<T: Kind>(object: &Object) -> Result<T, Refusal> {
+    read::read(object).map_err(|problem| Refusal::Unreadable { problem })
+}
+
+/// Changes an object that is to be admitted.
+pub(super) fn edit<T: Kind>(
+    object: &Object,
+    change: impl FnOnce(&mut T),
+) -> Result<Object, Refusal> {
+    read::edit(object, change).map_err(|problem| Refusal::Unreadable { problem })
+}
+
+/// Checks that an object is of the kind, and in the version, that it is stored in; for kinds that are written too often,
+/// or are too large, to be read when nothing in them is looked at.
+pub(super) fn expect_kind<T: Kind>(object: &Object) -> Result<(), Refusal> {
+    let (api_version, kind) = (object.api_version(), object.kind());
+    if (api_version, kind) == (T::API_VERSION, T::KIND) {
+        return Ok(());
+    }
+    let problem = ReadError::Kind {
+        expected: format!("{}, Kind={}", T::API_VERSION, T::KIND),
+        found: format!("{api_version}, Kind={kind}"),
+    };
+    Err(Refusal::Unreadable { problem })
 }
 
 /// Reads the stored object of an update.
-pub(super) fn read_old<T: crate::Kind>(object: Option<&Object>) -> Result<Option<T>, Refusal> {
+pub(super) fn read_old<T: Kind>(object: Option<&Object>) -> Result<Option<T>, Refusal> {
     object.map(read).transpose()
 }
 

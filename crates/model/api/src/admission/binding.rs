@@ -1,0 +1,174 @@
+//! ResourceBinding and ClusterResourceBinding: a template and the clusters it was given.
+
+use object::{
+    Object, ObjectKey,
+    field::{FieldError, FieldPath},
+};
+
+use super::{
+    AdmissionRules, Operation, Reach, Refusal, Related, Request, Verdict, permanent_id,
+    problems::repeats,
+    usage::{Charge, charge, delta, is_relevant_change, usage},
+    verdict::{Allowed, StatusWrite, edit, expect_kind, read, read_old, webhook_verdict},
+};
+use crate::{
+    config::DependentObjectReference,
+    kubernetes::ResourceList,
+    policy::FederatedResourceQuota,
+    registry::FEDERATED_RESOURCE_QUOTA,
+    well_known::{annotations, feature_gates::Gate, labels},
+    work::v1alpha2::{ClusterResourceBinding, Component, ResourceBinding},
+};
+
+const WEBHOOK: &str = "resourcebinding.karmada.io";
+
+/// Reason of a refusal that the scheduler turns into a condition of the same reason.
+const QUOTA_EXCEEDED: &str = "QuotaExceeded";
+
+/// The rules of ResourceBinding.
+pub(super) struct NamespacedRules;
+
+/// The rules of ClusterResourceBinding, which no quota limits.
+pub(super) struct ClusterRules;
+
+impl AdmissionRules for NamespacedRules {
+    fn related(&self, request: &Request<'_>) -> Option<Related> {
+        let enforced = request.gates.is_enabled(Gate::FederatedQuotaEnforcement);
+        enforced.then_some(Related {
+            resource: &FEDERATED_RESOURCE_QUOTA,
+            reach: Reach::Namespace,
+        })
+    }
+
+    fn mutate(
+        &self,
+        request: &Request<'_>,
+        _old: Option<&Object>,
+        mut new: Object,
+    ) -> Result<Object, Refusal> {
+        if request.operation == Operation::Create {
+            let key = labels::permanent_id::RESOURCE_BINDING;
+            permanent_id::keep_or_give(&mut new, "ResourceBinding", key, request)?;
+        }
+        Ok(new)
+    }
+
+    fn validate(&self, request: &Request<'_>, old: Option<&Object>, new: &Object) -> Verdict {
+        let mut errors: Vec<FieldError> = check_dependencies(new).into_iter().collect();
+        let has_components = request
+            .gates
+            .is_enabled(Gate::MultiplePodTemplatesScheduling);
+        let has_quotas = request.gates.is_enabled(Gate::FederatedQuotaEnforcement);
+        if !has_components && !has_quotas {
+            expect_kind::<ResourceBinding>(new)?;
+            return webhook_verdict(WEBHOOK, errors);
+        }
+        let binding: ResourceBinding = read(new)?;
+        if has_components {
+            errors.extend(check_components(&binding.spec.components));
+        }
+        webhook_verdict(WEBHOOK, errors)?;
+        if !has_quotas {
+            return Ok(Allowed::default());
+        }
+        let old: Option<ResourceBinding> = read_old(old)?;
+        let change = match &old {
+            None if binding.spec.clusters.is_empty() => return Ok(Allowed::default()),
+            None => delta(&usage(&binding.spec), &ResourceList::new()),
+            Some(old) if !is_relevant_change(&old.spec, &binding.spec) => {
+                return Ok(Allowed::default());
+            }
+            Some(old) => delta(&usage(&binding.spec), &usage(&old.spec)),
+        };
+        charge_all(request.related, &change)
+    }
+}
+
+impl AdmissionRules for ClusterRules {
+    fn mutate(
+        &self,
+        request: &Request<'_>,
+        _old: Option<&Object>,
+        mut new: Object,
+    ) -> Result<Object, Refusal> {
+        if request.operation == Operation::Create {
+            let key = labels::permanent_id::CLUSTER_RESOURCE_BINDING;
+            permanent_id::keep_or_give(&mut new, "ClusterResourceBinding", key, request)?;
+        }
+        Ok(new)
+    }
+
+    fn validate(&self, _request: &Request<'_>, _old: Option<&Object>, new: &Object) -> Verdict {
+        // No rules beyond the schema, but it must be the stored version.
+        expect_kind::<ClusterResourceBinding>(new)?;
+        Ok(Allowed::default())
+    }
+}
+
+/// Charges every quota of the namespace; the new use of all is written, or of none.
+fn charge_all(quotas: &[&Object], change: &ResourceList) -> Verdict {
+    let mut writes = Vec::new();
+    let mut messages = Vec::new();
+    for stored in quotas {
+        let quota: FederatedResourceQuota = read(stored)?;
+        match charge(&quota, change) {
+            Charge::Untouched => {}
+            Charge::Fits(used) => {
+                let object = edit::<FederatedResourceQuota>(stored, |quota| {
+                    quota.status.overall_used = used;
+                })?;
+                writes.push(StatusWrite { object });
+            }
+            Charge::Exceeded(limits) => {
+                let key = ObjectKey::namespaced(&quota.metadata.namespace, &quota.metadata.name);
+                messages.extend(limits.into_iter().map(|excess| {
+                    format!(
+                        "FederatedResourceQuota {key} exceeded: {} would be {}, limit {}.",
+                        excess.resource, excess.total, excess.limit
+                    )
+                }));
+            }
+        }
+    }
+    if messages.is_empty() {
+        return Ok(Allowed { writes });
+    }
+    Err(Refusal::Denied {
+        webhook: WEBHOOK,
+        reason: QUOTA_EXCEEDED,
+        text: messages.join(" "),
+        errors: Vec::new(),
+    })
+}
+
+fn check_dependencies(binding: &Object) -> Option<FieldError> {
+    let text = binding.annotation(annotations::DEPENDENCIES)?;
+    let parsed: Result<Option<Vec<Option<DependentObjectReference>>>, _> =
+        serde_json::from_str(text);
+    parsed.err()?;
+    Some(FieldError::invalid(
+        FieldPath::from("metadata.annotations").child(annotations::DEPENDENCIES),
+        text,
+        "must be a JSON list of references",
+    ))
+}
+
+fn check_components(components: &[Component]) -> Vec<FieldError> {
+    let list = FieldPath::from("spec.components");
+    let mut errors = Vec::new();
+    let repeated = repeats(components.iter().map(|component| &component.name));
+    for (position, (component, is_repeated)) in components.iter().zip(repeated).enumerate() {
+        let name = component.name.as_str();
+        let detail = match name {
+            "" => "must not be empty",
+            _ if is_repeated => "must be unique",
+            _ => continue,
+        };
+        errors.push(FieldError::invalid(
+            list.index(position).child("name"),
+            name,
+            detail,
+        ));
+    }
+    errors
+}
