@@ -17,11 +17,13 @@ use api::{
         ReplicaDivisionPreference, ReplicaSchedulingStrategy, ReplicaSchedulingType,
         SpreadConstraint, SpreadField, StaticClusterWeight,
     },
-    work::v1alpha2::{ReplicaRequirements, ResourceBinding},
+    work::v1alpha2::{
+        Component, ComponentReplicaRequirements, ReplicaRequirements, ResourceBinding,
+    },
 };
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use karavel_schedule::{
-    Decision, Inputs, Options, Target,
+    Components, Decision, Inputs, Options, Target,
     binding::BindingView,
     cluster::{ClusterFacts, Pool, Snapshot},
     placement::PreparedPlacement,
@@ -57,6 +59,43 @@ fn decisions(criterion: &mut Criterion) {
         }
         group.finish();
     }
+}
+
+/// A workload of two components that goes to one cluster, estimated on modelled nodes.
+fn component_sets(criterion: &mut Criterion) {
+    let plugins = Registry::in_tree(WorkloadGroups::On).enable(&["*"]);
+    let mut placement = modes().remove(3).1;
+    placement.spread_constraints.push(SpreadConstraint {
+        spread_by_field: Some(SpreadField::Cluster),
+        min_groups: 1,
+        max_groups: 1,
+        ..SpreadConstraint::default()
+    });
+    let prepared = PreparedPlacement::compile(&placement);
+    let mut binding = binding(0, &placement);
+    binding.spec.replica_requirements = None;
+    binding.spec.components = [("jobmanager", 1, "500m"), ("taskmanager", 3, "1")]
+        .map(|(name, replicas, cpu)| Component {
+            name: name.to_owned(),
+            replicas,
+            replica_requirements: Some(ComponentReplicaRequirements {
+                resource_request: quantities(&[("cpu", cpu), ("memory", "1Gi")]),
+                ..ComponentReplicaRequirements::default()
+            }),
+        })
+        .into();
+    let options = Options {
+        components: Components::AsSets,
+        ..Options::default()
+    };
+    let mut group = criterion.benchmark_group("component sets");
+    for size in SIZES {
+        let clusters = fleet(size);
+        group.bench_function(BenchmarkId::new("first", size), |bencher| {
+            bencher.iter(|| decide_with(options, &binding, &prepared, &clusters, &plugins));
+        });
+    }
+    group.finish();
 }
 
 /// What costs a scheduler time beside deciding: preparing, explaining.
@@ -95,6 +134,16 @@ fn decide(
     clusters: &Snapshot,
     plugins: &Plugins,
 ) -> Decision {
+    decide_with(Options::default(), binding, placement, clusters, plugins)
+}
+
+fn decide_with(
+    options: Options,
+    binding: &ResourceBinding,
+    placement: &PreparedPlacement,
+    clusters: &Snapshot,
+    plugins: &Plugins,
+) -> Decision {
     schedule(black_box(&Inputs {
         binding: BindingView::from(binding),
         placement,
@@ -103,7 +152,7 @@ fn decide(
         assumed: &BTreeMap::new(),
         peers: &Peers::default(),
         plugins,
-        options: Options::default(),
+        options,
     }))
 }
 
@@ -303,5 +352,5 @@ fn quantities(entries: &[(&str, &str)]) -> ResourceList {
         .collect()
 }
 
-criterion_group!(benches, decisions, around);
+criterion_group!(benches, decisions, component_sets, around);
 criterion_main!(benches);
