@@ -4,7 +4,8 @@
 //! revision; a watcher follows the changes after one. `serve` stands on this crate and is its only user above.
 //!
 //! Begin with [`Store`], which is what callers hold; then [`Txn`] for writing, [`Query`] for reading, [`Watch`] for
-//! following. [`embedded`] has what concerns a store in a directory alone: opening, backup, restore.
+//! following. [`embedded`] has what concerns a store in a directory alone: opening, backup, restore. [`etcd`] has what
+//! concerns a store in an etcd alone: how it is reached, regular compaction.
 //!
 //! What holds for every implementation:
 //! - A transaction happens whole, at one revision, or not at all.
@@ -18,6 +19,7 @@
 pub mod embedded;
 mod entry;
 mod error;
+pub mod etcd;
 mod key;
 mod query;
 mod status;

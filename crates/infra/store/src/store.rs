@@ -7,6 +7,7 @@ use bytes::Bytes;
 use crate::embedded::{Embedded, EmbeddedWatch};
 use crate::entry::Entry;
 use crate::error::{CommitError, CompactError, ReadError, RenewError, WatchError};
+use crate::etcd::{Etcd, EtcdWatch};
 use crate::key::{Key, Revision};
 use crate::query::{Page, Query};
 use crate::status::{Notice, Status};
@@ -17,6 +18,8 @@ use crate::txn::{Committed, Txn};
 pub enum Store {
     /// In a directory of this machine.
     Embedded(Embedded),
+    /// In an etcd.
+    Etcd(Etcd),
 }
 
 impl Store {
@@ -31,6 +34,7 @@ impl Store {
     ) -> Result<Option<Arc<Entry>>, ReadError> {
         match self {
             Self::Embedded(store) => store.get(key, at),
+            Self::Etcd(store) => store.get(key, at).await,
         }
     }
 
@@ -41,6 +45,7 @@ impl Store {
     pub async fn range(&self, query: &Query) -> Result<Page, ReadError> {
         match self {
             Self::Embedded(store) => store.range(query),
+            Self::Etcd(store) => store.range(query).await,
         }
     }
 
@@ -51,6 +56,7 @@ impl Store {
     pub async fn commit(&self, txn: Txn) -> Result<Committed, CommitError> {
         match self {
             Self::Embedded(store) => store.commit(txn).await,
+            Self::Etcd(store) => store.commit(txn).await,
         }
     }
 
@@ -61,6 +67,7 @@ impl Store {
     pub async fn renew(&self, key: &Key) -> Result<(), RenewError> {
         match self {
             Self::Embedded(store) => store.renew(key.clone()).await,
+            Self::Etcd(store) => store.renew(key).await,
         }
     }
 
@@ -71,6 +78,7 @@ impl Store {
     pub async fn compact(&self, revision: Revision) -> Result<(), CompactError> {
         match self {
             Self::Embedded(store) => store.compact(revision).await,
+            Self::Etcd(store) => store.compact(revision).await,
         }
     }
 
@@ -85,6 +93,7 @@ impl Store {
     ) -> Result<Watch, WatchError> {
         match self {
             Self::Embedded(store) => store.watch(prefix.into(), after).map(Watch::Embedded),
+            Self::Etcd(store) => store.watch(prefix.into(), after).await.map(Watch::Etcd),
         }
     }
 
@@ -95,6 +104,7 @@ impl Store {
     pub async fn revision(&self) -> Result<Revision, ReadError> {
         match self {
             Self::Embedded(store) => store.revision(),
+            Self::Etcd(store) => store.revision().await,
         }
     }
 
@@ -105,6 +115,7 @@ impl Store {
     pub async fn status(&self) -> Result<Status, ReadError> {
         match self {
             Self::Embedded(store) => store.status(),
+            Self::Etcd(store) => store.status().await,
         }
     }
 
@@ -112,6 +123,7 @@ impl Store {
     pub async fn close(&self) {
         match self {
             Self::Embedded(store) => store.close().await,
+            Self::Etcd(store) => store.close().await,
         }
     }
 }
@@ -121,6 +133,8 @@ impl Store {
 pub enum Watch {
     /// On an embedded store.
     Embedded(EmbeddedWatch),
+    /// On a store in etcd.
+    Etcd(EtcdWatch),
 }
 
 impl Watch {
@@ -131,6 +145,7 @@ impl Watch {
     pub async fn next(&mut self) -> Result<Notice, WatchError> {
         match self {
             Self::Embedded(watch) => watch.next().await,
+            Self::Etcd(watch) => watch.next().await,
         }
     }
 
@@ -138,6 +153,7 @@ impl Watch {
     pub fn request_progress(&mut self) {
         match self {
             Self::Embedded(watch) => watch.request_progress(),
+            Self::Etcd(watch) => watch.request_progress(),
         }
     }
 }

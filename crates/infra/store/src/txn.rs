@@ -216,6 +216,14 @@ pub enum TxnError {
         /// How many there were.
         bytes: usize,
     },
+    /// More than the etcd below is set to take.
+    #[error(
+        "etcd refuses the transaction: {detail}; make it smaller, or raise etcd's --max-request-bytes or --max-txn-ops"
+    )]
+    Refused {
+        /// What etcd said.
+        detail: Arc<str>,
+    },
     /// Two operations on one key: their order would have no revision to show it.
     #[error("a transaction changes key {key} twice")]
     Twice {
