@@ -10,7 +10,7 @@ pub(crate) mod scenarios;
 use std::future::Future;
 use std::time::Duration;
 
-use store::{Key, Notice, Revision, Store, Watch};
+use store::{Key, Notice, Revision, Store, Watch, WatchError};
 
 pub(crate) use random::random_histories;
 
@@ -27,6 +27,12 @@ pub(crate) trait Subject {
 
     /// Whether generated histories may have times to live: only when `pass` is free.
     fn has_cheap_time(&self) -> bool;
+
+    /// Whether a watch that has begun goes on when a compaction overtakes it. Otherwise it is told that it fell
+    /// behind, or no longer what a key held before.
+    fn spares_watches(&self) -> bool {
+        true
+    }
 }
 
 /// Nothing in these tests takes longer unless something is wrong.
@@ -47,12 +53,22 @@ pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 /// Reads a watch until it has progressed to a revision.
 pub(crate) async fn drain(watch: &mut Watch, up_to: Revision) -> Vec<store::Changes> {
     let mut changes = Vec::new();
+    try_drain(watch, up_to, &mut changes).await.unwrap();
+    changes
+}
+
+/// Reads a watch until it has progressed to a revision or ends.
+pub(crate) async fn try_drain(
+    watch: &mut Watch,
+    up_to: Revision,
+    changes: &mut Vec<store::Changes>,
+) -> Result<(), WatchError> {
     loop {
         watch.request_progress();
         loop {
-            match soon("a notice", watch.next()).await.unwrap() {
+            match soon("a notice", watch.next()).await? {
                 Notice::Changes(change) => changes.push(change),
-                Notice::Progress(revision) if revision >= up_to => return changes,
+                Notice::Progress(revision) if revision >= up_to => return Ok(()),
                 Notice::Progress(_) => break,
             }
         }
