@@ -154,7 +154,7 @@ fn object_of(kind: KindRef<'_>, spec: Value, status: Value, more: Value) -> Obje
     fields.insert("kind".to_owned(), kind.kind.into());
     fields.insert("spec".to_owned(), spec);
     fields.insert("status".to_owned(), status);
-    Object::from_value(Value::Object(fields)).unwrap()
+    Object::from_value(Value::Object(fields)).expect("fields make an object")
 }
 
 fn item(cluster: &str, status: Option<Value>) -> AggregatedStatusItem {

@@ -62,7 +62,10 @@ fn retain_webhooks(mut desired: Object, observed: &Object) -> Result<Object, Rul
     let (ours, theirs) = (root.at(&["webhooks"])?, there.at(&["webhooks"])?);
     let mut merged = Vec::new();
     for webhook in ours.list()? {
-        let mut fields = webhook.fields()?.cloned().unwrap_or_default();
+        let Some(mut fields) = webhook.fields()?.cloned() else {
+            merged.push(Value::Null);
+            continue;
+        };
         if webhook.at(&WEBHOOK)?.text_or_empty()?.is_empty() {
             let name = webhook.at(&["name"])?.text_or_empty()?;
             let bundle = bundle_of(theirs, name)?;

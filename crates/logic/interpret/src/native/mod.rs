@@ -57,16 +57,22 @@ pub struct Native {
 /// The rules for one kind; an operation without a function has no rule.
 struct KindRules {
     kind: KindRef<'static>,
-    replicas: Option<fn(&Object, Options) -> Result<Replicas, RuleError>>,
-    revise: Option<fn(Object, i32) -> Result<Object, RuleError>>,
-    retain: Option<fn(Object, &Object) -> Result<Object, RuleError>>,
+    replicas: Option<CountReplicas>,
+    revise: Option<Revise>,
+    retain: Option<Retain>,
     aggregate: Option<Aggregate>,
-    reflect: Option<fn(&Object) -> Result<Option<Value>, RuleError>>,
-    is_healthy: Option<fn(&Object) -> Result<bool, RuleError>>,
-    dependencies: Option<fn(&Object) -> Result<Vec<DependentObjectReference>, RuleError>>,
+    reflect: Option<Reflect>,
+    is_healthy: Option<JudgeHealth>,
+    dependencies: Option<FindDependencies>,
 }
 
+type CountReplicas = fn(&Object, Options) -> Result<Replicas, RuleError>;
+type Revise = fn(Object, i32) -> Result<Object, RuleError>;
+type Retain = fn(Object, &Object) -> Result<Object, RuleError>;
 type Aggregate = fn(&Object, &[AggregatedStatusItem]) -> Result<Option<Value>, RuleError>;
+type Reflect = fn(&Object) -> Result<Option<Value>, RuleError>;
+type JudgeHealth = fn(&Object) -> Result<bool, RuleError>;
+type FindDependencies = fn(&Object) -> Result<Vec<DependentObjectReference>, RuleError>;
 
 const KINDS: [&KindRules; 20] = [
     &deployment::RULES,
@@ -240,8 +246,8 @@ fn put(object: &mut Object, path: &[&str], value: impl Into<Value>) -> Result<()
 /// Takes what is at the path in the member's object, or its absence.
 fn take(desired: &mut Object, observed: &Object, path: &[&str]) -> Result<(), RuleError> {
     match observed.at(path) {
-        Some(value) if !value.is_null() => put(desired, path, value.clone()),
-        _ => {
+        Some(value) => put(desired, path, value.clone()),
+        None => {
             desired.remove(path);
             Ok(())
         }

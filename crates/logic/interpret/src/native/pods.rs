@@ -70,13 +70,13 @@ fn retain_mounts(
     let observed_containers = there.at(&path)?;
     let mut merged = Vec::new();
     for container in containers.list()? {
-        let mut fields = container.fields()?.cloned().unwrap_or_default();
+        let Some(mut fields) = container.fields()?.cloned() else {
+            merged.push(Value::Null);
+            continue;
+        };
         let name = container.at(&["name"])?.text_or_empty()?;
-        for namesake in observed_containers.list()? {
-            if namesake.at(&["name"])?.text_or_empty()? != name {
-                continue;
-            }
-            match namesake.at(&[MOUNTS])?.raw() {
+        if let Some(namesake) = find_named(observed_containers, name)? {
+            match namesake.get(MOUNTS) {
                 Some(mounts) => {
                     fields.insert(MOUNTS.to_owned(), mounts.clone());
                 }
@@ -84,11 +84,19 @@ fn retain_mounts(
                     fields.shift_remove(MOUNTS);
                 }
             }
-            break;
         }
         merged.push(Value::Object(fields));
     }
     Ok(Some(Value::Array(merged)))
+}
+
+fn find_named<'v>(list: Node<'v, '_>, name: &str) -> Result<Option<&'v Map>, RuleError> {
+    for entry in list.list()? {
+        if entry.at(&["name"])?.text_or_empty()? == name {
+            return entry.fields();
+        }
+    }
+    Ok(None)
 }
 
 /// The whole status, with the generations it speaks of.
