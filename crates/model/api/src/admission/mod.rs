@@ -62,13 +62,22 @@ pub use self::{
     verdict::{Allowed, Refusal, StatusWrite, Verdict},
 };
 use crate::{
+    autoscaling::{CronFederatedHPA, FederatedHPA},
+    cluster::Cluster,
+    config::{ResourceInterpreterCustomization, ResourceInterpreterWebhookConfiguration},
     kind::TypeName,
+    networking::{MultiClusterIngress, MultiClusterService},
     policy::{
         ClusterOverridePolicy, ClusterPropagationPolicy, ClusterTaintPolicy,
         FederatedResourceQuota, OverridePolicy, PropagationPolicy,
     },
-    registry::Resource,
+    registry::{self, Resource},
+    search::ResourceRegistry,
     well_known::feature_gates::FeatureGates,
+    work::{
+        v1alpha1::Work,
+        v1alpha2::{ClusterResourceBinding, ResourceBinding},
+    },
 };
 
 /// What is being done to the object.
@@ -154,34 +163,29 @@ pub trait AdmissionRules: Sync {
 /// rules refuse an object that is not in the version it is stored in.
 #[must_use]
 pub fn rules(kind: &GroupVersionKind) -> Option<&'static dyn AdmissionRules> {
-    let found: &'static dyn AdmissionRules = match (kind.group.as_str(), kind.kind.as_str()) {
-        ("policy.karmada.io", PropagationPolicy::KIND) => {
-            &propagation::Rules::<PropagationPolicy>(PhantomData)
-        }
-        ("policy.karmada.io", ClusterPropagationPolicy::KIND) => {
+    let resource = registry::find(&kind.group, &kind.kind)?;
+    let found: &'static dyn AdmissionRules = match resource.kind {
+        PropagationPolicy::KIND => &propagation::Rules::<PropagationPolicy>(PhantomData),
+        ClusterPropagationPolicy::KIND => {
             &propagation::Rules::<ClusterPropagationPolicy>(PhantomData)
         }
-        ("policy.karmada.io", OverridePolicy::KIND) => {
-            &override_policy::Rules::<OverridePolicy>(PhantomData)
-        }
-        ("policy.karmada.io", ClusterOverridePolicy::KIND) => {
+        OverridePolicy::KIND => &override_policy::Rules::<OverridePolicy>(PhantomData),
+        ClusterOverridePolicy::KIND => {
             &override_policy::Rules::<ClusterOverridePolicy>(PhantomData)
         }
-        ("policy.karmada.io", ClusterTaintPolicy::KIND) => &taint_policy::Rules,
-        ("policy.karmada.io", FederatedResourceQuota::KIND) => &quota::Rules,
-        ("work.karmada.io", "ResourceBinding") => &binding::NamespacedRules,
-        ("work.karmada.io", "ClusterResourceBinding") => &binding::ClusterRules,
-        ("work.karmada.io", "Work") => &work::Rules,
-        ("autoscaling.karmada.io", "FederatedHPA") => &federated_hpa::Rules,
-        ("autoscaling.karmada.io", "CronFederatedHPA") => &cron_federated_hpa::Rules,
-        ("networking.karmada.io", "MultiClusterService") => &service::Rules,
-        ("networking.karmada.io", "MultiClusterIngress") => &ingress::Rules,
-        ("config.karmada.io", "ResourceInterpreterWebhookConfiguration") => {
-            &interpreter_webhook::Rules
-        }
-        ("config.karmada.io", "ResourceInterpreterCustomization") => &customization::Rules,
-        ("cluster.karmada.io", "Cluster") => &cluster::Rules,
-        ("search.karmada.io", "ResourceRegistry") => &resource_registry::Rules,
+        ClusterTaintPolicy::KIND => &taint_policy::Rules,
+        FederatedResourceQuota::KIND => &quota::Rules,
+        ResourceBinding::KIND => &binding::NamespacedRules,
+        ClusterResourceBinding::KIND => &binding::ClusterRules,
+        Work::KIND => &work::Rules,
+        FederatedHPA::KIND => &federated_hpa::Rules,
+        CronFederatedHPA::KIND => &cron_federated_hpa::Rules,
+        MultiClusterService::KIND => &service::Rules,
+        MultiClusterIngress::KIND => &ingress::Rules,
+        ResourceInterpreterWebhookConfiguration::KIND => &interpreter_webhook::Rules,
+        ResourceInterpreterCustomization::KIND => &customization::Rules,
+        Cluster::KIND => &cluster::Rules,
+        ResourceRegistry::KIND => &resource_registry::Rules,
         _ => return None,
     };
     Some(found)

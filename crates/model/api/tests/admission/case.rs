@@ -167,6 +167,8 @@ pub(crate) fn admit(
     defaults::fill(&mut new);
     let mut new = rules.mutate(request, old, new)?;
     defaults::fill(&mut new);
+    let again = rules.mutate(request, old, new.clone())?;
+    assert_eq!(again, new, "a second mutation changes nothing");
     let allowed = rules.validate(request, old, &new)?;
     let stored = rules.finish(request, new)?;
     Ok(Outcome { stored, allowed })

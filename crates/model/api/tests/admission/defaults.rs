@@ -1,18 +1,21 @@
 //! The defaults of schemas, which a server fills in before admission and after it.
 
+use std::sync::LazyLock;
+
 use karavel_api::schema::schemas;
-use object::Object;
+use object::{GroupVersionKind, Object};
 use serde_json::Value;
 
 /// Fills the defaults of its kind into an object.
 pub(crate) fn fill(object: &mut Object) {
+    static SCHEMAS: LazyLock<Vec<(GroupVersionKind, Value)>> = LazyLock::new(schemas);
     let kind = object.group_version_kind();
-    let (_, schema) = schemas()
-        .into_iter()
+    let (_, schema) = SCHEMAS
+        .iter()
         .find(|(found, _)| *found == kind)
         .expect("a known kind");
     let mut value = std::mem::take(object).into_value();
-    fill_value(&mut value, &schema);
+    fill_value(&mut value, schema);
     *object = Object::from_value(value).expect("still an object");
 }
 
