@@ -57,12 +57,22 @@ pub fn observed(template: &Object, items: &[AggregatedStatusItem]) -> Result<i64
 
 /// Whether the member reports on its latest generation, and that was made from this generation of the template.
 fn is_current(item: &AggregatedStatusItem, latest: i64) -> Result<bool, RuleError> {
+    const NAMES: [&str; 3] = [GENERATION, OBSERVED_GENERATION, TEMPLATE_GENERATION];
     let status = Node::reported(item);
     if status.is_absent() {
         return Ok(false);
     }
-    let read = |name: &str| Ok(status.at(&[name])?.integer()?.unwrap_or_default());
-    Ok(read(TEMPLATE_GENERATION)? >= latest && read(OBSERVED_GENERATION)? >= read(GENERATION)?)
+    let mut found = [0_i64; NAMES.len()];
+    status.integers(
+        |name| NAMES.iter().position(|known| *known == name),
+        |position, number| {
+            if let Some(place) = found.get_mut(position) {
+                *place = number;
+            }
+        },
+    )?;
+    let [own, observed, template] = found;
+    Ok(template >= latest && observed >= own)
 }
 
 fn template_generation(root: Node<'_, '_>) -> Result<i64, RuleError> {

@@ -166,17 +166,14 @@ impl Interpreter {
     ///
     /// Whoever gets an error reports [`ResourceHealth::Unknown`], and the error beside it.
     pub fn health(&self, observed: &Object) -> Result<ResourceHealth, InterpretError> {
-        if !self.covers(KindRef::of(observed), Operation::InterpretHealth) {
-            return Ok(ResourceHealth::Healthy);
-        }
-        let is_healthy = self.ask(observed, Operation::InterpretHealth, |rules| {
+        let answer = self.ask(observed, Operation::InterpretHealth, |rules| {
             rules.is_healthy(observed)
-        })?;
-        Ok(if is_healthy {
-            ResourceHealth::Healthy
-        } else {
-            ResourceHealth::Unhealthy
-        })
+        });
+        match answer {
+            Ok(true) | Err(InterpretError::NoRule { .. }) => Ok(ResourceHealth::Healthy),
+            Ok(false) => Ok(ResourceHealth::Unhealthy),
+            Err(error) => Err(error),
+        }
     }
 
     /// What the template refers to, each reference once, sorted by API version, kind, namespace and name.

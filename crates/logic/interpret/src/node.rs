@@ -150,6 +150,28 @@ impl<'v> Node<'v, '_> {
         }
     }
 
+    /// The integers of those fields here that `position` gives a place to, absent ones left out.
+    ///
+    /// A status has a handful of fields, so one pass over them is several times as fast as looking each up.
+    pub(crate) fn integers(
+        &self,
+        position: impl Fn(&str) -> Option<usize>,
+        mut found: impl FnMut(usize, i64),
+    ) -> Result<(), RuleError> {
+        for (name, value) in self.fields()?.into_iter().flatten() {
+            let Some(position) = position(name) else {
+                continue;
+            };
+            match value.as_i64() {
+                Some(number) => found(position, number),
+                None => {
+                    self.at(&[name])?.integer()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The number of things here: not negative, and within 32 bits as everywhere in the API.
     pub(crate) fn count(&self) -> Result<Option<i32>, RuleError> {
         let Some(number) = self.integer()? else {

@@ -53,12 +53,16 @@ pub(super) fn add_up(
     counters: &[Counter],
 ) -> Result<Value, RuleError> {
     observe(&mut status, template, items)?;
-    for counter in counters {
-        let mut sum = 0_i64;
-        for (_, member) in reported(items) {
-            let count = member.at(&[counter.name])?.integer()?;
-            sum = sum.saturating_add(count.unwrap_or_default());
-        }
+    let position = |name: &str| counters.iter().position(|counter| counter.name == name);
+    let mut sums = vec![0_i64; counters.len()];
+    for (_, member) in reported(items) {
+        member.integers(position, |position, count| {
+            if let Some(sum) = sums.get_mut(position) {
+                *sum = sum.saturating_add(count);
+            }
+        })?;
+    }
+    for (counter, sum) in counters.iter().zip(sums) {
         // The API's numbers have 32 bits; a nonsensical member must not make the template unwritable.
         let sum = sum.clamp(i32::MIN.into(), i32::MAX.into());
         write(&mut status, *counter, sum);

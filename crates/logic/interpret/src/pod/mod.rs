@@ -32,3 +32,40 @@ pub fn template_references(
 ) -> Result<Vec<DependentObjectReference>, RuleError> {
     references(Node::value(template, "").at(&["spec"])?, namespace)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_template_on_its_own_is_read_like_one_in_a_workload() {
+        let template = json!({"spec": {
+            "priorityClassName": "high",
+            "containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}}, "envFrom": [{"secretRef": {"name": "s"}}]}],
+        }});
+        let options = Options {
+            resource_quota_estimate: true,
+        };
+        let needs = template_requirements(&template, options).unwrap().unwrap();
+        assert_eq!(needs.priority_class_name, "high");
+        assert_eq!(needs.resource_request["cpu"].to_string(), "1");
+        let found = template_references(&template, "test").unwrap();
+        let found: Vec<_> = found
+            .iter()
+            .map(|to| (&*to.kind, &*to.namespace, &*to.name))
+            .collect();
+        assert_eq!(found, [("Secret", "test", "s")]);
+    }
+
+    #[test]
+    fn errors_start_at_the_template() {
+        let template = json!({"spec": {"containers": 7}});
+        let error = template_requirements(&template, Options::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "spec.containers: expected a list, found a number"
+        );
+    }
+}
