@@ -150,7 +150,7 @@ impl Client {
         }
     }
 
-    /// Makes a call on one member, once.
+    /// Makes a call on one member, once, and without much patience: the caller has others to turn to.
     pub(super) async fn call_on<Q, A>(
         &self,
         place: Place,
@@ -162,8 +162,8 @@ impl Client {
         A: Answer,
     {
         let token = self.auth.token();
-        self.attempt(place, path, message, &token, self.timeout)
-            .await
+        let limit = self.timeout.min(PING_TIMEOUT);
+        self.attempt(place, path, message, &token, limit).await
     }
 
     /// Opens a stream to one member and waits for its first answer, since a refusal comes that way.

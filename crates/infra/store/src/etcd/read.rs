@@ -18,9 +18,15 @@ use crate::key::{Key, Revision};
 use crate::query::{Page, Query, Span};
 use crate::status::Status;
 
-/// How many entries are asked for at once: enough to make round trips rare, few enough for etcd to answer in one
-/// message of some megabytes.
-const PAGE: usize = 2000;
+/// How many entries are asked for first, before it is known how large they are.
+const FIRST_PAGE: usize = 1000;
+
+/// How large an answer should be: pages cost etcd a walk over all keys of the range each, so few large ones are better,
+/// as long as they fit into memory on both sides many times over.
+const PAGE_BYTES: usize = 16 * 1024 * 1024;
+
+/// The most entries to ask for, however small they are.
+const LARGEST_PAGE: usize = 50_000;
 
 impl Shared {
     pub(super) async fn get(
@@ -59,12 +65,13 @@ impl Shared {
         let mut start = range.start;
         let mut at = query.at;
         let mut read = 0usize;
+        let mut page = FIRST_PAGE;
         let mut entries = Vec::new();
         loop {
             let request = RangeRequest {
                 key: start,
                 range_end: range.end.clone(),
-                limit: i64::try_from(PAGE.min(wanted.saturating_sub(read))).unwrap_or(i64::MAX),
+                limit: i64::try_from(page.min(wanted.saturating_sub(read))).unwrap_or(i64::MAX),
                 ..RangeRequest::default()
             };
             let answer = self.read(request, at).await?;
@@ -84,6 +91,7 @@ impl Shared {
                 });
             };
             start = after(&last.key);
+            page = page_after(&answer);
         }
     }
 
@@ -180,10 +188,45 @@ pub(super) fn revision_of(header: &Option<ResponseHeader>) -> Revision {
     layout::revision(header.as_ref().map_or(0, |header| header.revision))
 }
 
+/// How many entries like these make an answer of the right size.
+fn page_after(answer: &RangeResponse) -> usize {
+    let sizes = answer.kvs.iter().map(|kv| kv.key.len() + kv.value.len());
+    let bytes = sizes.fold(0, usize::saturating_add);
+    let fitting = PAGE_BYTES.saturating_mul(answer.kvs.len()) / bytes.max(1);
+    fitting.clamp(1, LARGEST_PAGE)
+}
+
 /// The least key after another.
 fn after(key: &[u8]) -> Bytes {
     let mut next = BytesMut::with_capacity(key.len().saturating_add(1));
     next.extend_from_slice(key);
     next.extend_from_slice(&[0]);
     next.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::etcd::proto::KeyValue;
+
+    #[test]
+    fn pages_are_as_large_as_their_entries_allow() {
+        for (size, expected) in [
+            (0, LARGEST_PAGE),
+            (100, LARGEST_PAGE),
+            (16 * 1024, 1024),
+            (1024 * 1024, 16),
+            (64 * 1024 * 1024, 1),
+        ] {
+            let kv = KeyValue {
+                value: vec![0; size].into(),
+                ..KeyValue::default()
+            };
+            let answer = RangeResponse {
+                kvs: vec![kv.clone(), kv],
+                ..RangeResponse::default()
+            };
+            assert_eq!(page_after(&answer), expected, "{size} bytes");
+        }
+    }
 }

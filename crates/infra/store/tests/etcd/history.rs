@@ -295,6 +295,35 @@ async fn a_reader_who_stops_costs_little_and_misses_nothing_until_etcd_forgets()
 }
 
 #[tokio::test]
+async fn a_list_of_several_messages_is_whole_and_of_one_revision() {
+    let peer = Peer::alone().await;
+    let store = peer.connect().await;
+    for start in (0..1500u32).step_by(100) {
+        let txn = (start..start + 100).fold(Txn::new(), |txn, index| {
+            txn.put(key(&format!("k{index:04}")), index.to_string())
+        });
+        store.commit(txn).await.unwrap();
+    }
+    let before = store.revision().await.unwrap();
+    let page = store.range(&Query::default().counting()).await.unwrap();
+    assert_eq!((page.more, page.remaining), (false, Some(0)));
+    assert_eq!(page.revision, before);
+    let keys: Vec<_> = page
+        .entries
+        .iter()
+        .map(|entry| entry.key.to_string())
+        .collect();
+    let all: Vec<_> = (0..1500).map(|index| format!("k{index:04}")).collect();
+    assert_eq!(keys, all);
+    let page = store
+        .range(&Query::default().limit(1200).counting())
+        .await
+        .unwrap();
+    assert_eq!(page.entries.len(), 1200);
+    assert_eq!((page.more, page.remaining), (true, Some(300)));
+}
+
+#[tokio::test]
 async fn spent_leases_are_given_back() {
     let peer = Peer::alone().await;
     let store = peer.connect().await;
