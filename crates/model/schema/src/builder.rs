@@ -136,10 +136,10 @@ impl SchemaBuilder {
         }
         let nodes: Vec<Node> = self.nodes.into_iter().flatten().collect();
         let embedded = nodes.iter().any(|node| node.embedded);
-        let mut named = vec![false; nodes.len()];
-        for id in self.names.values() {
+        let mut named: Vec<Option<Arc<str>>> = vec![None; nodes.len()];
+        for (name, id) in &self.names {
             if let Some(named) = named.get_mut(id.0 as usize) {
-                *named = true;
+                *named = Some(Arc::clone(name));
             }
         }
         Ok(Arc::new(Types {

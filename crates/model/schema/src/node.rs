@@ -141,8 +141,8 @@ pub struct Node {
 pub struct Types {
     pub(crate) nodes: Vec<Node>,
     pub(crate) names: BTreeMap<Arc<str>, SchemaId>,
-    /// Which nodes have a name of their own.
-    pub(crate) named: Vec<bool>,
+    /// The names of nodes that have one of their own.
+    pub(crate) named: Vec<Option<Arc<str>>>,
     /// Whether any node is an embedded object; most tables have none and skip the search for them.
     pub(crate) embedded: bool,
 }
@@ -170,6 +170,15 @@ impl Node {
         Self {
             preserve_unknown: true,
             ..Self::default()
+        }
+    }
+
+    /// Anything at all with one owner: an object or value of another API, carried along.
+    #[must_use]
+    pub fn raw() -> Self {
+        Self {
+            map: MapKind::Atomic,
+            ..Self::any()
         }
     }
 
@@ -326,10 +335,10 @@ impl Types {
         self.nodes.is_empty()
     }
 
-    /// Whether the type at `id` has a name: it then means the same wherever it is used.
+    /// The name of the type at `id`; it then means the same wherever it is used.
     #[must_use]
-    pub fn is_named(&self, id: SchemaId) -> bool {
-        self.named.get(id.0 as usize).copied().unwrap_or_default()
+    pub fn name(&self, id: SchemaId) -> Option<&str> {
+        self.named.get(id.0 as usize)?.as_deref()
     }
 
     /// Whether any node is an embedded object.

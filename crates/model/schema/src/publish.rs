@@ -167,11 +167,8 @@ impl Writer<'_> {
 
     /// A type used somewhere: its name if it has one.
     fn reference(&mut self, id: SchemaId) -> Value {
-        let name = (self.types.is_named(id))
-            .then(|| self.types.names().find(|(_, known)| *known == id))
-            .flatten();
-        match name {
-            Some((name, _)) => json!({"$ref": format!("{}{name}", self.version.prefix())}),
+        match self.types.name(id) {
+            Some(name) => json!({"$ref": format!("{}{name}", self.version.prefix())}),
             None => self.node(self.types.node(id), false),
         }
     }

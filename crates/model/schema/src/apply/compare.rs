@@ -41,6 +41,10 @@ impl Comparison {
         }
     }
 
+    fn is_same(&self) -> bool {
+        self.removed.is_empty() && self.modified.is_empty() && self.added.is_empty()
+    }
+
     fn set(&mut self, change: Change) -> &mut FieldSet {
         match change {
             Change::Removed => &mut self.removed,
@@ -50,7 +54,16 @@ impl Comparison {
     }
 
     /// Adds what happened inside and to the value at `element`.
-    fn add(&mut self, element: &PathElement, (below, changes): (Comparison, Vec<Change>)) {
+    fn add(
+        &mut self,
+        element: impl FnOnce() -> PathElement,
+        (below, changes): (Comparison, Vec<Change>),
+    ) {
+        // Most of two objects is the same: the element is made only where something differs.
+        if changes.is_empty() && below.is_same() {
+            return;
+        }
+        let element = element();
         self.removed.insert_child(element.clone(), below.removed);
         self.modified.insert_child(element.clone(), below.modified);
         self.added.insert_child(element.clone(), below.added);
@@ -122,9 +135,10 @@ fn compare_as<'v>(
             let new_names = new.into_iter().flat_map(|fields| fields.keys());
             let mut comparison = Comparison::default();
             for name in old_names.chain(new_names.filter(|name| in_old(name).is_none())) {
-                if let Some(ty) = ty.field(name) {
+                let parent = ty;
+                if let Some(ty) = parent.field(name) {
                     comparison.add(
-                        &PathElement::field(name),
+                        || parent.field_element(name),
                         compare(ty, in_old(name), in_new(name)),
                     );
                 }
@@ -163,7 +177,7 @@ fn compare_lists(ty: Ty<'_>, old: &[Value], new: &[Value]) -> Comparison {
     for (element, (before, after)) in &elements {
         let (first, last) = (before.first().copied(), after.first().copied());
         match (before.len(), after.len()) {
-            (0 | 1, 0 | 1) => comparison.add(element, compare(ty.item(), first, last)),
+            (0 | 1, 0 | 1) => comparison.add(|| element.clone(), compare(ty.item(), first, last)),
             // Repeated elements are owned together, as one.
             (2.., 2..) => {
                 let same = before.len() == after.len()
@@ -174,13 +188,13 @@ fn compare_lists(ty: Ty<'_>, old: &[Value], new: &[Value]) -> Comparison {
             }
             (2.., _) => {
                 if last.is_some() {
-                    comparison.add(element, compare(ty.item(), None, last));
+                    comparison.add(|| element.clone(), compare(ty.item(), None, last));
                 }
                 comparison.removed.insert_member(element.clone());
             }
             (_, 2..) => {
                 if first.is_some() {
-                    comparison.add(element, compare(ty.item(), first, None));
+                    comparison.add(|| element.clone(), compare(ty.item(), first, None));
                 }
                 comparison.added.insert_member(element.clone());
             }

@@ -12,7 +12,9 @@ pub mod fieldset;
 pub mod managers;
 pub mod path;
 
+mod check;
 mod compare;
+mod errors;
 mod merge;
 mod owners;
 mod reconcile;
@@ -20,8 +22,9 @@ mod typed;
 mod write;
 
 pub use self::{
-    typed::TypeProblem,
-    write::{Applied, ApplyError, Conflict, NoOtherVersion, Versions, Write, keep_times},
+    check::TypeProblem,
+    errors::{ApplyError, Conflict},
+    write::{Applied, NoOtherVersion, Versions, Write, keep_times},
 };
 
 #[cfg(test)]

@@ -1,17 +1,18 @@
 //! How ownership moves when an object changes.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use object::Value;
 
 use super::{
     compare::Comparison,
+    errors::Failure,
     fieldset::FieldSet,
     managers::{Manager, Managers, Owned},
     merge,
     reconcile::reconcile,
     typed::{Ty, fields_of, with_named_parents},
-    write::{Failure, Versions},
+    write::Versions,
 };
 use crate::node::Schema;
 
@@ -25,7 +26,7 @@ pub(super) struct Context<'a> {
 /// An object in some version.
 #[derive(Clone)]
 pub(super) struct Versioned<'a> {
-    pub(super) value: Value,
+    pub(super) value: Cow<'a, Value>,
     pub(super) schema: &'a Schema,
     pub(super) api_version: String,
 }
@@ -38,7 +39,7 @@ impl<'a> Versioned<'a> {
 
 impl<'a> Context<'a> {
     /// An object in the version of the request.
-    pub(super) fn here(&self, value: Value) -> Versioned<'a> {
+    pub(super) fn here(&self, value: Cow<'a, Value>) -> Versioned<'a> {
         Versioned {
             value,
             schema: self.schema,
@@ -71,7 +72,7 @@ impl<'a> Context<'a> {
                 problem,
             })?;
         Ok(Some(Versioned {
-            value,
+            value: Cow::Owned(value),
             schema,
             api_version: api_version.to_owned(),
         }))
@@ -155,18 +156,26 @@ impl<'a> Context<'a> {
         &self,
         merged: Versioned<'a>,
         managers: &Managers,
+        applier: &Manager,
         last: Option<&Owned>,
     ) -> Result<Versioned<'a>, Failure> {
         let Some(last) = last.filter(|last| !last.fields.is_empty()) else {
             return Ok(merged);
         };
+        // A declaration names everything around what it names: if it still has all of the last one, nothing goes.
+        let still = (last.api_version == self.api_version)
+            .then(|| managers.0.get(applier))
+            .flatten();
+        if still.is_some_and(|still| last.fields.difference(&still.fields).is_empty()) {
+            return Ok(merged);
+        }
         let Some(converted) = self.convert(&merged, &last.api_version)? else {
             return Ok(merged);
         };
         let ty = converted.ty();
         let last_fields = with_named_parents(Some(ty), &last.fields);
         let pruned = Versioned {
-            value: merge::remove(ty, &converted.value, &last_fields),
+            value: Cow::Owned(merge::remove(ty, &converted.value, &last_fields)),
             ..converted.clone()
         };
         let pruned = self.add_back_owned(&converted, pruned, managers)?;
@@ -207,7 +216,7 @@ impl<'a> Context<'a> {
             let kept = named(&fields_of(part.ty(), &part.value).1).union(&named(owned));
             let value = merge::remove(whole.ty(), &whole.value, &all.difference(&kept));
             pruned = Versioned {
-                value,
+                value: Cow::Owned(value),
                 ..whole.clone()
             };
             merged = whole;
@@ -231,7 +240,7 @@ impl<'a> Context<'a> {
         let all = named(&fields_of(ty, &merged.value).1);
         let dropped = all.difference(&kept).intersection(&named(&last.fields));
         Ok(Versioned {
-            value: merge::remove(ty, &merged.value, &dropped),
+            value: Cow::Owned(merge::remove(ty, &merged.value, &dropped)),
             ..merged.clone()
         })
     }

@@ -4,11 +4,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use object::Value;
 
-use super::{fieldset::FieldSet, path::PathElement};
-use crate::{
-    canonical,
-    node::{ListKind, MapKind, Node, PatchStrategy, Property, Schema, SchemaId, Type, Types},
-    trail::MAX_DEPTH,
+use super::{
+    check::{go_syntax, go_text, go_type},
+    fieldset::FieldSet,
+    path::PathElement,
+};
+use crate::node::{
+    ListKind, MapKind, Node, PatchStrategy, Property, Schema, SchemaId, Type, Types,
 };
 
 /// What the schema says about one place.
@@ -56,25 +58,6 @@ pub(super) enum Elements<'a> {
     MergeKey(&'a Arc<str>),
 }
 
-/// Something in an object that its schema does not admit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypeProblem {
-    /// Where: `.spec.ports[name="http"]`.
-    pub path: String,
-    /// What is wrong.
-    pub problem: String,
-}
-
-impl std::fmt::Display for TypeProblem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.path.is_empty() {
-            f.write_str(&self.problem)
-        } else {
-            write!(f, "{}: {}", self.path, self.problem)
-        }
-    }
-}
-
 impl<'a> Ty<'a> {
     /// The type of whole objects.
     pub(super) fn of(schema: &'a Schema) -> Self {
@@ -83,7 +66,7 @@ impl<'a> Ty<'a> {
 
     fn node(types: &'a Types, id: SchemaId, free: bool, patch: Option<&'a PatchStrategy>) -> Self {
         let node = types.node(id);
-        let free = node.preserve_unknown || (free && !types.is_named(id));
+        let free = node.preserve_unknown || (free && types.name(id).is_none());
         Self {
             types,
             shape: Shape::Node { node, free, patch },
@@ -164,6 +147,14 @@ impl<'a> Ty<'a> {
         match self.shape {
             Shape::Node { node, .. } => node.property(name),
             Shape::Deduced | Shape::Raw => None,
+        }
+    }
+
+    /// The path element of the field called `name`; those the schema lists share its text.
+    pub(super) fn field_element(self, name: &str) -> PathElement {
+        match self.property(name) {
+            Some(property) => PathElement::Field(Arc::clone(&property.name)),
+            None => PathElement::field(name),
         }
     }
 
@@ -299,88 +290,6 @@ impl<'a> Ty<'a> {
     }
 }
 
-/// Everything about an object that its schema does not admit as far as ownership is concerned.
-pub(super) fn check(ty: Ty<'_>, value: &Value, allow_duplicates: bool) -> Vec<TypeProblem> {
-    let mut problems = Vec::new();
-    check_at(ty, value, allow_duplicates, &mut Vec::new(), &mut problems);
-    problems
-}
-
-fn check_at(
-    ty: Ty<'_>,
-    value: &Value,
-    duplicates: bool,
-    path: &mut Vec<PathElement>,
-    problems: &mut Vec<TypeProblem>,
-) {
-    let report = |path: &[PathElement], problem: String, problems: &mut Vec<TypeProblem>| {
-        problems.push(TypeProblem {
-            path: path.iter().map(ToString::to_string).collect(),
-            problem,
-        });
-    };
-    if path.len() > MAX_DEPTH {
-        return report(path, "nested too deeply".to_owned(), problems);
-    }
-    match (ty.form(Some(value)), value) {
-        (Form::Scalar, value) => {
-            if let Some(problem) = ty.scalar_problem(Some(value), "") {
-                report(path, problem, problems);
-            }
-        }
-        (_, Value::Null) => {}
-        (Form::List, Value::Array(items)) => {
-            let is_atomic = matches!(ty.elements(), Elements::Atomic);
-            let mut seen = FieldSet::new();
-            for (index, item) in items.iter().enumerate() {
-                let element = if is_atomic {
-                    PathElement::Index(i64::try_from(index).unwrap_or(i64::MAX))
-                } else {
-                    match ty.element(item) {
-                        Ok(element) => element,
-                        Err(problem) => {
-                            return report(path, format!("element {index}: {problem}"), problems);
-                        }
-                    }
-                };
-                if !is_atomic {
-                    if !duplicates && seen.has_member(&element) {
-                        report(
-                            path,
-                            format!("duplicate entries for key {element}"),
-                            problems,
-                        );
-                    }
-                    seen.insert_member(element.clone());
-                }
-                path.push(element);
-                check_at(ty.item(), item, duplicates, path, problems);
-                path.pop();
-            }
-        }
-        (Form::Map, Value::Object(fields)) => {
-            for (name, field) in fields {
-                path.push(PathElement::field(name));
-                match ty.field(name) {
-                    Some(ty) => check_at(ty, field, duplicates, path, problems),
-                    None => report(path, "field not declared in schema".to_owned(), problems),
-                }
-                path.pop();
-            }
-        }
-        (Form::List, other) => report(
-            path,
-            format!("expected list, got &{{{}}}", go_text(other)),
-            problems,
-        ),
-        (Form::Map, other) => report(
-            path,
-            format!("expected map, got &{{{}}}", go_text(other)),
-            problems,
-        ),
-    }
-}
-
 /// Every leaf and every list element of a value: what its author owns. Says also whether the value itself is one.
 pub(super) fn fields_of(ty: Ty<'_>, value: &Value) -> (bool, FieldSet) {
     let mut set = FieldSet::new();
@@ -397,7 +306,7 @@ pub(super) fn fields_of(ty: Ty<'_>, value: &Value) -> (bool, FieldSet) {
                 let Some(field_ty) = ty.field(name) else {
                     continue;
                 };
-                let element = PathElement::field(name);
+                let element = ty.field_element(name);
                 let (is_leaf, below) = fields_of(field_ty, field);
                 let is_bare =
                     field.is_null() || field.as_object().is_some_and(object::Map::is_empty);
@@ -456,60 +365,4 @@ pub(super) fn with_named_parents(ty: Option<Ty<'_>>, set: &FieldSet) -> FieldSet
             .push((element.clone(), with_named_parents(below, child)));
     }
     out
-}
-
-/// A value as Go prints it.
-fn go_text(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => format!(
-            "[{}]",
-            items.iter().map(go_text).collect::<Vec<_>>().join(" ")
-        ),
-        Value::Object(fields) => {
-            let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
-            sorted.sort_by(|a, b| a.0.cmp(b.0));
-            let fields: Vec<String> = sorted
-                .into_iter()
-                .map(|(name, value)| format!("{name}:{}", go_text(value)))
-                .collect();
-            format!("map[{}]", fields.join(" "))
-        }
-        plain => canonical::text(plain),
-    }
-}
-
-/// A value as Go's source would have it.
-fn go_syntax(value: &Value) -> String {
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::Array(items) => {
-            format!(
-                "[]interface {{}}{{{}}}",
-                items.iter().map(go_syntax).collect::<Vec<_>>().join(", ")
-            )
-        }
-        Value::Object(fields) => {
-            let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
-            sorted.sort_by(|a, b| a.0.cmp(b.0));
-            let fields: Vec<String> = sorted
-                .into_iter()
-                .map(|(name, value)| format!("{name:?}:{}", go_syntax(value)))
-                .collect();
-            format!("map[string]interface {{}}{{{}}}", fields.join(", "))
-        }
-        plain => canonical::text(plain),
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }

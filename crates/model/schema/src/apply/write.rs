@@ -1,16 +1,18 @@
 //! The two ways to write an object, and what becomes of its owners.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use object::{Map, Value, time::Time};
 
 use super::{
+    check::{self, TypeProblem},
+    errors::{ApplyError, Conflict, Failure},
     fieldset::FieldSet,
-    managers::{Manager, Managers, ManagersError, Operation, Owned},
+    managers::{Manager, Managers, Operation, Owned},
     merge,
     owners::{Context, Versioned},
     path::{PathElement, is_same},
-    typed::{self, Ty, TypeProblem, fields_of},
+    typed::{Ty, fields_of},
 };
 use crate::node::Schema;
 
@@ -96,74 +98,7 @@ pub struct Applied {
     pub changed: bool,
 }
 
-/// A field that someone else owns and that an apply would have changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// Who owns it.
-    pub manager: Manager,
-    /// The field: `.spec.replicas`.
-    pub field: String,
-}
-
-/// Why an apply changes nothing.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ApplyError {
-    /// Others own fields it would change.
-    #[error("{}", conflict_message(.0))]
-    Conflicts(Vec<Conflict>),
-    /// The declaration does not fit the kind.
-    #[error("failed to create typed patch object ({object}): {}", problems_message(.problems))]
-    Declaration {
-        /// Which object.
-        object: String,
-        /// What is wrong.
-        problems: Vec<TypeProblem>,
-    },
-    /// The stored object does not fit the kind.
-    #[error("failed to create typed live object ({object}): {}", problems_message(.problems))]
-    Live {
-        /// Which object.
-        object: String,
-        /// What is wrong.
-        problems: Vec<TypeProblem>,
-    },
-    /// The declaration is of another version or kind, or sets what only the server may.
-    #[error("{0}")]
-    BadRequest(String),
-    /// The stored managed fields cannot be read.
-    #[error("failed to decode managed fields")]
-    ManagedFields(#[from] ManagersError),
-    /// The object cannot be seen as another version.
-    #[error("failed to convert the object to {to}: {problem}")]
-    Convert {
-        /// The version.
-        to: String,
-        /// Why.
-        problem: String,
-    },
-}
-
-/// What can go wrong below.
-pub(super) enum Failure {
-    Convert { to: String, problem: String },
-}
-
-impl From<Failure> for ApplyError {
-    fn from(failure: Failure) -> Self {
-        let Failure::Convert { to, problem } = failure;
-        Self::Convert { to, problem }
-    }
-}
-
-impl Conflict {
-    /// The message of the cause that names it.
-    #[must_use]
-    pub fn message(&self) -> String {
-        format!("conflict with {}", self.manager)
-    }
-}
-
-impl Write<'_> {
+impl<'a> Write<'a> {
     /// Merges a declaration into the live object, if there is one.
     ///
     /// Fields the manager declared before and does not any more are removed, unless someone else owns them. Fields
@@ -193,8 +128,10 @@ impl Write<'_> {
                 })?;
         }
         let context = self.context();
-        let mut outcome = self.merge(&context, &bare, declared, managers.clone(), force);
-        if let (Err(ApplyError::Conflicts(conflicts)), "kubectl") = (&outcome, self.manager) {
+        // Only those who once applied from the client get a second try.
+        let spare = (self.manager == "kubectl" && !force).then(|| managers.clone());
+        let mut outcome = self.merge(&context, &bare, declared, managers, force);
+        if let (Err(ApplyError::Conflicts(conflicts)), Some(managers)) = (&outcome, spare) {
             // What `kubectl apply` wrote from the client is the same user's; it is taken over without asking.
             let left: Vec<Conflict> = match self.owned_by_annotation(&bare) {
                 Some(owned) => conflicts
@@ -260,7 +197,7 @@ impl Write<'_> {
         ))
     }
 
-    fn context(&self) -> Context<'_> {
+    fn context(&self) -> Context<'a> {
         Context {
             schema: self.schema,
             api_version: self.api_version,
@@ -303,14 +240,14 @@ impl Write<'_> {
     ) -> Result<(Value, Managers, bool), ApplyError> {
         let ty = Ty::of(self.schema);
         let object = || describe(declared);
-        let problems = typed::check(ty, declared, false);
+        let problems = check::check(ty, declared, false);
         if !problems.is_empty() {
             return Err(ApplyError::Declaration {
                 object: object(),
                 problems,
             });
         }
-        let problems = typed::check(ty, live, true);
+        let problems = check::check(ty, live, true);
         if !problems.is_empty() {
             return Err(ApplyError::Live {
                 object: describe(live),
@@ -338,8 +275,13 @@ impl Write<'_> {
             time,
         };
         managers.0.insert(manager.clone(), owned);
-        let new = context.prune(context.here(merged), &managers, last.as_ref())?;
-        let old: Versioned<'_> = context.here(live.clone());
+        let new = context.prune(
+            context.here(Cow::Owned(merged)),
+            &managers,
+            &manager,
+            last.as_ref(),
+        )?;
+        let old: Versioned<'_> = context.here(Cow::Borrowed(live));
         let (_, taken) = context.hand_over(&old, &new, &mut managers, Some(&manager), &ignored)?;
         if !force && !taken.is_empty() {
             let conflicts = taken.iter().flat_map(|(manager, fields)| {
@@ -358,11 +300,12 @@ impl Write<'_> {
             }
         }
         managers.drop_empty();
-        Ok((
-            if changed { new.value } else { live.clone() },
-            managers,
-            changed,
-        ))
+        let object = if changed {
+            new.value.into_owned()
+        } else {
+            live.clone()
+        };
+        Ok((object, managers, changed))
     }
 
     /// Ownership after `old` became `new` by the hand of `name`.
@@ -375,7 +318,7 @@ impl Write<'_> {
     ) -> Result<Managers, Vec<TypeProblem>> {
         let ty = Ty::of(self.schema);
         for object in [new, old] {
-            let problems = typed::check(ty, object, true);
+            let problems = check::check(ty, object, true);
             if !problems.is_empty() {
                 return Err(problems);
             }
@@ -383,7 +326,10 @@ impl Write<'_> {
         let context = self.context();
         context.reconcile(&mut managers);
         let ignored = |version: &str| self.versions.ignored(version);
-        let (old, new) = (context.here(old.clone()), context.here(new.clone()));
+        let (old, new) = (
+            context.here(Cow::Borrowed(old)),
+            context.here(Cow::Borrowed(new)),
+        );
         let (changes, _) = context
             .hand_over(&old, &new, &mut managers, None, &ignored)
             .map_err(|failure| {
@@ -451,8 +397,8 @@ impl Write<'_> {
             return None;
         }
         let ty = Ty::of(self.schema);
-        if !typed::check(ty, &applied, false).is_empty()
-            || !typed::check(ty, live, false).is_empty()
+        if !check::check(ty, &applied, false).is_empty()
+            || !check::check(ty, live, false).is_empty()
         {
             return None;
         }
@@ -544,11 +490,23 @@ fn set_managed_fields(object: &mut Value, entries: Option<Value>) {
 }
 
 fn without_managed_fields(object: &Value) -> Value {
-    let mut object = object.clone();
-    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-        metadata.shift_remove("managedFields");
-    }
-    object
+    let Value::Object(fields) = object else {
+        return object.clone();
+    };
+    let copy = |(name, value): (&String, &Value)| {
+        let value = match value {
+            Value::Object(metadata) if name == "metadata" => {
+                let kept = metadata.iter().filter(|(name, _)| *name != "managedFields");
+                Value::Object(
+                    kept.map(|(name, value)| (name.clone(), value.clone()))
+                        .collect(),
+                )
+            }
+            other => other.clone(),
+        };
+        (name.clone(), value)
+    };
+    Value::Object(fields.iter().map(copy).collect())
 }
 
 /// An object of the same kind with nothing in it.
@@ -582,38 +540,4 @@ fn describe(object: &Value) -> String {
 
 fn show(path: &[PathElement]) -> String {
     path.iter().map(ToString::to_string).collect()
-}
-
-fn conflict_message(conflicts: &[Conflict]) -> String {
-    if let [only] = conflicts {
-        return format!(
-            "Apply failed with 1 conflict: conflict with {}: {}",
-            only.manager, only.field
-        );
-    }
-    let mut lines = Vec::new();
-    let mut current = None;
-    for conflict in conflicts {
-        if current != Some(&conflict.manager) {
-            lines.push(format!("conflicts with {}:", conflict.manager));
-            current = Some(&conflict.manager);
-        }
-        lines.push(format!("- {}", conflict.field));
-    }
-    format!(
-        "Apply failed with {} conflicts: {}",
-        conflicts.len(),
-        lines.join("\n")
-    )
-}
-
-fn problems_message(problems: &[TypeProblem]) -> String {
-    if let [only] = problems {
-        return only.to_string();
-    }
-    let lines: Vec<String> = problems
-        .iter()
-        .map(|problem| format!("  {problem}"))
-        .collect();
-    format!("errors:\n{}", lines.join("\n"))
 }

@@ -9,7 +9,7 @@ use object::{
 };
 use serde_json::Number;
 
-use super::{NOWHERE, dotted_path};
+use super::{NOWHERE, values::dotted_path};
 use crate::{rules::Rules, trail::Trail};
 
 pub(super) fn check(
