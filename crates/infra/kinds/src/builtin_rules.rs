@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use builtin::kinds::{self, Dependents, Kind, NameRule};
-use builtin::{columns, convert, defaults, types};
+use builtin::{columns, convert, defaults, scale, strategy, types};
+use object::field::FieldError;
 use object::time::Time;
 use object::{GroupVersionKind, Value, names};
 use serde_json::json;
 use serve::cache;
 use serve::discovery::version_rank;
-use serve::encoding;
 use serve::lifecycle::Propagation;
-use serve::resource::{self, Action, Column, KindRules, Resource, Subresource, Version};
+use serve::resource::{
+    Action, Column, KindRules, Resource, ScalePaths, SchemaDuty, Subresource, Version,
+};
 use serve::target::Verb;
 
 /// Which groups win when a client names a kind without its group; Kubernetes' own order.
@@ -105,11 +107,7 @@ fn version(kind: &Kind<'static>) -> Version {
         warning: None,
         schema: types::types().schema(&kind.type_name()),
         verbs: kind.verbs.iter().filter_map(|verb| verb_of(verb)).collect(),
-        subresources: kind
-            .subresources
-            .iter()
-            .filter_map(subresource)
-            .collect(),
+        subresources: kind.subresources.iter().filter_map(subresource).collect(),
         columns: kind.columns.iter().map(column).collect(),
         selectable: kind
             .selectors
@@ -124,11 +122,11 @@ fn version(kind: &Kind<'static>) -> Version {
 fn subresource(part: &kinds::Subresource<'static>) -> Option<Subresource> {
     let action = match part.name {
         "status" | "finalize" | "approval" | "ephemeralcontainers" | "resize" => Action::Status,
-        "scale" => Action::Scale {
+        "scale" => Action::Scale(ScalePaths {
             wanted: ".spec.replicas".into(),
             present: ".status.replicas".into(),
-            selector: Some(".spec.selector".into()),
-        },
+            selector: None, // Not a text here; the kind knows how to write it.
+        }),
         _ => return None,
     };
     Some(Subresource {
@@ -185,63 +183,61 @@ impl BuiltinRules {
             .unwrap_or_else(|| self.kind())
     }
 
+    fn gvk(&self, version: &str) -> GroupVersionKind {
+        let kind = self.version(version);
+        GroupVersionKind::new(kind.group, kind.version, kind.kind)
+    }
+
     fn is(&self, group: &str, kind: &str) -> bool {
         self.kind().group == group && self.kind().kind == kind
     }
 }
 
 impl KindRules for BuiltinRules {
-    fn prepare_create(&self, object: &mut Value) {
-        let name = object
-            .get("metadata")
-            .and_then(|m| m.get("name"))
-            .and_then(Value::as_str)
-            .map(str::to_owned);
-        let Some(fields) = object.as_object_mut() else {
-            return;
-        };
-        if self.kind().has_subresource("status") {
-            fields.shift_remove("status");
-        }
-        if self.is("", "Namespace") {
-            put(object, &["spec", "finalizers"], json!(["kubernetes"]));
-            put(object, &["status", "phase"], json!("Active"));
-            if let Some(name) = name {
-                put(
-                    object,
-                    &["metadata", "labels", "kubernetes.io/metadata.name"],
-                    json!(name),
-                );
-            }
-        }
-        if self.is("", "Secret") {
-            fold_plain_texts(object);
+    fn prepare_create(&self, version: &str, object: &mut Value, now: Time) {
+        strategy::prepare_create(&self.gvk(version), object, now);
+    }
+
+    fn prepare_update(&self, version: &str, old: &Value, new: &mut Value, part: &str) {
+        match part {
+            "" => strategy::prepare_update(&self.gvk(version), old, new),
+            part => strategy::prepare_subresource_update(&self.gvk(version), part, old, new),
         }
     }
 
-    fn prepare_update(&self, old: &Value, new: &mut Value, part: &str) {
-        if part == "finalize" || self.kind().has_subresource("status") {
-            resource::keep_other_parts(
-                old,
-                new,
-                if part.is_empty() || part == "finalize" {
-                    ""
-                } else {
-                    "status"
-                },
-            );
+    fn unowned_fields(&self, version: &str, part: &str) -> &'static [&'static str] {
+        strategy::reset_fields(&self.gvk(version), part)
+    }
+
+    fn schema_duty(&self) -> SchemaDuty {
+        SchemaDuty::Shape
+    }
+
+    fn validate(
+        &self,
+        version: &str,
+        old: Option<&Value>,
+        new: &Value,
+        part: &str,
+    ) -> Vec<FieldError> {
+        let gvk = self.gvk(version);
+        match (old, part) {
+            (None, _) => strategy::validate_create(&gvk, new),
+            (Some(old), "") => strategy::validate_update(&gvk, old, new),
+            (Some(old), part) => strategy::validate_subresource_update(&gvk, part, old, new),
         }
-        if self.is("", "Secret") {
-            fold_plain_texts(new);
-        }
+    }
+
+    fn scale_of(&self, object: &Value, _: &ScalePaths) -> Value {
+        scale::scale_of(object)
+    }
+
+    fn apply_scale(&self, wanted: &Value, object: &mut Value, _: &ScalePaths) {
+        scale::apply_scale(wanted, object);
     }
 
     fn apply_defaults(&self, version: &str, object: &mut Value) {
-        let kind = self.version(version);
-        defaults::apply_defaults(
-            &GroupVersionKind::new(kind.group, kind.version, kind.kind),
-            object,
-        );
+        defaults::apply_defaults(&self.gvk(version), object);
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
@@ -319,25 +315,6 @@ impl KindRules for BuiltinRules {
     }
 }
 
-/// A secret's `stringData` is for writing only: its texts go into `data`, encoded.
-fn fold_plain_texts(secret: &mut Value) {
-    let Some(fields) = secret.as_object_mut() else {
-        return;
-    };
-    let Some(Value::Object(texts)) = fields.shift_remove("stringData") else {
-        return;
-    };
-    for (key, text) in texts {
-        if let Some(text) = text.as_str() {
-            put(
-                secret,
-                &["data", &key],
-                json!(encoding::base64(text.as_bytes())),
-            );
-        }
-    }
-}
-
 fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, name| value.get(name))
 }
@@ -407,15 +384,5 @@ mod tests {
             .map(|resource| (&*resource.collection, &*resource.stored_as))
             .collect();
         assert_eq!(events, [("core/events", "v1"), ("core/events", "v1")]);
-    }
-
-    #[test]
-    fn plain_texts_of_a_secret_are_folded_in() {
-        let mut secret = json!({"data": {"a": "b2xk"}, "stringData": {"a": "new", "b": "x", "c": "", "d": "four"}});
-        fold_plain_texts(&mut secret);
-        assert_eq!(
-            secret,
-            json!({"data": {"a": "bmV3", "b": "eA==", "c": "", "d": "Zm91cg=="}})
-        );
     }
 }

@@ -9,7 +9,7 @@ use object::field::{self, FieldError, FieldPath};
 use object::time::Time;
 use serve::cache;
 use serve::discovery::version_rank;
-use serve::resource::{Action, KindRules, Resource, Subresource, Version};
+use serve::resource::{Action, KindRules, Resource, ScalePaths, Subresource, Version};
 use serve::target::Verb;
 
 use crate::columns::PathColumns;
@@ -156,11 +156,11 @@ fn subresources_of(fields: &Fields<'_>) -> Vec<Subresource> {
             name: "scale".into(),
             kind: Some(("autoscaling".into(), "v1".into(), "Scale".into())),
             verbs: verbs(),
-            action: Action::Scale {
+            action: Action::Scale(ScalePaths {
                 wanted: wanted.into(),
                 present: present.into(),
                 selector,
-            },
+            }),
         });
     }
     parts

@@ -23,6 +23,7 @@ pub struct User {
 }
 
 /// A call on a resource.
+#[derive(Clone)]
 pub struct Call {
     /// Who asks.
     pub user: User,
@@ -34,6 +35,8 @@ pub struct Call {
     pub served: Served,
     /// How a write is meant.
     pub options: WriteOptions,
+    /// Whether it is a server-side apply, which settles the owners of fields itself.
+    pub applies: bool,
 }
 
 impl Call {

@@ -287,7 +287,8 @@ fn verbs(verbs: &[Verb]) -> Value {
     json!(names)
 }
 
-fn api_version(group: &str, version: &str) -> String {
+/// `group/version`, or the bare version in the core group.
+pub(crate) fn api_version(group: &str, version: &str) -> String {
     if group.is_empty() {
         version.to_owned()
     } else {

@@ -44,6 +44,27 @@ pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Statu
     })
 }
 
+/// Checks what a patch made of an object, as if it had been sent whole. Fields nobody knows go: those the patch brought
+/// are refused if the client is strict, those the object had all along are no news.
+pub fn patched(call: &Call, mut object: Value) -> Result<Value, Status> {
+    let Some(fields) = object.as_object_mut() else {
+        return Err(Status::bad_request("the patched document is not an object"));
+    };
+    check_kind(call, fields)?;
+    check_place(call, fields)?;
+    if let Some(schema) = &call.served.version().schema {
+        let unknown = schema.prune(&mut object);
+        judge(
+            call.options.field_validation,
+            unknown
+                .iter()
+                .map(|path| format!("unknown field {path:?}"))
+                .collect(),
+        )?;
+    }
+    Ok(object)
+}
+
 /// Decodes a body without knowing what it is; also names the fields given twice.
 pub fn decode(content: Content, body: &[u8]) -> Result<(Value, Vec<String>), Status> {
     if body.is_empty() {

@@ -150,6 +150,12 @@ impl Content {
         Ok(content)
     }
 
+    /// Whether a body is a server-side apply.
+    #[must_use]
+    pub fn is_apply(headers: &HeaderMap) -> bool {
+        Self::of(headers, &[Self::Apply]).is_ok_and(|content| content == Self::Apply)
+    }
+
     fn refuse(readable: &[Self]) -> Status {
         Status::unsupported_media_type(
             &readable

@@ -67,8 +67,10 @@ pub enum FieldValidation {
 pub struct WriteOptions {
     /// Answer as if it were done, and do nothing.
     pub dry_run: bool,
-    /// Who owns the fields written.
+    /// Who owns the fields written: as the client says, or as its program is called.
     pub field_manager: String,
+    /// Whether the client named the manager itself.
+    pub manager_is_named: bool,
     /// What to do about unknown and repeated fields.
     pub field_validation: FieldValidation,
     /// Whether an apply takes fields from their owners.
@@ -155,8 +157,8 @@ impl ListOptions {
 }
 
 impl WriteOptions {
-    /// From the query string.
-    pub fn from_params(params: &Params) -> Result<Self, Status> {
+    /// From the query string. `agent` is the client's `User-Agent`; the part before the slash names the program.
+    pub fn from_params(params: &Params, agent: &str) -> Result<Self, Status> {
         let dry_run = match params.texts("dryRun") {
             [] => false,
             all if all.iter().all(|value| value == "All") => true,
@@ -183,9 +185,22 @@ impl WriteOptions {
                 "fieldManager: Invalid value: must be at most 128 printable characters",
             ));
         }
+        let manager_is_named = !field_manager.is_empty();
+        let program = agent
+            .split('/')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(128);
         Ok(Self {
             dry_run,
-            field_manager,
+            field_manager: if manager_is_named {
+                field_manager
+            } else {
+                program.collect()
+            },
+            manager_is_named,
             field_validation,
             force: params.flag("force")?,
         })
@@ -320,7 +335,8 @@ mod tests {
         );
         assert!(list("limit=-1").is_err() && list("limit=x").is_err());
         let write = |query: &str| {
-            WriteOptions::from_params(&Params::parse(query).unwrap()).map_err(|s| s.message)
+            WriteOptions::from_params(&Params::parse(query).unwrap(), "kubectl/v1")
+                .map_err(|s| s.message)
         };
         assert!(write("dryRun=All").unwrap().dry_run);
         assert!(write("dryRun=Some").is_err());

@@ -2,9 +2,12 @@
 //! and from one version to another.
 
 use object::Value;
+use object::field::{FieldError, FieldErrorKind};
+use schema::Schema;
 
 use crate::call::{Call, Proposal};
 use crate::lifecycle;
+use crate::resource::SchemaDuty;
 use crate::server::Server;
 use crate::status::Status;
 
@@ -12,13 +15,11 @@ impl Server {
     /// Sets what the author left out, by the schema and by the kind.
     pub(crate) fn complete(&self, call: &Call, object: &mut Value) {
         let version = call.served.version();
-        if let Some(schema) = &version.schema {
+        let rules = &call.served.resource.rules;
+        if let (Some(schema), SchemaDuty::Everything) = (&version.schema, rules.schema_duty()) {
             schema.apply_defaults(object);
         }
-        call.served
-            .resource
-            .rules
-            .apply_defaults(&version.name, object);
+        rules.apply_defaults(&version.name, object);
     }
 
     /// Lets admission change an object, then completes what it left out.
@@ -56,13 +57,25 @@ impl Server {
         new: &Value,
     ) -> Result<(), Status> {
         let resource = &call.served.resource;
+        let version = call.served.version();
+        let by_schema = match (&version.schema, resource.rules.schema_duty()) {
+            (Some(schema), SchemaDuty::Shape) => {
+                check_shape(call, schema, new)?;
+                Vec::new()
+            }
+            (Some(schema), SchemaDuty::Everything) => schema.validate(new),
+            (None, _) => Vec::new(),
+        };
         let mut errors = lifecycle::validate(resource, old, new);
-        if let Some(schema) = &call.served.version().schema {
-            errors.extend(schema.validate(new));
-        }
+        errors.extend(by_schema);
         // The kind's own rules may take for granted that fields have their types.
         if errors.is_empty() {
-            errors.extend(resource.rules.validate(old, new));
+            errors.extend(resource.rules.validate(
+                &version.name,
+                old,
+                new,
+                &call.target.subresource,
+            ));
         }
         if errors.is_empty() {
             return Ok(());
@@ -83,6 +96,20 @@ impl Server {
         }
         Ok(warnings)
     }
+}
+
+/// Refuses an object with a field of the wrong type. Upstream: such a body cannot be decoded, so it is a bad request.
+fn check_shape(call: &Call, schema: &Schema, object: &Value) -> Result<(), Status> {
+    let is_null = |error: &FieldError| error.value.as_deref().is_some_and(Value::is_null);
+    let mistyped =
+        |error: &FieldError| error.kind == FieldErrorKind::TypeInvalid && !is_null(error);
+    let Some(error) = schema.validate(object).into_iter().find(mistyped) else {
+        return Ok(());
+    };
+    let (kind, version) = (&call.served.resource.kind, &call.served.version().name);
+    Err(Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: {error}"
+    )))
 }
 
 /// An object of the call as it is stored.

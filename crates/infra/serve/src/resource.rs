@@ -12,6 +12,7 @@ use object::{Map, Value};
 use schema::Schema;
 
 use crate::lifecycle::Propagation;
+use crate::scaling;
 use crate::target::Verb;
 
 /// One resource in all its versions.
@@ -83,16 +84,20 @@ pub enum Action {
     /// The object, of which only the status is written.
     Status,
     /// A `Scale`, read from and written to these paths.
-    Scale {
-        /// Where the wanted number is.
-        wanted: Arc<str>,
-        /// Where the present number is.
-        present: Arc<str>,
-        /// Where the selector is, if anywhere.
-        selector: Option<Arc<str>>,
-    },
+    Scale(ScalePaths),
     /// Whatever the part that registered the resource does with it.
     Custom,
+}
+
+/// Where the size of an object is, as dotted paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScalePaths {
+    /// The wanted number.
+    pub wanted: Arc<str>,
+    /// The present number.
+    pub present: Arc<str>,
+    /// The selector, as text, if there is one.
+    pub selector: Option<Arc<str>>,
 }
 
 /// A column of a table.
@@ -110,28 +115,69 @@ pub struct Column {
     pub priority: i32,
 }
 
+/// How much a kind's schema has to say about its objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaDuty {
+    /// Fields, types, defaults and rules, as for custom kinds.
+    Everything,
+    /// Fields and types; defaults and rules are the kind's own, as for built-in kinds. Lists may be merged by patches
+    /// that know their keys.
+    Shape,
+}
+
 /// What a kind does beyond storing fields. Every method has the effect of the plainest kind by default.
 ///
 /// Objects are JSON objects here, in the version asked for; an implementer that finds something else leaves it alone.
 pub trait KindRules: Send + Sync {
     /// Sets what the server decides about a new object.
-    fn prepare_create(&self, object: &mut Value) {
+    fn prepare_create(&self, _version: &str, object: &mut Value, _now: Time) {
         if let Some(fields) = object.as_object_mut() {
             fields.shift_remove("status");
         }
     }
 
     /// Takes back what a writer of the object (`part` empty) or of one of its parts may not change.
-    fn prepare_update(&self, old: &Value, new: &mut Value, part: &str) {
+    fn prepare_update(&self, _version: &str, old: &Value, new: &mut Value, part: &str) {
         keep_other_parts(old, new, part);
+    }
+
+    /// Fields a writer through the object (`part` empty) or one of its parts cannot own, because what it says there is
+    /// not kept.
+    fn unowned_fields(&self, _version: &str, part: &str) -> &'static [&'static str] {
+        if part == "status" {
+            &["spec"]
+        } else {
+            &["status"]
+        }
     }
 
     /// Sets what the author left out.
     fn apply_defaults(&self, _version: &str, _object: &mut Value) {}
 
-    /// Everything wrong with an object; `old` is what it replaces.
-    fn validate(&self, _old: Option<&Value>, _new: &Value) -> Vec<FieldError> {
+    /// How much the schema has to say.
+    fn schema_duty(&self) -> SchemaDuty {
+        SchemaDuty::Everything
+    }
+
+    /// Everything wrong with an object; `old` is what it replaces, through `part` if that is not empty.
+    fn validate(
+        &self,
+        _version: &str,
+        _old: Option<&Value>,
+        _new: &Value,
+        _part: &str,
+    ) -> Vec<FieldError> {
         Vec::new()
+    }
+
+    /// The `Scale` of an object whose kind has one.
+    fn scale_of(&self, object: &Value, paths: &ScalePaths) -> Value {
+        scaling::scale_of(object, paths)
+    }
+
+    /// Sets the size a `Scale` asks for.
+    fn apply_scale(&self, scale: &Value, object: &mut Value, paths: &ScalePaths) {
+        scaling::apply_scale(scale, object, paths);
     }
 
     /// The object in another version; `None` if the kind has no such version.

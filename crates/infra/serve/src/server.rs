@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
@@ -16,13 +16,14 @@ use crate::cache::{self, Cache};
 use crate::call::{Admission, Call, User};
 use crate::discovery;
 use crate::negotiate::{Answer, Content, Encoding, Shape};
+use crate::openapi::Published;
 use crate::options::{ListOptions, Params, WriteOptions};
 use crate::output::Include;
 use crate::record::RecordError;
-use crate::resource::Table;
+use crate::resource::{Action, Table};
 use crate::status::Status;
 use crate::target::{Target, Verb};
-use crate::verbs::DeleteOptions;
+use crate::verbs::{DeleteOptions, patch_forms};
 
 /// The largest body that is read: what etcd and Kubernetes allow.
 pub const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -46,6 +47,8 @@ pub struct Server {
     pub(crate) admission: Vec<Arc<dyn Admission>>,
     pub(crate) surroundings: Arc<dyn Surroundings>,
     table: ArcSwap<Table>,
+    /// What was published about which table; made when somebody asks.
+    published: ArcSwapOption<(Arc<Table>, Published)>,
     about: About,
 }
 
@@ -97,6 +100,7 @@ impl Server {
             admission,
             surroundings,
             table: ArcSwap::from_pointee(table),
+            published: ArcSwapOption::empty(),
             about,
         })
     }
@@ -113,7 +117,7 @@ impl Server {
     }
 
     /// Everything stored, for parts of the process that follow it.
-    pub fn cache(&self) -> &Cache {
+    pub fn cache(&self) -> &Arc<Cache> {
         &self.cache
     }
 
@@ -195,13 +199,19 @@ impl Server {
         if !served.allows(&target.subresource, verb) {
             return Err(Status::method_not_allowed());
         }
-        let options = WriteOptions::from_params(&params)?;
+        let agent = parts
+            .headers
+            .get(http::header::USER_AGENT)
+            .and_then(|agent| agent.to_str().ok());
+        let options = WriteOptions::from_params(&params, agent.unwrap_or_default())?;
+        let applies = verb == Verb::Patch && Content::is_apply(&parts.headers);
         let call = Call {
             user,
             verb,
             target,
             served,
             options,
+            applies,
         };
         self.perform(&call, parts, &params, &list, answer, body)
             .await
@@ -223,6 +233,20 @@ impl Server {
     {
         let include = Include::parse(params.text("includeObject"))?;
         let readable = [Content::Json, Content::Yaml];
+        let part = call
+            .served
+            .subresource(&call.target.subresource)
+            .map(|part| &part.action);
+        if let Some(Action::Scale(paths)) = part {
+            let content = match call.verb {
+                Verb::Get => return self.get_scale(call, paths, answer),
+                Verb::Patch => Content::of(&parts.headers, &patch_forms(call))?,
+                _ => Content::of(&parts.headers, &readable)?,
+            };
+            return self
+                .set_scale(call, paths, content, &read_body(body).await?, answer)
+                .await;
+        }
         match call.verb {
             Verb::Get => self.get(call, list.freshness, answer, include).await,
             Verb::List => self.list(call, list, answer, include).await,
@@ -238,13 +262,7 @@ impl Server {
                     .await
             }
             Verb::Patch => {
-                let kinds = [
-                    Content::JsonPatch,
-                    Content::MergePatch,
-                    Content::StrategicMergePatch,
-                    Content::Apply,
-                ];
-                let content = Content::of(&parts.headers, &kinds)?;
+                let content = Content::of(&parts.headers, &patch_forms(call))?;
                 self.patch(call, content, &read_body(body).await?, answer)
                     .await
             }
@@ -300,6 +318,12 @@ impl Server {
             (["apis", group], _) => discovery::group(&table, group),
             (["api", version], _) => discovery::resource_list(&table, "", version),
             (["apis", group, version], _) => discovery::resource_list(&table, group, version),
+            (["openapi", "v3", below @ ..], _) => {
+                let document = self
+                    .openapi(&below.join("/"))
+                    .ok_or_else(Status::unknown_path)?;
+                return Ok(body::document(StatusCode::OK, answer.encoding, document));
+            }
             (["version"], _) => Some(self.version()),
             (["healthz" | "livez" | "readyz", ..], _) => {
                 return Ok(body::text(StatusCode::OK, "ok"));
@@ -308,6 +332,20 @@ impl Server {
         };
         let value = value.ok_or_else(Status::unknown_path)?;
         Ok(body::value(StatusCode::OK, answer.encoding, &value))
+    }
+
+    /// The description of what is served, made once for each table.
+    fn openapi(&self, path: &str) -> Option<bytes::Bytes> {
+        let table = self.table();
+        if let Some(known) = &*self.published.load()
+            && Arc::ptr_eq(&known.0, &table)
+        {
+            return known.1.find(path);
+        }
+        let published = Published::of(&table, &self.about.version);
+        let found = published.find(path);
+        self.published.store(Some(Arc::new((table, published))));
+        found
     }
 
     fn version(&self) -> serde_json::Value {

@@ -144,23 +144,11 @@ impl Status {
         )
     }
 
-    /// Fields owned by other appliers would change.
+    /// Fields owned by others would change.
     #[must_use]
-    pub fn apply_conflict(conflicts: Vec<Cause>) -> Self {
-        let listed: Vec<&str> = conflicts
-            .iter()
-            .map(|cause| cause.message.as_str())
-            .collect();
-        let message = match listed.as_slice() {
-            [only] => format!("Apply failed with 1 conflict: {only}"),
-            many => format!(
-                "Apply failed with {} conflicts: {}",
-                many.len(),
-                many.join("\n- ")
-            ),
-        };
+    pub fn apply_conflict(message: String, causes: Vec<Cause>) -> Self {
         let details = Box::new(Details {
-            causes: conflicts,
+            causes,
             ..Details::default()
         });
         Self {

@@ -11,6 +11,7 @@
 //! Non-goals: what the multi-cluster kinds do (`controllers`, `scheduler`, `member`).
 
 mod access;
+mod admission;
 mod definitions;
 mod kubeconfig;
 mod multicluster;

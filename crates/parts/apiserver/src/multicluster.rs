@@ -7,10 +7,8 @@ use api::read;
 use api::registry::RESOURCES;
 use api::work::{v1alpha1, v1alpha2};
 use kinds::resource_of_definition;
-use object::field::FieldError;
 use object::time::Time;
 use object::{Object, Value};
-use serve::lifecycle::Propagation;
 use serve::resource::{KindRules, Resource};
 
 /// Every multi-cluster kind.
@@ -67,20 +65,8 @@ impl KindRules for MultiClusterRules {
         self.plain.cells(version, object, now)
     }
 
-    fn prepare_create(&self, object: &mut Value) {
-        self.plain.prepare_create(object);
-    }
-
-    fn prepare_update(&self, old: &Value, new: &mut Value, part: &str) {
-        self.plain.prepare_update(old, new, part);
-    }
-
-    fn validate(&self, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
-        self.plain.validate(old, new)
-    }
-
-    fn default_propagation(&self) -> Propagation {
-        self.plain.default_propagation()
+    fn prepare_create(&self, version: &str, object: &mut Value, now: Time) {
+        self.plain.prepare_create(version, object, now);
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use api::well_known::feature_gates::FeatureGates;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
@@ -15,7 +16,7 @@ use listen::{Authority, Issued, Limits, Listener, Peer, ServerIdentity, Subject}
 use runtime::Tasks;
 use serde_json::json;
 use serve::body::{self, Body};
-use serve::call::User;
+use serve::call::{Admission, User};
 use serve::negotiate::Encoding;
 use serve::resource::Table;
 use serve::server::{About, Server};
@@ -23,6 +24,7 @@ use store::Store;
 use store::embedded::{self, Embedded};
 
 use crate::access::{self, MASTERS};
+use crate::admission::MultiClusterAdmission;
 use crate::definitions;
 use crate::kubeconfig;
 use crate::multicluster;
@@ -123,14 +125,11 @@ impl ApiServer {
             address: listener.address().to_string(),
         };
         let surroundings = Arc::new(Machine);
-        let server = Server::open(
-            Store::Embedded(store.clone()),
-            base.clone(),
-            Vec::new(),
-            surroundings,
-            about,
-        )
-        .await?;
+        let admission = Arc::new(MultiClusterAdmission::new(FeatureGates::default()));
+        let hooks: Vec<Arc<dyn Admission>> = vec![Arc::clone(&admission) as Arc<dyn Admission>];
+        let store_handle = Store::Embedded(store.clone());
+        let server = Server::open(store_handle, base.clone(), hooks, surroundings, about).await?;
+        admission.look_into(server.cache());
         let kubeconfig = options.data_dir.join("kubeconfig");
         write_kubeconfig(&kubeconfig, &authority, listener.address())?;
         let server = Arc::new(server);

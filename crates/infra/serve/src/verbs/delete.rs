@@ -130,6 +130,7 @@ impl Server {
                 },
                 served: call.served.clone(),
                 options: call.options.clone(),
+                applies: false,
             };
             // Only the object that was selected: not one that took its name since.
             let options = DeleteOptions {

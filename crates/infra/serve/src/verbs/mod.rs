@@ -3,6 +3,8 @@
 mod delete;
 mod patch;
 mod read;
+mod scale;
 mod write;
 
 pub(crate) use delete::DeleteOptions;
+pub(crate) use patch::readable as patch_forms;

@@ -2,14 +2,26 @@
 
 use http::{Response, StatusCode};
 use object::Value;
+use object::field::{FieldError, FieldPath};
 use object::patch::{self, JsonPatch, Replace};
 
 use crate::body::Body;
 use crate::call::Call;
 use crate::intake;
 use crate::negotiate::{Answer, Content};
+use crate::resource::SchemaDuty;
 use crate::server::Server;
-use crate::status::Status;
+use crate::status::{Status, Subject};
+
+/// The forms of patches objects of a call take. Only kinds whose lists have known keys can be merged strategically.
+pub(crate) fn readable(call: &Call) -> Vec<Content> {
+    let mut forms = vec![Content::JsonPatch, Content::MergePatch];
+    if call.served.resource.rules.schema_duty() == SchemaDuty::Shape {
+        forms.push(Content::StrategicMergePatch);
+    }
+    forms.push(Content::Apply);
+    forms
+}
 
 impl Server {
     /// A part of an object changed.
@@ -20,24 +32,56 @@ impl Server {
         bytes: &[u8],
         answer: Answer,
     ) -> Result<Response<Body>, Status> {
+        if content == Content::Apply {
+            return self.patch_by_applying(call, bytes, answer).await;
+        }
         let (document, _) = intake::decode(content, bytes)?;
         let mut warnings = Vec::new();
         let edit = |current: &Value| -> Result<Value, Status> {
             let patched = match content {
                 Content::JsonPatch => json_patch(call, &document, current)?,
-                Content::MergePatch => patch::merge(current, &document),
-                _ => {
-                    return Err(Status::unsupported_media_type(&[
-                        "application/json-patch+json",
-                        "application/merge-patch+json",
-                    ]));
-                }
+                Content::StrategicMergePatch => strategic(call, document.clone(), current.clone())?,
+                _ => patch::merge(current, &document),
             };
-            if !patched.is_object() {
-                return Err(Status::bad_request("the patched document is not an object"));
-            }
-            Ok(patched)
+            intake::patched(call, patched)
         };
+        let written = self.replace(call, &mut warnings, &edit).await?;
+        Ok(self.report(call, &written, StatusCode::OK, answer, &warnings))
+    }
+
+    /// Server-side apply: makes the object if there is none.
+    async fn patch_by_applying(
+        &self,
+        call: &Call,
+        bytes: &[u8],
+        answer: Answer,
+    ) -> Result<Response<Body>, Status> {
+        if !call.options.manager_is_named {
+            let options = Subject {
+                group: "meta.k8s.io",
+                resource: "PatchOptions",
+                name: "",
+            };
+            let missing = FieldError::required(
+                FieldPath::new("fieldManager"),
+                "is required for apply patch",
+            );
+            return Err(Status::invalid(options, &[missing]));
+        }
+        let taken = intake::object(call, Content::Apply, bytes)?;
+        let (declared, mut warnings) = (taken.object, taken.warnings);
+        if self.find(call).is_none() && call.target.subresource.is_empty() {
+            let object = self.apply(call, None, &declared)?;
+            match self.store_new(call, object, &mut warnings).await {
+                // Somebody else made it in between: then it is there to be merged into.
+                Err(status) if status.reason == "AlreadyExists" => {}
+                Err(status) => return Err(status),
+                Ok(written) => {
+                    return Ok(self.report(call, &written, StatusCode::CREATED, answer, &warnings));
+                }
+            }
+        }
+        let edit = |current: &Value| self.apply(call, Some(current), &declared);
         let written = self.replace(call, &mut warnings, &edit).await?;
         Ok(self.report(call, &written, StatusCode::OK, answer, &warnings))
     }
@@ -52,4 +96,13 @@ fn json_patch(call: &Call, document: &Value, current: &Value) -> Result<Value, S
             let subject = call.kind_subject(&call.target.name);
             Status::unprocessable(subject, error.to_string())
         })
+}
+
+fn strategic(call: &Call, document: Value, current: Value) -> Result<Value, Status> {
+    let Some(schema) = &call.served.version().schema else {
+        return Ok(patch::merge(&current, &document));
+    };
+    schema
+        .merge_strategically(current, document)
+        .map_err(|error| Status::bad_request(error.to_string()))
 }

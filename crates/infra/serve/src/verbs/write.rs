@@ -107,8 +107,15 @@ impl Server {
             suffix: self.surroundings.suffix(),
         };
         lifecycle::begin(resource, &mut object, &stamp)?;
-        resource.rules.prepare_create(&mut object);
         self.complete(call, &mut object);
+        let version = &call.served.version().name;
+        resource
+            .rules
+            .prepare_create(version, &mut object, stamp.now);
+        // Upstream: what admission adds belongs to nobody, so that no client takes it away again.
+        if !call.applies {
+            self.own_fields(call, None, &mut object);
+        }
         warnings.extend(self.mutate(call, None, &mut object).await?);
         self.judge(call, None, &object)?;
         warnings.extend(self.validate(call, None, Some(&object)).await?);
@@ -176,11 +183,15 @@ impl Server {
         let old = asked_form(call, current.value())?;
         let mut new = edit(&old)?;
         let insists = check_preconditions(call, &old, &new)?;
+        self.complete(call, &mut new);
+        let version = &call.served.version().name;
         resource
             .rules
-            .prepare_update(&old, &mut new, &call.target.subresource);
+            .prepare_update(version, &old, &mut new, &call.target.subresource);
         lifecycle::go_on(resource, &old, &mut new);
-        self.complete(call, &mut new);
+        if !call.applies {
+            self.own_fields(call, Some(&old), &mut new);
+        }
         warnings.extend(self.mutate(call, Some(&old), &mut new).await?);
         lifecycle::go_on(resource, &old, &mut new);
         self.judge(call, Some(&old), &new)?;

@@ -13,8 +13,8 @@ use karavel_serve::resource::{Action, Column, KindRules, Resource, Subresource, 
 use karavel_serve::server::{About, Server, Surroundings};
 use karavel_serve::target::Verb;
 use object::Value;
+use object::field::FieldPath;
 use object::time::Time;
-use schema::{ListKind, Node, Property, Type, builder::SchemaBuilder};
 use serde_json::json;
 use store::{Store, embedded};
 use tempfile::TempDir;
@@ -268,17 +268,13 @@ fn resource(plural: &str, kind: &str, namespaced: bool) -> Resource {
 }
 
 fn widget_schema() -> schema::Schema {
-    let mut types = SchemaBuilder::new();
-    let number = types.add(Node::of(Type::Integer));
-    let text = types.add(Node::of(Type::String));
-    let parts = types.add(Node::list(text, ListKind::Atomic));
-    let spec = types.add(Node::object([
-        Property::new("size", number),
-        Property::new("colour", text).with_default("red"),
-        Property::new("parts", parts),
-    ]));
-    let status = types.add(Node::object([Property::new("ready", number)]));
-    let root = Node::object([Property::new("spec", spec), Property::new("status", status)]);
-    types.define("Widget", root).unwrap();
-    types.build().unwrap().schema("Widget").unwrap()
+    let written = json!({"type": "object", "properties": {
+        "spec": {"type": "object", "properties": {
+            "size": {"type": "integer"},
+            "colour": {"type": "string", "default": "red"},
+            "parts": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "atomic"},
+        }},
+        "status": {"type": "object", "properties": {"ready": {"type": "integer"}}},
+    }});
+    schema::crd::read(&written, &FieldPath::root()).unwrap()
 }

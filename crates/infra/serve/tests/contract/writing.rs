@@ -9,8 +9,18 @@ async fn a_new_object_gets_what_the_server_decides() {
     sent["metadata"]["uid"] = json!("mine");
     sent["metadata"]["generation"] = json!(7);
     sent["status"] = json!({"ready": 1});
-    let answer = api.post(WIDGETS, &sent).await;
+    let agent = [("user-agent", "kubectl/v1.34")];
+    let mut answer = api.send("POST", WIDGETS, &agent, &sent.to_string()).await;
     assert_eq!(answer.code, 201);
+    let managed = answer.body["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .shift_remove("managedFields")
+        .unwrap();
+    assert_eq!(
+        (&managed[0]["manager"], &managed[0]["operation"]),
+        (&json!("kubectl"), &json!("Update"))
+    );
     assert_eq!(
         answer.body,
         json!({
@@ -280,4 +290,43 @@ async fn bad_input_is_refused_with_its_reason_and_changes_nothing() {
     let text = [("content-type", "text/plain")];
     assert_eq!(api.send("POST", WIDGETS, &text, "{}").await.code, 415);
     assert_eq!(api.get(WIDGETS).await.body, before);
+}
+
+#[tokio::test]
+async fn appliers_own_their_fields_and_are_told_about_each_other() {
+    let api = Api::start().await;
+    let path = format!("{WIDGETS}/a");
+    let headers = [("content-type", "application/apply-patch+yaml")];
+    let apply = |manager: &str, size: i64, force: bool| {
+        let query = format!("{path}?fieldManager={manager}&force={force}");
+        let body = format!(
+            "apiVersion: test.io/v1\nkind: Widget\nmetadata: {{name: a}}\nspec: {{size: {size}}}\n"
+        );
+        (query, body)
+    };
+    let (query, body) = apply("ann", 1, false);
+    assert_eq!(api.send("PATCH", &query, &headers, &body).await.code, 201);
+    assert_eq!(
+        api.send("PATCH", &query, &headers, &body).await.code,
+        200,
+        "applying again changes nothing"
+    );
+    let (query, body) = apply("bob", 2, false);
+    let conflict = api.send("PATCH", &query, &headers, &body).await;
+    assert_eq!(
+        (conflict.code, conflict.body["reason"].as_str()),
+        (409, Some("Conflict"))
+    );
+    assert_eq!(conflict.body["details"]["causes"][0]["field"], ".spec.size");
+    let (query, body) = apply("bob", 2, true);
+    let forced = api.send("PATCH", &query, &headers, &body).await;
+    assert_eq!(
+        (forced.code, &forced.body["spec"]["size"]),
+        (200, &json!(2))
+    );
+    let nameless = api.send("PATCH", &path, &headers, &body).await;
+    assert_eq!(
+        (nameless.code, nameless.body["reason"].as_str()),
+        (422, Some("Invalid"))
+    );
 }

@@ -1,0 +1,267 @@
+//! The API described for programs: OpenAPI v3, a document for each group and version.
+//!
+//! Clients validate, explain and complete with it; `kubectl` also learns from it that the server checks fields itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use object::{Map, Value};
+use schema::publish::OpenApi;
+use schema::{Schema, Types};
+use serde_json::json;
+
+use crate::discovery::api_version;
+use crate::resource::{Resource, Table, Version};
+use crate::target::Verb;
+
+/// Everything published about one table of resources.
+#[derive(Debug, Default)]
+pub(crate) struct Published {
+    /// By path below `/openapi/v3/`, such as `apis/apps/v1`.
+    documents: BTreeMap<String, Bytes>,
+    index: Bytes,
+}
+
+impl Published {
+    /// Describes a table.
+    pub(crate) fn of(table: &Table, version: &str) -> Self {
+        let mut groups: BTreeMap<String, Document> = BTreeMap::new();
+        for resource in table.iter() {
+            for served in resource.versions.iter().filter(|version| version.served) {
+                let document = groups.entry(path_of(resource, served)).or_default();
+                document.add(resource, served);
+            }
+        }
+        let documents: BTreeMap<String, Bytes> = groups
+            .into_iter()
+            .map(|(path, document)| (path, document.finish(version)))
+            .collect();
+        let paths: Map = documents
+            .iter()
+            .map(|(path, document)| {
+                let address = format!("/openapi/v3/{path}?hash={:016X}", fingerprint(document));
+                (path.clone(), json!({"serverRelativeURL": address}))
+            })
+            .collect();
+        let index = json!({"paths": paths}).to_string().into();
+        Self { documents, index }
+    }
+
+    /// What is at `/openapi/v3` (`path` empty) or below.
+    pub(crate) fn find(&self, path: &str) -> Option<Bytes> {
+        if path.is_empty() {
+            Some(self.index.clone())
+        } else {
+            self.documents.get(path).cloned()
+        }
+    }
+}
+
+/// One document in the making.
+#[derive(Default)]
+struct Document {
+    paths: Map,
+    schemas: BTreeMap<String, Value>,
+}
+
+impl Document {
+    fn add(&mut self, resource: &Resource, version: &Version) {
+        let gvk =
+            json!({"group": &*resource.group, "version": &*version.name, "kind": &*resource.kind});
+        let name = self.add_schema(resource, version, &gvk);
+        let base = format!("/{}", path_of(resource, version));
+        let scoped = if resource.namespaced {
+            format!("{base}/namespaces/{{namespace}}")
+        } else {
+            base.clone()
+        };
+        let collection = format!("{scoped}/{}", resource.plural);
+        let object = format!("{collection}/{{name}}");
+        self.add_path(
+            &collection,
+            version,
+            &gvk,
+            &name,
+            &[Verb::List, Verb::Create, Verb::DeleteCollection],
+        );
+        self.add_path(
+            &object,
+            version,
+            &gvk,
+            &name,
+            &[Verb::Get, Verb::Update, Verb::Patch, Verb::Delete],
+        );
+        if resource.namespaced {
+            self.add_path(
+                &format!("{base}/{}", resource.plural),
+                version,
+                &gvk,
+                &name,
+                &[Verb::List],
+            );
+        }
+    }
+
+    /// Adds the kind's schema and every type it refers to; returns the name it goes by.
+    fn add_schema(&mut self, resource: &Resource, version: &Version, gvk: &Value) -> String {
+        let Some(schema) = &version.schema else {
+            let name = type_name(resource, version);
+            self.schemas.insert(
+                name.clone(),
+                json!({"type": "object", "x-kubernetes-group-version-kind": [gvk]}),
+            );
+            return name;
+        };
+        let name = named(schema).unwrap_or_else(|| type_name(resource, version));
+        let mut published = schema.publish(OpenApi::V3);
+        if let Some(fields) = published.as_object_mut() {
+            fields.insert("x-kubernetes-group-version-kind".to_owned(), json!([gvk]));
+        }
+        self.add_references(schema.types(), &published);
+        self.schemas.insert(name.clone(), published);
+        name
+    }
+
+    fn add_references(&mut self, types: &Arc<Types>, published: &Value) {
+        let mut waiting = references(published);
+        while let Some(name) = waiting.pop() {
+            if self.schemas.contains_key(&name) {
+                continue;
+            }
+            let Some(id) = types.id(&name) else { continue };
+            let published = types.publish(id, OpenApi::V3);
+            waiting.extend(references(&published));
+            self.schemas.insert(name, published);
+        }
+    }
+
+    fn add_path(
+        &mut self,
+        path: &str,
+        version: &Version,
+        gvk: &Value,
+        schema: &str,
+        verbs: &[Verb],
+    ) {
+        let verbs = verbs.iter().filter(|verb| version.verbs.contains(verb));
+        let mut item: Map = verbs
+            .map(|verb| (method(*verb).to_owned(), operation(*verb, gvk, schema)))
+            .collect();
+        if item.is_empty() {
+            return;
+        }
+        let placeholders = path
+            .split('/')
+            .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+        let parameters: Vec<Value> = placeholders
+            .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+            .collect();
+        item.insert("parameters".to_owned(), Value::Array(parameters));
+        self.paths.insert(path.to_owned(), Value::Object(item));
+    }
+
+    fn finish(self, version: &str) -> Bytes {
+        let schemas: Map = self.schemas.into_iter().collect();
+        let document = json!({
+            "openapi": "3.0.0", "info": {"title": "Kubernetes", "version": version},
+            "paths": self.paths, "components": {"schemas": schemas},
+        });
+        document.to_string().into()
+    }
+}
+
+fn operation(verb: Verb, gvk: &Value, schema: &str) -> Value {
+    let action = match verb {
+        Verb::Update => "put",
+        Verb::Create => "post",
+        other => other.as_str(),
+    };
+    let writes = matches!(verb, Verb::Create | Verb::Update | Verb::Patch);
+    let names: &[&str] = if writes {
+        &["dryRun", "fieldManager", "fieldValidation"]
+    } else {
+        &[]
+    };
+    let parameters: Vec<Value> = names
+        .iter()
+        .map(|name| json!({"name": name, "in": "query", "schema": {"type": "string"}}))
+        .collect();
+    let content =
+        json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}});
+    let mut operation = json!({
+        "parameters": parameters, "x-kubernetes-action": action, "x-kubernetes-group-version-kind": gvk,
+        "responses": {"200": {"description": "OK", "content": content}},
+    });
+    if matches!(verb, Verb::Create | Verb::Update)
+        && let Some(fields) = operation.as_object_mut()
+    {
+        fields.insert(
+            "requestBody".to_owned(),
+            json!({"content": content, "required": true}),
+        );
+    }
+    operation
+}
+
+fn method(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Create => "post",
+        Verb::Update => "put",
+        Verb::Patch => "patch",
+        Verb::Delete | Verb::DeleteCollection => "delete",
+        Verb::Get | Verb::List | Verb::Watch => "get",
+    }
+}
+
+fn path_of(resource: &Resource, version: &Version) -> String {
+    let root = if resource.group.is_empty() {
+        "api"
+    } else {
+        "apis"
+    };
+    format!("{root}/{}", api_version(&resource.group, &version.name))
+}
+
+/// The name a schema's root has in its own table.
+fn named(schema: &Schema) -> Option<String> {
+    schema
+        .types()
+        .names()
+        .find(|(_, id)| *id == schema.root_id())
+        .map(|(name, _)| name.to_owned())
+}
+
+/// `io.karmada.policy.v1alpha1.PropagationPolicy`: the group backwards, the version, the kind.
+fn type_name(resource: &Resource, version: &Version) -> String {
+    let group: Vec<&str> = resource.group.split('.').rev().collect();
+    format!("{}.{}.{}", group.join("."), version.name, resource.kind)
+}
+
+fn references(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![value];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Object(fields) => {
+                let reference = fields.get("$ref").and_then(Value::as_str);
+                found.extend(
+                    reference
+                        .and_then(|path| path.strip_prefix("#/components/schemas/"))
+                        .map(str::to_owned),
+                );
+                waiting.extend(fields.values());
+            }
+            Value::Array(items) => waiting.extend(items),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// FNV-1a: equal documents have equal addresses, so clients may keep what they fetched.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
