@@ -91,6 +91,9 @@ fn refuse(error: &StartError) -> Failure {
     let hint = match error {
         StartError::Directory { .. } => "choose a directory you own with --data-dir",
         StartError::Listen(_) => "choose another address with --listen",
+        StartError::Store(apiserver::StoreError::Locked { .. }) => {
+            "stop the other server first, or choose another --data-dir"
+        }
         StartError::Store(_) | StartError::Objects(_) => {
             "restore a backup into a new directory, or choose another --data-dir"
         }

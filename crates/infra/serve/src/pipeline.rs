@@ -100,7 +100,9 @@ impl Server {
 
 /// Refuses an object with a field of the wrong type. Upstream: such a body cannot be decoded, so it is a bad request.
 fn check_shape(call: &Call, schema: &Schema, object: &Value) -> Result<(), Status> {
-    let is_null = |error: &FieldError| error.value.as_deref().is_some_and(Value::is_null);
+    // The value of such an error is the name of the type that was found; null means absent, as Go reads it.
+    let is_null =
+        |error: &FieldError| error.value.as_deref().and_then(Value::as_str) == Some("null");
     let mistyped =
         |error: &FieldError| error.kind == FieldErrorKind::TypeInvalid && !is_null(error);
     let Some(error) = schema.validate(object).into_iter().find(mistyped) else {

@@ -15,8 +15,10 @@ mod admission;
 mod definitions;
 mod kubeconfig;
 mod multicluster;
+mod namespaces;
 mod server;
 mod snapshot;
 mod surroundings;
 
 pub use server::{ApiServer, Options, StartError};
+pub use store::embedded::OpenError as StoreError;

@@ -28,6 +28,7 @@ use crate::admission::MultiClusterAdmission;
 use crate::definitions;
 use crate::kubeconfig;
 use crate::multicluster;
+use crate::namespaces::NamespaceLifecycle;
 use crate::snapshot;
 use crate::surroundings::Machine;
 
@@ -126,9 +127,14 @@ impl ApiServer {
         };
         let surroundings = Arc::new(Machine);
         let admission = Arc::new(MultiClusterAdmission::new(FeatureGates::default()));
-        let hooks: Vec<Arc<dyn Admission>> = vec![Arc::clone(&admission) as Arc<dyn Admission>];
+        let namespaces = Arc::new(NamespaceLifecycle::default());
+        let hooks: Vec<Arc<dyn Admission>> = vec![
+            Arc::clone(&namespaces) as Arc<dyn Admission>,
+            Arc::clone(&admission) as Arc<dyn Admission>,
+        ];
         let store_handle = Store::Embedded(store.clone());
         let server = Server::open(store_handle, base.clone(), hooks, surroundings, about).await?;
+        namespaces.look_into(server.cache());
         admission.look_into(server.cache());
         let kubeconfig = options.data_dir.join("kubeconfig");
         write_kubeconfig(&kubeconfig, &authority, listener.address())?;

@@ -1,0 +1,75 @@
+//! Nothing is created in a namespace that is not there, or is going.
+
+use std::sync::{Arc, OnceLock};
+
+use object::Value;
+use serve::cache::{self, Cache};
+use serve::call::{Admission, Call, Proposal, Verdict, at_once};
+use serve::status::{Cause, Status, Subject};
+
+/// Keeps new objects out of namespaces that do not exist or are being deleted.
+#[derive(Default)]
+pub(crate) struct NamespaceLifecycle {
+    /// Where namespaces are found; set once the server is open, before it answers anybody.
+    cache: OnceLock<Arc<Cache>>,
+}
+
+impl NamespaceLifecycle {
+    pub(crate) fn look_into(&self, cache: &Arc<Cache>) {
+        drop(self.cache.set(Arc::clone(cache)));
+    }
+
+    fn check(&self, call: &Call) -> Result<(), Status> {
+        let name = call.target.namespace.as_str();
+        let Some(cache) = self.cache.get() else {
+            return Ok(());
+        };
+        if !call.served.resource.namespaced || name.is_empty() {
+            return Ok(());
+        }
+        let namespace = cache
+            .collection(&cache::name_of("", "namespaces"))
+            .find(name);
+        let Some(namespace) = namespace else {
+            return Err(Status::not_found(Subject {
+                group: "",
+                resource: "namespaces",
+                name,
+            }));
+        };
+        if !namespace.head().terminating {
+            return Ok(());
+        }
+        let why = format!(
+            "unable to create new content in namespace {name} because it is being terminated"
+        );
+        let mut status = Status::forbidden(call.subject(), &why);
+        status.details.causes.push(Cause {
+            reason: "NamespaceTerminating".to_owned(),
+            message: format!("namespace {name} is being terminated"),
+            field: "metadata.namespace".to_owned(),
+        });
+        Err(status)
+    }
+}
+
+impl Admission for NamespaceLifecycle {
+    fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
+        // Before anybody else has work with an object that cannot be.
+        let verdict = if proposal.old.is_none() {
+            self.check(call)
+        } else {
+            Ok(())
+        };
+        at_once(verdict.map(|()| Vec::new()))
+    }
+
+    fn validate<'a>(
+        &'a self,
+        _: &'a Call,
+        _: Option<&'a Value>,
+        _: Option<&'a Value>,
+    ) -> Verdict<'a> {
+        at_once(Ok(Vec::new()))
+    }
+}
