@@ -6,8 +6,9 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its tables")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+mod workload;
+
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
@@ -15,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use karavel_store::embedded::{Embedded, Options};
-use karavel_store::{Key, Query, Revision, Txn};
-use tempfile::TempDir;
+use karavel_store::{Query, Revision, Txn};
+use workload::{OBJECT, device, directory, key, percentile, step, value};
 
 /// How much is measured.
 #[derive(Clone, Copy)]
@@ -40,8 +41,6 @@ const FULL: Extent = Extent {
     objects: &[10_000, 100_000, 1_000_000],
     time: Duration::from_secs(4),
 };
-
-const OBJECT: usize = 2048;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -89,35 +88,6 @@ fn main() {
 const HEAD: &str =
     "writers    size  objects   store/s  p50 ms  p99 ms   device/s  of device  written/stored";
 
-fn directory() -> TempDir {
-    match std::env::var_os("KARAVEL_BENCH_DIR") {
-        Some(parent) => TempDir::new_in(parent).unwrap(),
-        None => TempDir::new().unwrap(),
-    }
-}
-
-fn key(index: usize) -> Key {
-    Key::new(format!(
-        "/registry/pods/namespace-{:02}/deployment-{index:07}",
-        index % 50
-    ))
-    .unwrap()
-}
-
-/// Incompressible, and different for each.
-fn value(seed: usize, size: usize) -> Bytes {
-    let mut state = (seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut bytes = Vec::with_capacity(size + 8);
-    while bytes.len() < size {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        bytes.extend_from_slice(&state.to_le_bytes());
-    }
-    bytes.truncate(size);
-    bytes.into()
-}
-
 /// Writers in a closed loop, before and after them the device with as many objects for each sync.
 fn measure(writers: usize, size: usize, time: Duration, filled: Option<(&Path, usize)>) {
     let temporary = directory();
@@ -131,9 +101,7 @@ fn measure(writers: usize, size: usize, time: Duration, filled: Option<(&Path, u
     let device = f64::midpoint(before, after);
 
     latencies.sort_unstable();
-    let at = |share: f64| {
-        latencies[((latencies.len() - 1) as f64 * share) as usize].as_secs_f64() * 1000.0
-    };
+    let at = |share: f64| percentile(&latencies, share);
     let rate = latencies.len() as f64 / time.as_secs_f64();
     println!(
         "{writers:>7} {size:>7} {objects:>8} {rate:>9.0} {:>7.2} {:>7.2} {device:>10.0} {:>9.0}% {amplification:>10.1}",
@@ -141,25 +109,6 @@ fn measure(writers: usize, size: usize, time: Duration, filled: Option<(&Path, u
         at(0.99),
         rate / device * 100.0
     );
-}
-
-/// Objects a second when `batch` objects share each append and sync, with nothing else to do.
-fn device(path: &Path, batch: usize, size: usize, time: Duration) -> f64 {
-    let name = path.join("device.tmp");
-    let file = File::create(&name).unwrap();
-    let bytes = value(1, batch * (size + 90));
-    let start = Instant::now();
-    let mut offset = 0;
-    let mut syncs = 0usize;
-    while start.elapsed() < time {
-        file.write_all_at(&bytes, offset).unwrap();
-        file.sync_data().unwrap();
-        offset += bytes.len() as u64;
-        syncs += 1;
-    }
-    let rate = (syncs * batch) as f64 / start.elapsed().as_secs_f64();
-    fs::remove_file(name).unwrap();
-    rate
 }
 
 fn write_load(
@@ -186,9 +135,7 @@ fn write_load(
                 let mut latencies = Vec::new();
                 let mut index = writer.wrapping_mul(7919);
                 while start.elapsed() < time {
-                    index = index
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1_442_695_040_888_963_407);
+                    index = step(index);
                     let txn = Txn::new().put(
                         key((index >> 33) % objects),
                         values[(index >> 20) % 64].clone(),
@@ -230,9 +177,7 @@ fn reads(path: &Path, objects: usize) {
     let gets = 200_000;
     let start = Instant::now();
     for _ in 0..gets {
-        index = index
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        index = step(index);
         assert!(
             store
                 .get(&key((index >> 33) % objects), None)
