@@ -1,10 +1,10 @@
-//! Which policy claims a template, what the claim looks like, and what the template's binding then says.
+//! Which policy claims a template, why the others do not, and what the claim looks like.
 //!
 //! Stands at the start of the flow: a template was written, or a policy. The controller gathers [`Inputs`] and calls
-//! [`decide`]; the [`Decision`] says whose the template is, what is written on it and on its binding
-//! ([`Decision::template_edit`], [`Decision::binding_edit`], [`binding::spec`]), and keeps in its [`Claim`] the
-//! policies that selected the template too, each with the reason why it lost. A change of policy goes the other way:
-//! [`Reach`] says which templates it is about.
+//! [`decide`]; the [`Decision`] says whose the template is, what is noted on it and on its binding
+//! ([`Decision::template_edit`], [`Decision::binding_edit`]), and keeps in its [`Claim`] the policies that selected the
+//! template too, each with the reason why it lost. A change of policy goes the other way: [`Reach`] says which
+//! templates it is about.
 //!
 //! Invariants:
 //! - The decision depends on what is there, never on what happened: after a restart it is the same.
@@ -12,7 +12,7 @@
 //! - [`Index`] answers exactly as trying every policy would, and a template meets only policies that may select it.
 //! - If a change of policy changes what is decided about a template, its [`Reach`] covers the template.
 //!
-//! Non-goals: watching, writing, interpreting templates (replicas come in as [`binding::Needs`]), choosing clusters.
+//! Non-goals: what a binding says beside the claim, watching, writing, choosing clusters.
 
 pub mod policy;
 pub mod selector;
@@ -27,7 +27,6 @@ pub mod holder;
 pub mod activation;
 pub mod decide;
 
-pub mod binding;
 pub mod reach;
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Cases: YAML in, the decision as text out.
 
-mod binding;
 mod claims;
 mod exemptions;
 mod lazy;

@@ -1,4 +1,4 @@
-//! What a binding says: the template, what it needs, and the terms of its policy.
+//! The terms of a binding: the template, what it needs, and what its policy says.
 
 use api::{
     names,

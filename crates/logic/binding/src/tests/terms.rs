@@ -9,15 +9,15 @@ use insta::assert_snapshot;
 use object::Object;
 
 use super::one;
-use crate::binding::{self, Lookups, Needs};
+use crate::terms::{self, Lookups, Needs};
 
 const WEB: &str = "
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: test, uid: u1, resourceVersion: '7', labels: {team: blue, squad: ''}}}
 ";
 
-fn terms(spec: &str) -> PropagationSpec {
-    let policy = one(&format!("{{kind: PropagationPolicy, spec: {{{spec}}}}}"));
-    read::<PropagationPolicy>(&policy).unwrap().spec
+fn policy(spec: &str) -> PropagationSpec {
+    let document = one(&format!("{{kind: PropagationPolicy, spec: {{{spec}}}}}"));
+    read::<PropagationPolicy>(&document).unwrap().spec
 }
 
 fn print(spec: &ResourceBindingSpec) -> String {
@@ -30,7 +30,7 @@ fn stored(text: &str) -> ResourceBindingSpec {
 
 #[test]
 fn a_binding_carries_the_template_its_needs_and_the_policys_terms() {
-    let policy = terms(
+    let said = policy(
         "propagateDeps: true, schedulerName: s, conflictResolution: Overwrite, preserveResourcesOnDeletion: true, \
          suspension: {dispatchingOnClusters: {clusterNames: [m1]}}, placement: {clusterAffinity: {clusterNames: [m1]}}",
     );
@@ -41,7 +41,7 @@ fn a_binding_carries_the_template_its_needs_and_the_policys_terms() {
         },
         ..Lookups::default()
     };
-    assert_snapshot!(print(&binding::spec(&one(WEB), &policy, &lookups, None)), @r#"
+    assert_snapshot!(print(&terms::spec(&one(WEB), &said, &lookups, None)), @r#"
     resource:
       apiVersion: apps/v1
       kind: Deployment
@@ -79,7 +79,7 @@ suspension: {dispatching: true, scheduling: true}
 preserveResourcesOnDeletion: true
 ",
     );
-    let refreshed = binding::spec(&one(WEB), &terms(""), &Lookups::default(), Some(&existing));
+    let refreshed = terms::spec(&one(WEB), &policy(""), &Lookups::default(), Some(&existing));
     assert_snapshot!(print(&refreshed), @r#"
     resource:
       apiVersion: apps/v1
@@ -108,7 +108,7 @@ preserveResourcesOnDeletion: true
 #[test]
 fn a_suspension_is_dropped_when_nothing_of_it_remains() {
     let existing = stored("suspension: {dispatching: true}");
-    let refreshed = binding::spec(&one(WEB), &terms(""), &Lookups::default(), Some(&existing));
+    let refreshed = terms::spec(&one(WEB), &policy(""), &Lookups::default(), Some(&existing));
     assert_eq!(refreshed.suspension, None);
 }
 
@@ -120,9 +120,9 @@ fn components_leave_no_room_for_replicas() {
         ]),
         ..Lookups::default()
     };
-    let spec = binding::spec(
+    let spec = terms::spec(
         &one(WEB),
-        &terms(""),
+        &policy(""),
         &lookups,
         Some(&stored("replicas: 4")),
     );
@@ -131,7 +131,7 @@ fn components_leave_no_room_for_replicas() {
 
 #[test]
 fn groups_and_priority_come_from_the_templates_labels_and_lookups_for_namespaced_templates_alone() {
-    let policy = terms(
+    let said = policy(
         "placement: {workloadAffinity: {affinity: {groupByLabelKey: team}, antiAffinity: {groupByLabelKey: squad}}}",
     );
     let lookups = Lookups {
@@ -140,7 +140,7 @@ fn groups_and_priority_come_from_the_templates_labels_and_lookups_for_namespaced
         ..Lookups::default()
     };
     let of = |template: &Object, lookups: &Lookups| {
-        let spec = binding::spec(template, &policy, lookups, None);
+        let spec = terms::spec(template, &said, lookups, None);
         let groups = spec
             .workload_affinity_groups
             .map(|groups| (groups.affinity_group, groups.anti_affinity_group));
@@ -166,15 +166,15 @@ fn a_binding_is_named_owned_and_finalized_by_its_template() {
     let role = one(
         "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: 'system:tt:tom', uid: u2}}",
     );
-    assert_eq!(binding::key(&role).to_string(), "system.tt.tom-clusterrole");
+    assert_eq!(terms::key(&role).to_string(), "system.tt.tom-clusterrole");
     assert_eq!(
-        binding::finalizer(&role),
+        terms::finalizer(&role),
         "karmada.io/cluster-resource-binding-controller"
     );
     let web = one(WEB);
-    assert_eq!(binding::key(&web).to_string(), "test/web-deployment");
-    assert_eq!(binding::finalizer(&web), "karmada.io/binding-controller");
-    let owner = binding::owner(&web);
+    assert_eq!(terms::key(&web).to_string(), "test/web-deployment");
+    assert_eq!(terms::finalizer(&web), "karmada.io/binding-controller");
+    let owner = terms::owner(&web);
     assert_eq!(
         (
             owner.uid.as_str(),
@@ -207,7 +207,7 @@ fn a_binding_of_another_template_is_refused() {
             "{{metadata: {{name: web-deployment, namespace: test, ownerReferences: {owners}}}}}"
         ));
         assert_eq!(
-            binding::check_owner(&existing, &web).is_ok(),
+            terms::check_owner(&existing, &web).is_ok(),
             fits,
             "{owners}"
         );
