@@ -170,7 +170,10 @@ impl<'a> Rendering<'a> {
             let mut document = mem::take(&mut self.object).into_value();
             let mut told = Vec::new();
             let wants_changes = self.steps.is_some();
-            for overrider in ORDER {
+            for overrider in ORDER
+                .into_iter()
+                .filter(|sort| has_any(*sort, &rule.overriders))
+            {
                 let before = wants_changes.then(|| document.clone());
                 let fault = apply_all(&mut document, overrider, &rule.overriders);
                 if let Err((position, fault)) = fault {
@@ -224,6 +227,18 @@ const ORDER: [Overrider; 7] = [
     Overrider::Plaintext,
 ];
 
+fn has_any(overrider: Overrider, rule: &Overriders) -> bool {
+    !match overrider {
+        Overrider::Image => rule.image_overrider.is_empty(),
+        Overrider::Command => rule.command_overrider.is_empty(),
+        Overrider::Args => rule.args_overrider.is_empty(),
+        Overrider::Labels => rule.labels_overrider.is_empty(),
+        Overrider::Annotations => rule.annotations_overrider.is_empty(),
+        Overrider::Field => rule.field_overrider.is_empty(),
+        Overrider::Plaintext => rule.plaintext.is_empty(),
+    }
+}
+
 /// Applies all entries of one sort; a fault comes with the position of its entry.
 fn apply_all(
     document: &mut Value,
@@ -249,7 +264,6 @@ fn apply_all(
         Overrider::Field => each(&rule.field_overrider, |change| {
             document::apply(document, change)
         }),
-        Overrider::Plaintext if rule.plaintext.is_empty() => Ok(()),
         Overrider::Plaintext => plaintext::apply(document, &rule.plaintext),
     }
 }

@@ -13,6 +13,8 @@ use crate::{
     problem::{Fault, Problem},
 };
 
+/// More than any honest file repeats by aliases; a file made to explode is refused before it costs anything.
+const MOST_REPEATED: usize = 50_000;
 /// No text of a configuration file is longer than this, so none is broken into lines.
 const NEVER_FOLDED: usize = 1 << 30;
 
@@ -48,7 +50,10 @@ fn rewrite_json(text: &str, changes: &[DocumentPatch]) -> Result<String, Problem
 
 /// Sorted by key; comments are lost.
 fn rewrite_yaml(text: &str, changes: &[DocumentPatch]) -> Result<String, Problem> {
-    let options = serde_saphyr::options! { with_snippet: false };
+    let options = serde_saphyr::options! {
+        with_snippet: false,
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_REPEATED },
+    };
     let document: Value = serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| Problem::Yaml(error.to_string()))?;
     let mut changed = patch(changes)?

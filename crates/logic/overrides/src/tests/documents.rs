@@ -70,6 +70,16 @@ fn texts_that_look_like_something_else_stay_texts() {
 }
 
 #[test]
+fn the_old_words_for_yes_and_no_come_out_as_booleans() {
+    assert_snapshot!(config("yaml: [{subPath: /z, operator: add, value: 1}]", "a: on\nb: no\nc: 'yes'\n"), @r#"
+    a: true
+    b: false
+    c: "yes"
+    z: 1
+    "#);
+}
+
+#[test]
 fn a_long_line_is_not_broken() {
     let long = "word ".repeat(60);
     let changed = config(
