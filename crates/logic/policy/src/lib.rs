@@ -1,7 +1,7 @@
 //! Which policy claims a template, why the others do not, and what the claim looks like.
 //!
 //! Stands at the start of the flow: a template was written, or a policy. The controller gathers [`Inputs`] and calls
-//! [`decide`]; the [`Decision`] says whose the template is, what is noted on it and on its binding
+//! [`decide()`]; the [`Decision`] says whose the template is, what is noted on it and on its binding
 //! ([`Decision::template_edit`], [`Decision::binding_edit`]), and keeps in its [`Claim`] the policies that selected the
 //! template too, each with the reason why it lost. A change of policy goes the other way: [`Reach`] says which
 //! templates it is about.
