@@ -5,6 +5,7 @@
 
 mod arguments;
 mod server;
+mod storage;
 
 use std::io::Write;
 use std::process::ExitCode;

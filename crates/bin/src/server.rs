@@ -9,6 +9,7 @@ use runtime::{Outcome, Tasks};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::{LogFormat, Server};
+use crate::storage::storage;
 
 /// How long parts may take to end.
 const GRACE: Duration = Duration::from_secs(20);
@@ -41,6 +42,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
 
 async fn serve(arguments: Server) -> Result<(), Failure> {
     let options = Options {
+        storage: storage(&arguments.storage)?,
         data_dir: arguments.data_dir,
         listen: arguments.listen,
         names: arguments.names,
@@ -91,6 +93,7 @@ fn refuse(error: &StartError) -> Failure {
     let hint = match error {
         StartError::Directory { .. } => "choose a directory you own with --data-dir",
         StartError::Listen(_) => "choose another address with --listen",
+        StartError::Etcd(_) => "check --etcd-servers and that etcd is up",
         StartError::Store(apiserver::StoreError::Locked { .. }) => {
             "stop the other server first, or choose another --data-dir"
         }

@@ -15,9 +15,14 @@ struct Server {
 
 impl Server {
     fn start(data_dir: &Path) -> Self {
+        Self::start_with(data_dir, &[])
+    }
+
+    fn start_with(data_dir: &Path, further: &[&str]) -> Self {
         let mut process = Command::new(KARAVEL)
             .args(["server", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(data_dir)
+            .args(further)
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .spawn()
@@ -294,6 +299,106 @@ fn what_was_acknowledged_survives_a_kill_and_a_restore() {
         server.kubectl("get deployment web -o jsonpath={.metadata.uid}", ""),
         uid
     );
+}
+
+#[test]
+fn two_servers_on_one_etcd_serve_each_others_writes_and_either_may_die() {
+    let directory = tempfile::tempdir().unwrap();
+    let etcd = Etcd::start(&directory.path().join("etcd"));
+    let further = [
+        "--store",
+        "etcd",
+        "--etcd-servers",
+        &etcd.url,
+        "--etcd-compaction-seconds",
+        "1",
+    ];
+    let first = Server::start_with(&directory.path().join("first"), &further);
+    let second = Server::start_with(&directory.path().join("second"), &further);
+    first.expect(&[("apply -f -", DEPLOYMENT, "created")]);
+    second.expect(&[
+        ("get deployment web -o jsonpath={.spec.replicas}", "", "2"),
+        ("scale deployment web --replicas=7", "", "scaled"),
+    ]);
+    first.expect(&[("get deployment web -o jsonpath={.spec.replicas}", "", "7")]);
+    first.kill();
+    second.expect(&[
+        ("get deployment web -o jsonpath={.spec.replicas}", "", "7"),
+        ("delete deployment web", "", "deleted"),
+    ]);
+    let first = Server::start_with(&directory.path().join("first"), &further);
+    first.expect(&[
+        ("get deployment web", "", "NotFound"),
+        ("apply -f -", DEPLOYMENT, "created"),
+    ]);
+    second.expect(&[("get deployment web -o name", "", "deployment.apps/web")]);
+    let kubeconfig = first.kubeconfig.to_str().unwrap();
+    let (code, printed) = karavel(&["backup", "unused", "--kubeconfig", kubeconfig]);
+    assert!(
+        code == 2 && printed.contains("etcdctl snapshot save"),
+        "{printed}"
+    );
+}
+
+/// An etcd of one member, killed when it is dropped.
+struct Etcd {
+    process: Child,
+    url: String,
+}
+
+impl Etcd {
+    fn start(data_dir: &Path) -> Self {
+        let free = || {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            format!("http://{}", listener.local_addr().unwrap())
+        };
+        let (url, peer) = (free(), free());
+        // `cargo xtask setup` puts it there; `KARAVEL_TOOLS` is set for every cargo command of this workspace.
+        let tools = std::env::var_os("KARAVEL_TOOLS").map(|tools| Path::new(&tools).join("etcd"));
+        let program = tools
+            .filter(|path| path.exists())
+            .unwrap_or_else(|| "etcd".into());
+        let process = Command::new(program)
+            .args([
+                "--log-level",
+                "error",
+                "--listen-client-urls",
+                &url,
+                "--advertise-client-urls",
+                &url,
+            ])
+            .args([
+                "--listen-peer-urls",
+                &peer,
+                "--initial-advertise-peer-urls",
+                &peer,
+            ])
+            .args([
+                "--initial-cluster",
+                &format!("default={peer}"),
+                "--data-dir",
+            ])
+            .arg(data_dir)
+            .spawn()
+            .expect("etcd must be there to run this test: cargo xtask setup");
+        let address = url.trim_start_matches("http://").to_owned();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while std::net::TcpStream::connect(&address).is_err() {
+            assert!(
+                std::time::Instant::now() < deadline,
+                "etcd did not listen in time"
+            );
+            std::thread::yield_now();
+        }
+        Self { process, url }
+    }
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use http_body_util::{BodyExt, Limited};
 use object::time::Time;
 use serde_json::json;
 use store::{Notice, Query, Store};
+use tokio::sync::Notify;
 
 use crate::body::{self, Body};
 use crate::cache::{self, Cache};
@@ -49,6 +50,8 @@ pub struct Server {
     table: ArcSwap<Table>,
     /// What was published about which table; made when somebody asks.
     published: ArcSwapOption<(Arc<Table>, Published)>,
+    /// Somebody waits for a revision the feed may already have passed without a change to show for it.
+    pub(crate) impatient: Notify,
     about: About,
 }
 
@@ -101,6 +104,7 @@ impl Server {
             surroundings,
             table: ArcSwap::from_pointee(table),
             published: ArcSwapOption::empty(),
+            impatient: Notify::new(),
             about,
         })
     }
@@ -109,7 +113,15 @@ impl Server {
     pub async fn feed(&self) -> Result<(), FeedError> {
         let mut watch = self.store.watch(cache::ROOT, self.cache.revision()).await?;
         loop {
-            match watch.next().await? {
+            let notice = tokio::select! {
+                notice = watch.next() => notice?,
+                () = self.impatient.notified() => {
+                    // Revisions are shared with other keys of the store: only the watch itself knows how far it is.
+                    watch.request_progress();
+                    continue;
+                }
+            };
+            match notice {
                 Notice::Changes(changes) => self.cache.apply(&changes)?,
                 Notice::Progress(revision) => self.cache.reach(revision),
             }

@@ -11,6 +11,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 
@@ -61,6 +62,7 @@ pub fn start_logging(filter: &str, format: LogFormat) -> Result<(), FilterError>
     })?;
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(parsed)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     let started = match format {
         LogFormat::Text => subscriber.with_target(false).try_init(),

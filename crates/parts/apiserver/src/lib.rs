@@ -1,6 +1,6 @@
 //! The control plane's API server: Kubernetes' kinds as templates, the multi-cluster kinds, and who may use them.
 //!
-//! It puts a table of resources on `serve`, a TLS listener in front of it and an embedded store behind it, and keeps the
+//! It puts a table of resources on `serve`, a TLS listener in front of it and a store behind it, and keeps the
 //! files a client needs in the data directory.
 //!
 //! Entry points: [`ApiServer::start`] and [`ApiServer::run`].
@@ -20,5 +20,6 @@ mod server;
 mod snapshot;
 mod surroundings;
 
-pub use server::{ApiServer, Options, StartError};
+pub use server::{ApiServer, Options, StartError, Storage};
 pub use store::embedded::OpenError as StoreError;
+pub use store::etcd::{Options as EtcdOptions, Tls as EtcdTls, User as EtcdUser};

@@ -20,8 +20,10 @@ use serve::call::{Admission, User};
 use serve::negotiate::Encoding;
 use serve::resource::Table;
 use serve::server::{About, Server};
+use serve::status::Status;
 use store::Store;
 use store::embedded::{self, Embedded};
+use store::etcd::{self, Etcd};
 
 use crate::access::{self, MASTERS};
 use crate::admission::MultiClusterAdmission;
@@ -51,18 +53,35 @@ const NAMESPACES: [&str; 6] = [
 /// How an API server is started.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it keeps everything.
+    /// Where it keeps its files, and everything else unless there is an etcd.
     pub data_dir: PathBuf,
+    /// What keeps the objects.
+    pub storage: Storage,
     /// Where it listens.
     pub listen: SocketAddr,
     /// Further names and addresses clients may reach it under.
     pub names: Vec<String>,
 }
 
+/// What keeps the objects.
+#[derive(Clone, Debug)]
+pub enum Storage {
+    /// The data directory.
+    Embedded,
+    /// An etcd that several replicas share.
+    Etcd {
+        /// Where it is and how to deal with it.
+        options: Box<etcd::Options>,
+        /// How much history to keep; `None` leaves compaction to etcd.
+        compaction: Option<Duration>,
+    },
+}
+
 /// An API server that is ready to run.
 pub struct ApiServer {
     server: Arc<Server>,
-    store: Embedded,
+    store: Store,
+    compaction: Option<Duration>,
     listener: Listener,
     authority: Authority,
     identity: ServerIdentity,
@@ -86,6 +105,9 @@ pub enum StartError {
     /// The store does not open.
     #[error("cannot open the store")]
     Store(#[from] embedded::OpenError),
+    /// There is no etcd to keep objects in.
+    #[error("cannot use etcd")]
+    Etcd(#[from] etcd::OpenError),
     /// The stored objects cannot be served.
     #[error("cannot serve what is stored")]
     Objects(#[from] serve::server::OpenError),
@@ -112,10 +134,21 @@ impl ApiServer {
                 .map(|()| path)
         };
         let pki = directory(options.data_dir.join("pki"))?;
-        let stored = directory(options.data_dir.join("store"))?;
         // The port first: a second server on the same address should not get as far as the store.
         let listener = Listener::bind(options.listen).await?;
-        let store = Embedded::open(&stored, embedded::Options::default())?;
+        let (store, compaction) = match options.storage {
+            Storage::Embedded => {
+                let place = directory(options.data_dir.join("store"))?;
+                (
+                    Store::Embedded(Embedded::open(&place, embedded::Options::default())?),
+                    None,
+                )
+            }
+            Storage::Etcd {
+                options,
+                compaction,
+            } => (Store::Etcd(Etcd::connect(*options).await?), compaction),
+        };
         let authority = Authority::open(&pki, SystemTime::now())?;
         let names = server_names(listener.address(), &options.names);
         let issued = issue_server(&authority, &names)?;
@@ -132,8 +165,7 @@ impl ApiServer {
             Arc::clone(&namespaces) as Arc<dyn Admission>,
             Arc::clone(&admission) as Arc<dyn Admission>,
         ];
-        let store_handle = Store::Embedded(store.clone());
-        let server = Server::open(store_handle, base.clone(), hooks, surroundings, about).await?;
+        let server = Server::open(store.clone(), base.clone(), hooks, surroundings, about).await?;
         namespaces.look_into(server.cache());
         admission.look_into(server.cache());
         let kubeconfig = options.data_dir.join("kubeconfig");
@@ -142,6 +174,7 @@ impl ApiServer {
         Ok(Self {
             server,
             store,
+            compaction,
             listener,
             authority,
             identity,
@@ -169,6 +202,7 @@ impl ApiServer {
         let Self {
             server,
             store,
+            compaction,
             listener,
             authority,
             identity,
@@ -185,6 +219,15 @@ impl ApiServer {
                 Err(error) = fed.feed() => tracing::error!(%error, "the store can no longer be followed"),
             }
         });
+        if let (Store::Etcd(etcd), Some(keep)) = (&store, compaction) {
+            let etcd = etcd.clone();
+            tasks.spawn("etcd compaction", |stop| async move {
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    () = etcd.compact_regularly(keep) => {}
+                }
+            });
+        }
         for namespace in NAMESPACES {
             create_namespace(&server, namespace).await;
         }
@@ -206,20 +249,24 @@ impl ApiServer {
     }
 }
 
-async fn answer(
-    server: Arc<Server>,
-    store: Embedded,
-    request: Request<Incoming>,
-) -> Response<Body> {
+async fn answer(server: Arc<Server>, store: Store, request: Request<Incoming>) -> Response<Body> {
     let peer = request.extensions().get::<Peer>();
     let user = match access::admit(peer, request.method(), request.uri().path()) {
         Ok(user) => user,
         Err(status) => return body::refusal(&status, Encoding::Json),
     };
     if request.method() == Method::GET && request.uri().path() == snapshot::PATH {
-        return snapshot::stream(store);
+        return match store {
+            Store::Embedded(store) => snapshot::stream(store),
+            Store::Etcd(_) => body::refusal(&in_etcd(), Encoding::Json),
+        };
     }
     server.answer(user, request).await
+}
+
+/// What is kept in etcd is saved with etcd's own tools, which save all of it at one revision.
+fn in_etcd() -> Status {
+    Status::bad_request("objects are kept in etcd; save them with etcdctl snapshot save")
 }
 
 fn base_table() -> Table {

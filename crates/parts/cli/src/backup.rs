@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, StatusCode};
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Empty, Limited};
 use hyper_util::rt::TokioIo;
+use object::Value;
 use rustls::pki_types::ServerName;
 use store::embedded;
 use tokio::net::TcpStream;
@@ -23,6 +24,9 @@ use crate::kubeconfig::{self, Access};
 const PATH: &str = "/karavel/v1/backup";
 /// How long nothing may come before the server is taken for dead.
 const SILENCE: Duration = Duration::from_secs(60);
+
+/// As much of a refusal as is read.
+const REFUSAL_BYTES: usize = 64 * 1024;
 
 /// What was saved or restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +117,7 @@ async fn fetch(access: Access, output: &mut File) -> Result<(), Failure> {
     let unreachable = |why: String| {
         Failure::failed(
             format!("cannot get a backup from {server}: {why}"),
-            "check that the server is running",
+            "check that the server is running and that its objects are in its own data directory",
         )
     };
     let talk = async {
@@ -140,10 +144,14 @@ async fn fetch(access: Access, output: &mut File) -> Result<(), Failure> {
                 .await
                 .map_err(io::Error::other)?;
             if response.status() != StatusCode::OK {
-                return Err(io::Error::other(format!(
-                    "it answered {}",
-                    response.status()
-                )));
+                let (status, body) = (response.status(), response.into_body());
+                let body = Limited::new(body, REFUSAL_BYTES)
+                    .collect()
+                    .await
+                    .map_err(io::Error::other)?;
+                let refusal: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
+                let why = refusal["message"].as_str().unwrap_or("it does not say why");
+                return Err(io::Error::other(format!("it answered {status}: {why}")));
             }
             let mut body = response.into_body();
             loop {

@@ -163,6 +163,9 @@ impl Server {
             Freshness::Newest => self.newest().await?,
             Freshness::NotOlderThan(revision) | Freshness::Exactly(revision) => Revision(revision),
         };
+        if self.cache.revision() < wanted {
+            self.impatient.notify_one();
+        }
         if self.cache.wait_for(wanted, FRESH_WAIT).await {
             return Ok(());
         }
