@@ -19,7 +19,7 @@ pub(crate) enum Command {
     /// Run the control plane's API server.
     ///
     /// Example: karavel server --data-dir ./data
-    Server(Server),
+    Server(Box<Server>),
     /// Print the multi-cluster kinds as CustomResourceDefinitions.
     ///
     /// Example: karavel crds propagationpolicies

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
-        Command::Server(server) => server::run(server),
+        Command::Server(server) => server::run(*server),
         Command::Crds(crds) => {
             print(&cli::crds(crds.name.as_deref(), crds.output.into())?);
             Ok(())
