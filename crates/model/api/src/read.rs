@@ -3,7 +3,7 @@
 //! Objects belong to their authors: a type knows some of their fields, never all. So an object is read into a type to
 //! look at it, and changed through [`edit`], which carries over only what the change touched.
 
-use object::{Object, parse::ShapeError, patch};
+use object::{Object, parse::ShapeError, patch, strict::Strict};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ pub fn read<T: Kind>(object: &Object) -> Result<T, ReadError> {
     }
     // The quick way first: keeping track of the path costs more than the reading itself, and matters only to say
     // where it failed.
-    T::deserialize(object.fields())
+    T::deserialize(Strict::from(object.fields()))
         .or_else(|_| object.read())
         .map_err(|source| ReadError::Field {
             kind: T::KIND,

@@ -25,6 +25,7 @@ pub mod parse;
 pub mod patch;
 pub mod quantity;
 pub mod selector;
+pub mod strict;
 pub mod time;
 
 pub use crate::{

@@ -9,17 +9,22 @@ use std::fmt;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
-use crate::{Map, Value, field::FieldPath};
+use crate::{Map, Value, field::FieldPath, strict::Strict};
 
 /// How deep objects and lists may nest. Real objects stay below 50; the parser recurses once a level.
 pub const DEPTH_LIMIT: usize = 120;
+
+/// As many fields given twice are named, and no more bytes of paths than this: a body can repeat a field under a long path
+/// very often, and must not cost more than a small multiple of its own size.
+const NAMED_DUPLICATES: usize = 64;
+const NAMED_BYTES: usize = 64 * 1024;
 
 /// A value read from bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
     /// What was read.
     pub value: Value,
-    /// Fields that were given more than once; the last one counts.
+    /// Fields that were given more than once; the last one counts. Of very many only the first are named.
     pub duplicates: Vec<FieldPath>,
 }
 
@@ -86,8 +91,9 @@ pub fn parse_json(bytes: &[u8]) -> Result<Parsed, ParseError> {
 pub fn shape<'v, T, V>(value: V) -> Result<T, ShapeError>
 where
     T: Deserialize<'v>,
-    V: Deserializer<'v, Error = serde_json::Error>,
+    V: Into<Strict<'v>>,
 {
+    let value: Strict<'v> = value.into();
     serde_path_to_error::deserialize(value).map_err(|error| ShapeError {
         path: field_path(error.path()),
         problem: error.inner().to_string(),
@@ -99,6 +105,7 @@ where
 struct Progress {
     segments: Vec<Segment>,
     duplicates: Vec<FieldPath>,
+    named_bytes: usize,
     too_deep: bool,
 }
 
@@ -115,6 +122,14 @@ impl Progress {
                 Segment::Field(name) => path.child(name),
                 Segment::Index(position) => path.index(*position),
             })
+    }
+
+    fn note_duplicate(&mut self) {
+        if self.duplicates.len() < NAMED_DUPLICATES && self.named_bytes < NAMED_BYTES {
+            let path = self.path();
+            self.named_bytes += path.as_str().len();
+            self.duplicates.push(path);
+        }
     }
 
     /// Invariant: every successful entry is left again, so after an error the segments point at the culprit.
@@ -199,8 +214,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
                 progress: self.progress,
             })?;
             if fields.insert(name, value).is_some() {
-                let path = self.progress.path();
-                self.progress.duplicates.push(path);
+                self.progress.note_duplicate();
             }
             self.progress.segments.pop();
         }
@@ -210,12 +224,12 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
 
 /// Upstream: Go prints `1.0` and `1e3` as `1` and `1000`, so an integral number is an integer after one trip.
 fn whole(value: f64) -> Option<Number> {
-    /// Every integer up to here has an exact `f64`, so the conversion below loses nothing.
-    const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53
-    if value.fract() != 0.0 || value.abs() > EXACT {
+    /// An integral `f64` below this is some `i64` exactly, so the conversion below loses nothing.
+    const EXACT: f64 = 9_223_372_036_854_775_808.0; // 2^63
+    if value.fract() != 0.0 || value.abs() >= EXACT {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, reason = "integral and within 2^53")]
+    #[expect(clippy::cast_possible_truncation, reason = "integral and within 2^63")]
     Some(Number::from(value as i64))
 }
 
@@ -250,10 +264,11 @@ mod tests {
 
     #[test]
     fn values_are_read_in_order_with_whole_numbers_whole() {
-        let parsed = parse_json(br#" {"b": 1.0, "a": [1e3, 0.5, -0, null, true, "x"]} "#).unwrap();
+        let parsed =
+            parse_json(br#" {"b": 1.0, "a": [1e3, 0.5, -0, null, true, "x", 1e18]} "#).unwrap();
         assert_eq!(
             parsed.value.to_string(),
-            r#"{"b":1,"a":[1000,0.5,0,null,true,"x"]}"#
+            r#"{"b":1,"a":[1000,0.5,0,null,true,"x",1000000000000000000]}"#
         );
         assert!(parsed.duplicates.is_empty());
     }
@@ -264,6 +279,28 @@ mod tests {
         let names: Vec<String> = parsed.duplicates.iter().map(ToString::to_string).collect();
         assert_eq!(names, ["spec.l[0].x", "spec.a"]);
         assert_eq!(parsed.value, json!({"spec": {"a": 2, "l": [{"x": 2}]}}));
+    }
+
+    #[test]
+    fn repeating_a_field_under_a_long_path_costs_no_more_than_its_own_size() {
+        let name = "x".repeat(1000);
+        let repeated = vec!["\"a\":1"; 20_000].join(",");
+        let text = format!(
+            "{}{{{repeated}}}{}",
+            format!("{{\"{name}\":").repeat(110),
+            "}".repeat(110)
+        );
+        let parsed = parse_json(text.as_bytes()).unwrap();
+        let bytes: usize = parsed
+            .duplicates
+            .iter()
+            .map(|path| path.as_str().len())
+            .sum();
+        assert!(
+            !parsed.duplicates.is_empty() && bytes < text.len(),
+            "{bytes} bytes of {}",
+            text.len()
+        );
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::{
 const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl Schema {
-    /// Removes unknown fields from an object and returns their paths, sorted, as in `unknown field "spec.foo"`.
+    /// Removes unknown fields from an object and returns their paths, sorted, as in `unknown field "spec.foo"`. Of very
+    /// many only the first are named.
     ///
     /// `apiVersion`, `kind` and `metadata` of the object and of embedded objects stay; see [`Schema::coerce`] for
     /// what is inside metadata. Where the schema keeps unknown fields, only the parts it describes are pruned.
@@ -27,17 +28,38 @@ impl Schema {
     fn prune_from(&self, value: &mut Value, is_object: bool) -> Vec<String> {
         let mut pruner = Pruner {
             types: &self.types,
-            unknown: Vec::new(),
+            unknown: Named::default(),
         };
         pruner.value(value, Some(self.root), is_object, &Trail::ROOT);
-        pruner.unknown.sort();
-        pruner.unknown
+        pruner.unknown.paths.sort();
+        pruner.unknown.paths
     }
 }
 
 struct Pruner<'a> {
     types: &'a Types,
-    unknown: Vec<String>,
+    unknown: Named,
+}
+
+/// The paths of what was removed. An object can have very many unknown fields under a long path, and saying which must not
+/// cost more than a small multiple of its own size.
+#[derive(Default)]
+struct Named {
+    paths: Vec<String>,
+    bytes: usize,
+}
+
+impl Named {
+    const MOST_PATHS: usize = 256;
+    const MOST_BYTES: usize = 64 * 1024;
+
+    fn note(&mut self, path: impl FnOnce() -> String) {
+        if self.paths.len() < Self::MOST_PATHS && self.bytes < Self::MOST_BYTES {
+            let path = path();
+            self.bytes += path.len();
+            self.paths.push(path);
+        }
+    }
 }
 
 impl Pruner<'_> {
@@ -105,7 +127,7 @@ impl Pruner<'_> {
             fields.retain(|name, _| {
                 let drop = is_unknown(name);
                 if drop {
-                    unknown.push(trail.field(name).dotted());
+                    unknown.note(|| trail.field(name).dotted());
                 }
                 !drop
             });
@@ -131,8 +153,9 @@ impl Pruner<'_> {
         match value {
             Value::Object(fields) => {
                 let names = std::mem::take(fields).into_iter();
-                self.unknown
-                    .extend(names.map(|(name, _)| trail.field(&name).dotted()));
+                for (name, _) in names {
+                    self.unknown.note(|| trail.field(&name).dotted());
+                }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter_mut().enumerate() {

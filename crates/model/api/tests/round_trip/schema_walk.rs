@@ -115,10 +115,16 @@ fn misfit(schema: &Value) -> Value {
     if schema["x-kubernetes-int-or-string"] == true {
         return "12 parrots".into();
     }
+    if let Some(choice) = schema["enum"][0].as_str() {
+        // A reader that takes an object for the name of a choice would take it.
+        return json!({ choice: null });
+    }
     match schema["type"].as_str() {
         Some("string") => json!({ "not": "text" }),
         Some("integer") => json!(1.0e30),
         Some("boolean") => "yes".into(),
+        // A reader that fills structs by position would take it.
+        Some("object") => json!([]),
         _ => true.into(),
     }
 }
