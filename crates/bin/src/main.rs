@@ -7,7 +7,7 @@ mod arguments;
 mod server;
 mod storage;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -20,7 +20,11 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };
-    match run(arguments) {
+    end(run(arguments))
+}
+
+fn end(result: Result<(), Failure>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             say(&format!("error: {failure}\n{}\n", failure.hint()));
@@ -32,10 +36,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::Server(server) => server::run(*server),
-        Command::Crds(crds) => {
-            print(&cli::crds(crds.name.as_deref(), crds.output.into())?);
-            Ok(())
-        }
+        Command::Crds(crds) => print(&cli::crds(crds.name.as_deref(), crds.output.into())?),
         Command::Backup(backup) => {
             let saved = server::block_on(cli::backup(&backup.kubeconfig, &backup.file))??;
             let cli::Saved {
@@ -46,25 +47,19 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             print(&format!(
                 "saved {entries} objects at revision {revision} to {} ({bytes} bytes)\n",
                 backup.file.display()
-            ));
-            Ok(())
+            ))
         }
         Command::Restore(restore) => {
             let saved = cli::restore(&restore.file, &restore.data_dir)?;
             let directory = restore.data_dir.display();
             print(&format!(
-                "restored {} objects at revision {} to {directory}\n",
+                "restored {} objects at revision {} to {directory}
+start it with: karavel server --data-dir {directory}
+",
                 saved.entries, saved.revision
-            ));
-            print(&format!(
-                "start it with: karavel server --data-dir {directory}\n"
-            ));
-            Ok(())
+            ))
         }
-        Command::Version => {
-            print(&format!("karavel {}\n", env!("CARGO_PKG_VERSION")));
-            Ok(())
-        }
+        Command::Version => print(&format!("karavel {}\n", env!("CARGO_PKG_VERSION"))),
     }
 }
 
@@ -74,13 +69,22 @@ fn usage(error: &clap::Error) -> ExitCode {
         say(&error.render().to_string());
         return ExitCode::from(1);
     }
-    print(&error.render().to_string());
-    ExitCode::SUCCESS
+    end(print(&error.render().to_string()))
 }
 
-/// A reader that has seen enough, such as `head`, is no reason to fail.
-fn print(text: &str) {
-    drop(std::io::stdout().write_all(text.as_bytes()));
+/// A reader that has seen enough, such as `head`, is no reason to fail; a full disk is.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut output = std::io::stdout().lock();
+    match output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+    {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let what = format!("cannot write to standard output: {error}");
+            Err(Failure::failed(what, "check where the output goes"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn say(text: &str) {

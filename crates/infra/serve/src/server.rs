@@ -16,6 +16,7 @@ use crate::body::{self, Body};
 use crate::cache::{self, Cache};
 use crate::call::{Admission, Call, User};
 use crate::discovery;
+use crate::health;
 use crate::negotiate::{Answer, Content, Encoding, Shape};
 use crate::openapi::Published;
 use crate::options::{ListOptions, Params, WriteOptions};
@@ -191,6 +192,9 @@ impl Server {
         let params = Params::parse(parts.uri.query().unwrap_or_default())?;
         let answer = Answer::negotiate(&parts.headers, params.flag("pretty")?)?;
         let target = match target {
+            Target::Path(path) if health::is_asked(&path) => {
+                return Ok(self.health(&path, params.flag("verbose")?).await);
+            }
             Target::Path(path) => return self.path(&parts.method, &path, answer),
             Target::Resource(target) => target,
         };
@@ -337,9 +341,6 @@ impl Server {
                 return Ok(body::document(StatusCode::OK, answer.encoding, document));
             }
             (["version"], _) => Some(self.version()),
-            (["healthz" | "livez" | "readyz", ..], _) => {
-                return Ok(body::text(StatusCode::OK, "ok"));
-            }
             _ => None,
         };
         let value = value.ok_or_else(Status::unknown_path)?;

@@ -9,7 +9,8 @@
 //! and users agree on; [`twins`] where namespaced and cluster-wide kinds are one.
 //!
 //! Invariants:
-//! - A field is written exactly as Go clients write it, and read as forgivingly: absent and `null` mean zero.
+//! - A field is written exactly as Go clients write it, and read as forgivingly: an absent field and one that is `null`
+//!   mean zero. A `null` among the elements of a list or the values of a map is an error with its path.
 //! - Where the schema lists the values of a field, the type is an enum, because admission has refused all others;
 //!   reading another value fails and names the field. Where the schema leaves the field open, it is a `String` with
 //!   its known values as constants in a module beside the type, and any text is read and kept.

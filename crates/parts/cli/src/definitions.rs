@@ -1,5 +1,6 @@
 //! The multi-cluster kinds as CustomResourceDefinitions.
 
+use api::registry::RESOURCES;
 use object::Value;
 
 use crate::failure::Failure;
@@ -13,7 +14,7 @@ pub enum Format {
     Json,
 }
 
-/// The definitions as text. `name` picks one, by its full name or its plural.
+/// The definitions as text. `name` picks one, by its full name, its plural or a short name.
 pub fn crds(name: Option<&str>, format: Format) -> Result<String, Failure> {
     let all = api::schema::crds();
     let chosen: Vec<&Value> = all
@@ -25,7 +26,15 @@ pub fn crds(name: Option<&str>, format: Format) -> Result<String, Failure> {
             .iter()
             .filter_map(|definition| definition["spec"]["names"]["plural"].as_str())
             .collect();
-        let what = format!("no definition is called {:?}", name.unwrap_or_default());
+        let name = name.unwrap_or_default();
+        let served = RESOURCES
+            .iter()
+            .any(|resource| resource.plural == name || resource.kind.eq_ignore_ascii_case(name));
+        let what = if served {
+            format!("{name} has no definition: the server serves it without one")
+        } else {
+            format!("no definition is called {name:?}")
+        };
         return Err(Failure::refused(
             what,
             format!("choose one of: {}", known.join(", ")),
@@ -53,7 +62,14 @@ pub fn crds(name: Option<&str>, format: Format) -> Result<String, Failure> {
 
 fn is_called(definition: &Value, name: Option<&str>) -> bool {
     let Some(name) = name else { return true };
-    definition["metadata"]["name"] == name || definition["spec"]["names"]["plural"] == name
+    let names = &definition["spec"]["names"];
+    let short = names["shortNames"].as_array();
+    definition["metadata"]["name"] == name
+        || names["plural"] == name
+        || names["kind"]
+            .as_str()
+            .is_some_and(|kind| kind.eq_ignore_ascii_case(name))
+        || short.is_some_and(|names| names.iter().any(|short| short == name))
 }
 
 fn unprintable(error: impl std::fmt::Display) -> Failure {
@@ -86,7 +102,7 @@ mod tests {
 
     #[test]
     fn one_can_be_picked_and_an_unknown_one_is_answered_with_the_known() {
-        for name in ["works", "works.work.karmada.io"] {
+        for name in ["works", "works.work.karmada.io", "wk", "work"] {
             assert!(
                 crds(Some(name), Format::Yaml)
                     .unwrap()

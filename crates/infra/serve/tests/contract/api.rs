@@ -96,6 +96,11 @@ impl Api {
         }
     }
 
+    /// Takes the store away from under the server.
+    pub(crate) async fn close_store(&self) {
+        self.store.close().await;
+    }
+
     /// The same data, a new server.
     pub(crate) async fn restart(self) -> Self {
         self.feed.abort();

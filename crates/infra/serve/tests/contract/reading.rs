@@ -137,6 +137,9 @@ async fn what_is_not_served_is_not_found_and_wrong_methods_are_not_allowed() {
         ("GET", "/nowhere", 404),
         ("GET", "/version", 200),
         ("GET", "/readyz", 200),
+        ("GET", "/readyz/store", 200),
+        ("GET", "/readyz/novel", 404),
+        ("GET", "/livez?verbose", 200),
         ("GET", "/apis/test.io/v1", 200),
     ] {
         assert_eq!(
@@ -158,4 +161,15 @@ async fn everything_is_there_after_a_restart() {
     let before = api.get(WIDGETS).await.body;
     let api = api.restart().await;
     assert_eq!(api.get(WIDGETS).await.body, before);
+}
+
+#[tokio::test]
+async fn a_store_that_is_closed_makes_the_server_unhealthy() {
+    let api = Api::start().await;
+    assert_eq!(api.get("/livez").await.code, 200);
+    api.close_store().await;
+    for path in ["/healthz", "/livez", "/readyz", "/readyz/store"] {
+        assert_eq!(api.get(path).await.code, 500, "{path}");
+    }
+    assert_eq!(api.get("/readyz/ping").await.code, 200);
 }

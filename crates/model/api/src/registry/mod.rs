@@ -166,6 +166,35 @@ pub static RESOURCES: &[&Resource] = &[
     &WORK,
 ];
 
+/// A resource that is only ever connected to: nothing of it is stored, so it has no fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectOnly {
+    /// Such as `search.karmada.io`.
+    pub group: &'static str,
+    /// Such as `v1alpha1`.
+    pub version: &'static str,
+    /// What discovery calls it.
+    pub kind: &'static str,
+    /// What URLs call it.
+    pub plural: &'static str,
+}
+
+/// The ways to read across members: what the search cache has, and the proxy that answers from it.
+pub static CONNECT_ONLY: &[ConnectOnly] = &[
+    ConnectOnly {
+        group: "search.karmada.io",
+        version: "v1alpha1",
+        kind: "Search",
+        plural: "search",
+    },
+    ConnectOnly {
+        group: "search.karmada.io",
+        version: "v1alpha1",
+        kind: "Proxying",
+        plural: "proxying",
+    },
+];
+
 /// The resource of a group and kind.
 #[must_use]
 pub fn find(group: &str, kind: &str) -> Option<&'static Resource> {
@@ -256,6 +285,21 @@ mod tests {
     #[test]
     fn resources_are_listed_by_group_and_plural() {
         assert!(RESOURCES.is_sorted_by_key(|resource| (resource.group, resource.plural)));
+    }
+
+    #[test]
+    fn every_kind_of_the_api_is_here() {
+        let mut kinds: Vec<&str> = RESOURCES.iter().map(|resource| resource.kind).collect();
+        kinds.extend(CONNECT_ONLY.iter().map(|resource| resource.kind));
+        kinds.sort_unstable();
+        assert_eq!(
+            kinds.join(" "),
+            "Cluster ClusterOverridePolicy ClusterPropagationPolicy ClusterResourceBinding ClusterTaintPolicy \
+             CronFederatedHPA FederatedHPA FederatedResourceQuota MultiClusterIngress MultiClusterService \
+             OverridePolicy PropagationPolicy Proxying Remedy ResourceBinding ResourceInterpreterCustomization \
+             ResourceInterpreterWebhookConfiguration ResourceRegistry Search ServiceExport ServiceImport Work \
+             WorkloadRebalancer"
+        );
     }
 
     #[test]
