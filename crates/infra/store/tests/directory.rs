@@ -104,6 +104,39 @@ fn a_shortened_segment_that_others_follow_is_refused() {
 }
 
 #[test]
+fn a_newest_segment_with_frames_and_a_damaged_header_is_refused() {
+    for at in [3, 20, 50] {
+        check_refused(
+            |_, segments| edit(&segments[segments.len() - 1], |content| content[at] ^= 1),
+            &format!(
+                "file <segment 3> is damaged at byte 0, and not by an interrupted write: {RESTORE}"
+            ),
+        );
+    }
+}
+
+#[test]
+fn a_journal_shortened_after_a_clean_stop_is_refused() {
+    let expected = |found, place| {
+        format!(
+            "the journal ends with frame {found} in file <segment {place}>, but it had 20: {RESTORE}"
+        )
+    };
+    check_refused(
+        |_, segments| {
+            edit(&segments[segments.len() - 1], |content| {
+                content.truncate(content.len() - 1)
+            })
+        },
+        &expected(19, 3),
+    );
+    check_refused(
+        |_, segments| fs::remove_file(&segments[segments.len() - 1]).unwrap(),
+        &expected(18, 2),
+    );
+}
+
+#[test]
 fn a_missing_segment_is_refused() {
     let expected = "file <segment 1> is missing: put it back, or restore the newest backup into an empty directory";
     check_refused(
@@ -156,8 +189,8 @@ fn a_file_that_is_no_database_is_refused() {
 #[test]
 fn a_newer_format_is_refused() {
     check_refused(
-        |_, segments| edit(&segments[1], |content| content[8] = 2),
-        "file <segment 1> has format 2, but this version understands only 1: \
+        |_, segments| edit(&segments[1], |content| content[8] = 3),
+        "file <segment 1> has format 3, but this version understands only 2: \
          run the version that wrote it or a later one, or restore a backup into an empty directory",
     );
 }
@@ -311,14 +344,14 @@ fn a_backup_of_a_later_version_is_refused() {
     let directory = filled();
     let mut backup = Vec::new();
     open(directory.path()).unwrap().backup(&mut backup).unwrap();
-    backup[8] = 2;
+    backup[8] = 3;
     let target = TempDir::new().unwrap();
     let said = restore(target.path(), backup.as_slice())
         .unwrap_err()
         .to_string();
     assert_eq!(
         said,
-        "the backup has format 2, but this version understands only 1: \
+        "the backup has format 3, but this version understands only 2: \
          restore it with the version that wrote it or a later one"
     );
 }

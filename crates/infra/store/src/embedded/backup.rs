@@ -197,6 +197,7 @@ pub(crate) fn restore_to(
         revision,
         compacted: revision,
         segment: 1,
+        sequence: 0,
     };
     // The entries are read while the checkpoint is written, so that a backup need not fit into memory. What is wrong
     // with them is kept aside: to the checkpoint it is just a failure to go on.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -35,7 +36,21 @@ const RECORD_HEADER: usize = 40;
 /// An open checkpoint.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
-    db: Database,
+    /// Always there until it is dropped.
+    db: Option<Database>,
+}
+
+impl Drop for Checkpoint {
+    fn drop(&mut self) {
+        // redb writes when it is closed and may panic on a damaged file. Our last commit is durable already.
+        let db = self.db.take();
+        if catch_unwind(AssertUnwindSafe(|| drop(db))).is_err() {
+            tracing::warn!(
+                file = CHECKPOINT,
+                "the database could not be closed in order"
+            );
+        }
+    }
 }
 
 /// What a checkpoint says about itself.
@@ -48,6 +63,21 @@ pub(crate) struct Meta {
     pub(crate) compacted: u64,
     /// The oldest journal segment that must exist.
     pub(crate) segment: u64,
+    /// A frame of the journal that was durable when this was written: a journal that ends before it was shortened.
+    pub(crate) sequence: u64,
+}
+
+impl Meta {
+    /// Over all fields and the format. redb checks its own pages only when it repairs.
+    fn checksum(&self) -> u32 {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&FORMAT.to_le_bytes());
+        hasher.update(&self.id);
+        for number in [self.revision, self.compacted, self.segment, self.sequence] {
+            hasher.update(&number.to_le_bytes());
+        }
+        hasher.finalize()
+    }
 }
 
 /// An entry as a checkpoint or a backup holds it.
@@ -61,7 +91,7 @@ impl Checkpoint {
         entries: impl IntoIterator<Item = Result<Stored, io::Error>>,
     ) -> Result<Self, redb::Error> {
         let db = builder().create_with_backend(Backend(file))?;
-        let checkpoint = Self { db };
+        let checkpoint = Self { db: Some(db) };
         checkpoint.write(
             meta,
             entries.into_iter().map(|stored| {
@@ -73,6 +103,14 @@ impl Checkpoint {
 
     /// Opens an existing one and reads all of it.
     pub(crate) fn open(disk: &dyn Disk) -> Result<(Self, Meta, Vec<Stored>), OpenError> {
+        // On a damaged file redb may panic. Nothing that the closure leaves half done is used afterwards.
+        catch_unwind(AssertUnwindSafe(|| Self::open_and_load(disk))).unwrap_or_else(|_| {
+            let source = redb::Error::Corrupted("the database cannot be walked through".to_owned());
+            Err(OpenError::checkpoint(source))
+        })
+    }
+
+    fn open_and_load(disk: &dyn Disk) -> Result<(Self, Meta, Vec<Stored>), OpenError> {
         let file = disk
             .open(CHECKPOINT)
             .map_err(|source| OpenError::file(CHECKPOINT, source))?;
@@ -87,10 +125,16 @@ impl Checkpoint {
         let db = builder()
             .create_with_backend(Backend(file))
             .map_err(OpenError::checkpoint)?;
-        let checkpoint = Self { db };
+        let checkpoint = Self { db: Some(db) };
         let meta = checkpoint.meta()?;
-        let entries = checkpoint.load()?;
+        let entries = checkpoint.load(meta.revision)?;
         Ok((checkpoint, meta, entries))
+    }
+
+    fn db(&self) -> &Database {
+        self.db
+            .as_ref()
+            .expect("invariant: the database is taken only when the checkpoint is dropped")
     }
 
     /// Brings it to a later revision, durably and atomically.
@@ -107,7 +151,7 @@ impl Checkpoint {
         meta: &Meta,
         changes: impl Iterator<Item = Result<(Key, Option<Stored>), io::Error>>,
     ) -> Result<(), redb::Error> {
-        let mut txn = self.db.begin_write()?;
+        let mut txn = self.db().begin_write()?;
         // Two-phase commit and a saved allocator state: opening after a crash neither trusts checksums alone nor
         // walks the whole file. Checkpoints are rare enough not to notice the second sync.
         txn.set_two_phase_commit(true);
@@ -133,13 +177,15 @@ impl Checkpoint {
             table.insert("revision", meta.revision.to_le_bytes().as_slice())?;
             table.insert("compacted", meta.compacted.to_le_bytes().as_slice())?;
             table.insert("segment", meta.segment.to_le_bytes().as_slice())?;
+            table.insert("sequence", meta.sequence.to_le_bytes().as_slice())?;
+            table.insert("checksum", meta.checksum().to_le_bytes().as_slice())?;
         }
         txn.commit()?;
         Ok(())
     }
 
     fn meta(&self) -> Result<Meta, OpenError> {
-        let txn = self.db.begin_read().map_err(OpenError::checkpoint)?;
+        let txn = self.db().begin_read().map_err(OpenError::checkpoint)?;
         let table = txn.open_table(META).map_err(OpenError::checkpoint)?;
         let field = |name: &str| -> Result<Vec<u8>, OpenError> {
             let value = table.get(name).map_err(OpenError::checkpoint)?;
@@ -157,26 +203,46 @@ impl Checkpoint {
             });
         }
         let number = |name: &str| Reader::new(&field(name)?).u64().ok_or_else(bad);
-        Ok(Meta {
+        let meta = Meta {
             id: Reader::new(&field("id")?).array().ok_or_else(bad)?,
             revision: number("revision")?,
             compacted: number("compacted")?,
             segment: number("segment")?,
-        })
+            sequence: number("sequence")?,
+        };
+        let checksum = Reader::new(&field("checksum")?).u32().ok_or_else(bad)?;
+        if checksum != meta.checksum() || meta.revision > meta.compacted {
+            return Err(bad());
+        }
+        Ok(meta)
     }
 
-    fn load(&self) -> Result<Vec<Stored>, OpenError> {
-        let txn = self.db.begin_read().map_err(OpenError::checkpoint)?;
+    /// Reads every entry of a checkpoint that is at a revision.
+    fn load(&self, revision: u64) -> Result<Vec<Stored>, OpenError> {
+        let txn = self.db().begin_read().map_err(OpenError::checkpoint)?;
         let table = txn.open_table(ENTRIES).map_err(OpenError::checkpoint)?;
         let count = table.len().map_err(OpenError::checkpoint)?;
-        let mut entries = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
+        let damaged = |key: &[u8]| OpenError::DamagedEntry {
+            file: CHECKPOINT.to_owned(),
+            key: key.escape_ascii().to_string(),
+        };
+        // The number is as little to be trusted as the rest: memory is taken as entries come.
+        let mut entries: Vec<Stored> = Vec::new();
         for row in table.iter().map_err(OpenError::checkpoint)? {
             let (key, record) = row.map_err(OpenError::checkpoint)?;
-            let stored = decode_entry(key.value(), record.value());
-            entries.push(stored.ok_or_else(|| OpenError::DamagedEntry {
-                file: CHECKPOINT.to_owned(),
-                key: key.value().escape_ascii().to_string(),
-            })?);
+            let key = key.value();
+            let stored = decode_entry(key, record.value()).ok_or_else(|| damaged(key))?;
+            let ascends = entries
+                .last()
+                .is_none_or(|(before, _)| before.key.as_bytes() < key);
+            if !ascends || stored.0.modified.0 > revision {
+                return Err(damaged(key));
+            }
+            entries.push(stored);
+        }
+        if entries.len() as u64 != count {
+            let last = entries.last().map(|(entry, _)| entry.key.as_ref());
+            return Err(damaged(last.unwrap_or_default()));
         }
         Ok(entries)
     }
@@ -241,8 +307,10 @@ pub(crate) fn decode_entry(key: &[u8], record: &[u8]) -> Option<Stored> {
     ))
 }
 
+/// Over the key's length as well, so that no byte can move between key and content unnoticed.
 fn entry_checksum(key: &[u8], content: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&(key.len() as u64).to_le_bytes());
     hasher.update(key);
     hasher.update(content);
     hasher.finalize()
@@ -273,3 +341,6 @@ impl StorageBackend for Backend {
         self.0.write_at(data, offset)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use crate::embedded::record::{Reader, length};
 pub(crate) type StoreId = [u8; 16];
 
 /// The format of journal, checkpoint and backup that this code writes, and the only one it reads.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// How many bytes a segment's header has.
 pub(crate) const SEGMENT_HEADER: usize = 56;
@@ -59,9 +59,9 @@ impl SegmentHeader {
         if magic != SEGMENT_MAGIC {
             return Err(BadHeader::Torn);
         }
-        // Newer formats may lay out the rest differently, so nothing more is expected of them than these two fields.
-        // A torn sector is all zeros or all there, hence a number above ours is meant.
-        if format > FORMAT {
+        // Other formats may lay out the rest differently, so nothing more is expected of them than these two fields.
+        // A torn sector is all zeros or all there, hence a number other than ours is meant.
+        if format != FORMAT && format != 0 {
             return Err(BadHeader::Format(format));
         }
         let checked = content.get(..SEGMENT_HEADER - 4).ok_or(BadHeader::Torn)?;
@@ -208,7 +208,7 @@ mod tests {
             );
         }
         let mut newer = bytes;
-        newer[8] = 2;
-        assert_eq!(SegmentHeader::decode(&newer), Err(BadHeader::Format(2)));
+        newer[8] = 3;
+        assert_eq!(SegmentHeader::decode(&newer), Err(BadHeader::Format(3)));
     }
 }

@@ -69,13 +69,13 @@ impl Journal {
         })
     }
 
-    /// Reads the journal of an existing store, handing each payload to `replay`, and makes it ready for more.
-    pub(crate) fn recover(
+    /// Reads the journal of an existing store, handing each payload to `replay`. Changes nothing yet.
+    pub(crate) fn read(
         disk: Arc<dyn Disk>,
         id: StoreId,
         oldest: u64,
         mut replay: impl FnMut(&str, &[u8]) -> Result<(), OpenError>,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Unsettled, OpenError> {
         let numbers = segment_numbers(&disk.list().map_err(OpenError::directory)?);
         if numbers.first().is_some_and(|first| *first > oldest.max(1)) {
             return Err(OpenError::MissingSegment {
@@ -85,6 +85,7 @@ impl Journal {
         let mut segments: Vec<SegmentHeader> = Vec::new();
         let mut tail: Option<Tail> = None;
         let mut closed_bytes = 0u64;
+        let mut unborn = None;
         for (index, number) in numbers.iter().enumerate() {
             let name = segment_name(*number);
             let is_last = index.saturating_add(1) == numbers.len();
@@ -101,11 +102,12 @@ impl Journal {
                         known: FORMAT,
                     });
                 }
-                // Case 6: its creation was interrupted. Without a header no frame was ever written to it.
-                Err(BadHeader::Torn) if is_last && !segments.is_empty() => {
-                    disk.remove(&name)
-                        .and_then(|()| disk.sync())
-                        .map_err(|source| OpenError::file(&name, source))?;
+                // Case 6: its creation was interrupted. The header is durable before the first frame is written, so
+                // a file that is longer had one.
+                Err(BadHeader::Torn)
+                    if is_last && !segments.is_empty() && content.len() <= SEGMENT_HEADER =>
+                {
+                    unborn = Some(name);
                     break;
                 }
                 Err(BadHeader::Torn) => return Err(OpenError::damaged(&name, 0)),
@@ -121,9 +123,8 @@ impl Journal {
                 ));
             }
             let scan = scan(&name, &content, &header, &mut replay)?;
-            // A tail may only be torn where no later segment was begun.
-            if scan.end < content.len() && has_header(&*disk, numbers.get(index.saturating_add(1)))
-            {
+            // A tail may only be torn where no later segment was begun: this one was synced before the next was created.
+            if scan.end < content.len() && !is_last {
                 return Err(OpenError::damaged(&name, scan.end as u64));
             }
             if let Some(before) = tail.replace(Tail {
@@ -146,17 +147,21 @@ impl Journal {
         else {
             return Err(OpenError::NoJournal);
         };
-        let name = segment_name(last.number);
-        settle(&*file, &content, &scan).map_err(|source| OpenError::file(&name, source))?;
         let Scan { end, sequence, .. } = scan;
-        Ok(Self {
-            disk,
-            id,
-            segments,
-            file,
-            end: end as u64,
-            closed_bytes,
-            sequence,
+        Ok(Unsettled {
+            begun_at: last.revision,
+            journal: Self {
+                disk,
+                id,
+                segments,
+                file,
+                end: end as u64,
+                closed_bytes,
+                sequence,
+            },
+            tail: content,
+            last_frame: scan.last_frame,
+            unborn,
         })
     }
 
@@ -219,9 +224,73 @@ impl Journal {
         segment_name(self.segments.last().map_or(1, |last| last.number))
     }
 
+    /// The sequence of the last frame, which is durable.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
     /// How many bytes were ever appended since the store was opened, beside those found then.
     pub(crate) fn written(&self) -> u64 {
         self.closed_bytes.saturating_add(self.end)
+    }
+}
+
+/// A journal that has been read and found good, before anything was changed about it.
+#[derive(Debug)]
+pub(crate) struct Unsettled {
+    journal: Journal,
+    /// The revision the store had when the newest segment was begun.
+    pub(crate) begun_at: u64,
+    /// The content of the newest segment.
+    tail: Vec<u8>,
+    /// Where its last good frame begins.
+    last_frame: usize,
+    /// A segment whose creation was interrupted.
+    unborn: Option<String>,
+}
+
+impl Unsettled {
+    /// The name of the newest segment.
+    pub(crate) fn newest(&self) -> String {
+        self.journal.newest()
+    }
+
+    /// The sequence of the last good frame.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.journal.sequence
+    }
+
+    /// Cuts a torn tail, makes sure of the last frame, which may be in the page cache only, and is ready for more.
+    pub(crate) fn settle(self, revision: u64) -> Result<Journal, OpenError> {
+        let Self { journal, tail, .. } = self;
+        if let Some(name) = &self.unborn {
+            let removed = journal.disk.remove(name);
+            removed
+                .and_then(|()| journal.disk.sync())
+                .map_err(|source| OpenError::file(name, source))?;
+        }
+        let name = journal.newest();
+        let end = usize::try_from(journal.end).unwrap_or(tail.len());
+        let torn = tail.len().saturating_sub(end);
+        if torn > 0 {
+            tracing::warn!(
+                file = name,
+                revision,
+                bytes = torn,
+                "an unfinished write was cut off the journal"
+            );
+        }
+        let settled = || {
+            if torn > 0 {
+                journal.file.set_len(journal.end)?;
+            }
+            if let Some(frame) = tail.get(self.last_frame..end) {
+                journal.file.write_at(frame, self.last_frame as u64)?;
+            }
+            journal.file.sync()
+        };
+        settled().map_err(|source| OpenError::file(&name, source))?;
+        Ok(journal)
     }
 }
 
@@ -257,14 +326,6 @@ fn check_order(
         }
         _ => Ok(()),
     }
-}
-
-fn has_header(disk: &dyn Disk, number: Option<&u64>) -> bool {
-    let Some(number) = number else { return false };
-    let content = disk
-        .open(&segment_name(*number))
-        .and_then(|file| read_all(&*file));
-    content.is_ok_and(|content| SegmentHeader::decode(&content).is_ok())
 }
 
 /// The last segment read so far.
@@ -314,15 +375,4 @@ fn scan(
             sequence: frame.sequence,
         };
     }
-}
-
-/// Cuts a torn tail and makes sure of the last frame, which may be in the page cache only.
-fn settle(file: &dyn DiskFile, content: &[u8], scan: &Scan) -> io::Result<()> {
-    if scan.end < content.len() {
-        file.set_len(scan.end as u64)?;
-    }
-    if let Some(frame) = content.get(scan.last_frame..scan.end) {
-        file.write_at(frame, scan.last_frame as u64)?;
-    }
-    file.sync()
 }

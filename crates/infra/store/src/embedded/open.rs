@@ -111,6 +111,19 @@ pub enum OpenError {
         /// The revision that does.
         found: u64,
     },
+    /// The journal ends before a frame that was durable.
+    #[error(
+        "the journal ends with frame {found} in file {file}, but it had {expected}: \
+         put an intact copy of the directory back, or restore the newest backup into an empty directory"
+    )]
+    Shortened {
+        /// The last file of the journal.
+        file: String,
+        /// The sequence of the frame that was durable.
+        expected: u64,
+        /// The sequence of the last frame there is.
+        found: u64,
+    },
     /// A segment of another store.
     #[error(
         "file {file} belongs to another store: remove it from this directory if it was copied here by mistake"
@@ -172,6 +185,7 @@ pub(crate) fn recover(disk: &Arc<dyn Disk>) -> Result<Recovered, OpenError> {
         revision: 0,
         compacted: 0,
         segment: 1,
+        sequence: 0,
     };
     create(disk, meta, std::iter::empty())
 }
@@ -234,26 +248,38 @@ fn reopen(disk: &Arc<dyn Disk>) -> Result<Recovered, OpenError> {
     let mut replay = Replay {
         state: State::at(meta.revision, entries),
         base: meta.revision,
+        newest: 0,
         compacted: meta.compacted,
         renewed: Vec::new(),
     };
-    let journal = Journal::recover(Arc::clone(disk), meta.id, meta.segment, |name, frame| {
+    let journal = Journal::read(Arc::clone(disk), meta.id, meta.segment, |name, frame| {
         replay.frame(name, frame)
     })?;
+    if journal.sequence() < meta.sequence {
+        return Err(OpenError::Shortened {
+            file: journal.newest(),
+            expected: meta.sequence,
+            found: journal.sequence(),
+        });
+    }
     let Replay {
         state,
+        newest,
         compacted,
         renewed,
         ..
     } = replay;
-    if state.revision < compacted {
-        // A compaction is only ever of revisions that the journal had made durable before.
+    // Only what the journal had made durable is ever compacted or goes into the checkpoint.
+    let newest = newest.max(journal.begun_at);
+    let promised = compacted.max(meta.revision);
+    if newest < promised {
         return Err(OpenError::Gap {
             file: journal.newest(),
-            expected: state.revision.saturating_add(1),
-            found: compacted,
+            expected: newest.saturating_add(1),
+            found: promised,
         });
     }
+    let journal = journal.settle(state.revision)?;
     Ok(Recovered {
         meta,
         state,
@@ -269,6 +295,8 @@ struct Replay {
     state: State,
     /// The revision of the checkpoint.
     base: u64,
+    /// The newest revision the journal has, in the checkpoint already or not.
+    newest: u64,
     compacted: u64,
     renewed: Vec<Key>,
 }
@@ -279,6 +307,9 @@ impl Replay {
         let records =
             record::decode(frame).map_err(|bad| OpenError::damaged(name, bad.offset as u64))?;
         for record in records {
+            if let Record::Txn { revision, .. } = &record {
+                self.newest = self.newest.max(*revision);
+            }
             match record {
                 Record::Txn { revision, .. } if revision <= self.base => {}
                 Record::Txn {

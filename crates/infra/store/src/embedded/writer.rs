@@ -1,7 +1,7 @@
 //! The one thread that writes: takes what is queued, makes it durable with one sync, publishes, answers.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -101,7 +101,10 @@ impl Writer {
         loop {
             let commands = match self.shared.take(BATCH_BYTES, self.wait(), self.gather) {
                 Taken::Batch(commands) => commands,
-                Taken::Closed => return,
+                Taken::Closed => {
+                    self.mark_end();
+                    return;
+                }
             };
             if let Some(reason) = self.shared.read_only() {
                 refuse(commands, &reason);
@@ -399,11 +402,32 @@ impl Writer {
         self.meta.revision = self.absorbed;
         self.meta.compacted = self.state.history.compacted();
         self.meta.segment = self.journal.oldest();
+        self.meta.sequence = self.journal.sequence();
         self.checkpointer.begin(Job {
             meta: self.meta,
             changes,
             retired,
         })
+    }
+
+    /// Notes in the checkpoint how far the journal goes, so that one that is shortened while nobody runs is refused.
+    fn mark_end(&mut self) {
+        if self.shared.read_only().is_some() || self.meta.sequence == self.journal.sequence() {
+            return;
+        }
+        self.meta.sequence = self.journal.sequence();
+        let marked = self.checkpointer.wait().and_then(|()| {
+            self.checkpointer.begin(Job {
+                meta: self.meta,
+                changes: BTreeMap::new(),
+                retired: Vec::new(),
+            })?;
+            self.checkpointer.wait()
+        });
+        if let Err(error) = marked {
+            // Everything acknowledged is in the journal; only the mark is missing, as after a crash.
+            tracing::warn!(error = %explain(&error), "the store was closed without a mark");
+        }
     }
 
     fn watch_checkpoint(&mut self) -> Result<(), CheckpointError> {
@@ -422,16 +446,24 @@ impl Writer {
     }
 
     fn poison(&self, error: &dyn std::error::Error, what: &str) {
-        let mut reason = what.to_owned();
-        let mut cause = Some(error);
-        while let Some(error) = cause {
-            reason.push_str(": ");
-            reason.push_str(&error.to_string());
-            cause = error.source();
-        }
-        reason.push_str("; free or repair the disk and start again: what was acknowledged is safe");
+        let reason = format!(
+            "{what}: {}; free or repair the disk and start again: what was acknowledged is safe",
+            explain(error)
+        );
         self.shared.poison(reason.into());
     }
+}
+
+/// An error with all that lies under it.
+fn explain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
 }
 
 fn refuse(commands: Vec<Command>, reason: &Arc<str>) {
