@@ -333,11 +333,14 @@ fn two_servers_on_one_etcd_serve_each_others_writes_and_either_may_die() {
     ]);
     second.expect(&[("get deployment web -o name", "", "deployment.apps/web")]);
     let kubeconfig = first.kubeconfig.to_str().unwrap();
-    let (code, printed) = karavel(&["backup", "unused", "--kubeconfig", kubeconfig]);
+    let file = directory.path().join("saved");
+    let (code, printed) = karavel(&["backup", file.to_str().unwrap(), "--kubeconfig", kubeconfig]);
     assert!(
         code == 2 && printed.contains("etcdctl snapshot save"),
         "{printed}"
     );
+    let half_done = file.with_extension("unfinished");
+    assert!(!half_done.exists(), "nothing half done is left behind");
 }
 
 /// An etcd of one member, killed when it is dropped.

@@ -66,10 +66,8 @@ impl Server {
             subresource: &call.target.subresource,
             now: self.surroundings.now(),
         };
-        // An object whose ownership cannot be told keeps the owners it had.
-        let Ok(managed) = write.update(old, new) else {
-            return;
-        };
+        // Upstream: an object whose ownership cannot be told has no owners, rather than wrong ones.
+        let managed = write.update(old, new).unwrap_or_default();
         let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) else {
             return;
         };

@@ -49,38 +49,35 @@ pub async fn backup(kubeconfig: &Path, file: &Path) -> Result<Saved, Failure> {
         ));
     }
     let unfinished = file.with_extension("unfinished");
+    let saved = save(access, &unfinished, file).await;
+    if saved.is_err() {
+        drop(fs::remove_file(&unfinished)); // Nothing half done is left behind.
+    }
+    saved
+}
+
+async fn save(access: Access, unfinished: &Path, file: &Path) -> Result<Saved, Failure> {
+    let cannot = |error: io::Error| cannot_write(file, &error);
     let mut output = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(true)
         .mode(0o600) // Secrets are in it.
-        .open(&unfinished)
-        .map_err(|error| cannot_write(file, &error))?;
+        .open(unfinished)
+        .map_err(cannot)?;
     fetch(access, &mut output).await?;
-    output
-        .sync_all()
-        .map_err(|error| cannot_write(file, &error))?;
+    output.sync_all().map_err(cannot)?;
+    let bytes = output.metadata().map_err(cannot)?.len();
     drop(output);
     // Only a file that can be restored is a backup.
-    let checked = File::open(&unfinished)
-        .map_err(|error| cannot_write(file, &error))
-        .and_then(|input| {
-            embedded::inspect(BufReader::new(input)).map_err(|error| {
-                Failure::failed(
-                    format!("what the server sent is not a whole backup: {error}"),
-                    "try again",
-                )
-            })
-        });
-    let summary = match checked {
-        Ok(summary) => summary,
-        Err(failure) => {
-            drop(fs::remove_file(&unfinished));
-            return Err(failure);
-        }
-    };
-    let bytes = fs::metadata(&unfinished).map_or(0, |metadata| metadata.len());
-    fs::rename(&unfinished, file).map_err(|error| cannot_write(file, &error))?;
+    let written = File::open(unfinished).map_err(cannot)?;
+    let summary = embedded::inspect(BufReader::new(written)).map_err(|error| {
+        Failure::failed(
+            format!("what the server sent is not a whole backup: {error}"),
+            "try again",
+        )
+    })?;
+    fs::rename(unfinished, file).map_err(cannot)?;
     Ok(Saved {
         entries: summary.entries,
         revision: summary.revision.0,
