@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use karavel_store::embedded::{Embedded, Options, restore};
@@ -354,4 +355,30 @@ fn a_backup_of_a_later_version_is_refused() {
         "the backup has format 3, but this version understands only 2: \
          restore it with the version that wrote it or a later one"
     );
+}
+
+#[test]
+fn only_the_owner_may_look_into_a_store() {
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let parent = TempDir::new().unwrap();
+    let created = parent.path().join("data/store");
+    let store = open(&created).unwrap();
+    write(&store, 20);
+    let mut backup = Vec::new();
+    store.backup(&mut backup).unwrap();
+    let restored = parent.path().join("restored");
+    restore(&restored, backup.as_slice()).unwrap();
+    for directory in [created.parent().unwrap(), &created, &restored] {
+        assert_eq!(mode(directory), 0o700, "{}", directory.display());
+    }
+    for directory in [&created, &restored] {
+        let files: Vec<_> = fs::read_dir(directory)
+            .unwrap()
+            .map(|item| item.unwrap().path())
+            .collect();
+        assert!(files.len() >= 3, "{files:?}");
+        for file in files {
+            assert_eq!(mode(&file), 0o600, "{}", file.display());
+        }
+    }
 }

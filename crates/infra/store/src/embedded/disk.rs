@@ -1,9 +1,9 @@
 //! The few things the engine asks of a file system, so that tests can take it away at any moment.
 
 use std::fmt::Debug;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,14 +62,22 @@ pub(crate) struct Lock {
 /// The name of the file whose lock says that a process has the store open.
 pub(crate) const LOCK_FILE: &str = "LOCK";
 
+/// What is stored is nobody else's business: secrets are in it.
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+
 impl Directory {
     /// Creates the directory if need be and takes the lock; `None` when another process has it.
     pub(crate) fn lock(path: &Path) -> io::Result<Option<(Self, Lock)>> {
-        fs::create_dir_all(path)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(DIRECTORY_MODE)
+            .create(path)?;
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
+            .mode(FILE_MODE)
             .open(path.join(LOCK_FILE))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -114,6 +122,7 @@ impl Disk for Directory {
             .read(true)
             .write(true)
             .create_new(true)
+            .mode(FILE_MODE)
             .open(self.path.join(name))?;
         Ok(Arc::new(file))
     }
