@@ -178,3 +178,41 @@ async fn a_compaction_up_to_the_present_spares_those_who_are_a_moment_late() {
         "but nobody new may begin there"
     );
 }
+
+/// Opens the store in a directory at a time of day.
+fn open_at(directory: &TempDir, seconds: u64) -> (Embedded, ManualClock) {
+    let clock = ManualClock::at(Duration::from_secs(seconds));
+    let options = Options {
+        clock: Clock::Manual(clock.clone()),
+        ..Options::default()
+    };
+    (Embedded::open(directory.path(), options).unwrap(), clock)
+}
+
+/// Writes something else, after which everything due by now is gone.
+async fn settle(store: &Embedded) {
+    write(store, "other", 2).await;
+}
+
+#[tokio::test]
+async fn a_clock_that_went_back_gives_no_key_more_than_its_whole_time() {
+    let directory = TempDir::new().unwrap();
+    let key = Key::new("short").unwrap();
+    let minute = Duration::from_secs(60);
+    let (store, _) = open_at(&directory, 1_800_000_000);
+    let txn = Txn::new().put_for(key.clone(), vec![1], minute);
+    store.commit(txn).await.unwrap();
+    store.close().await;
+
+    let (store, clock) = open_at(&directory, 1_700_000_000);
+    clock.advance(Duration::from_secs(59));
+    settle(&store).await;
+    assert!(store.get(&key, None).unwrap().is_some());
+    store.renew(key.clone()).await.unwrap();
+    clock.advance(Duration::from_secs(59));
+    settle(&store).await;
+    assert!(store.get(&key, None).unwrap().is_some(), "it was renewed");
+    clock.advance(Duration::from_secs(1));
+    settle(&store).await;
+    assert!(store.get(&key, None).unwrap().is_none());
+}

@@ -7,6 +7,7 @@ mod backup;
 mod checkpoint;
 mod checkpointer;
 mod clock;
+mod deadlines;
 mod disk;
 mod frame;
 mod history;
@@ -23,7 +24,6 @@ mod crash_tests;
 #[cfg(test)]
 mod fault;
 
-use std::cmp::Reverse;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,6 +40,7 @@ pub use self::watch::EmbeddedWatch;
 
 use self::checkpointer::{Checkpointer, Pending};
 use self::clock::Ticker;
+use self::deadlines::Deadlines;
 use self::disk::{Directory, Disk, Lock};
 use self::open::{Recovered, recover};
 use self::shared::{Gather, Shared, Task};
@@ -114,7 +115,7 @@ impl Embedded {
     ) -> io::Result<Self> {
         let Recovered {
             meta,
-            state,
+            mut state,
             compacted,
             journal,
             checkpoint,
@@ -129,13 +130,11 @@ impl Embedded {
         });
         let mut pending = Pending::default();
         renewed.into_iter().for_each(|key| pending.renew(key));
-        let deadlines = state
-            .expiries
-            .iter()
-            .map(|(key, expiry)| Reverse((expiry.deadline, key.clone())));
+        // The clock may have gone back since the deadlines were written.
+        state.cap_deadlines(ticker.now());
         let mut writer = Writer {
             shared: Arc::clone(&shared),
-            deadlines: deadlines.collect(),
+            deadlines: Deadlines::of(&state),
             absorbed: meta.revision,
             state,
             journal,

@@ -177,6 +177,22 @@ impl State {
         true
     }
 
+    /// Lets no entry have more time left than it was given.
+    pub(crate) fn cap_deadlines(&mut self, now: u64) {
+        let late = |expiry: &Expiry| expiry.deadline > now.saturating_add(expiry.ttl);
+        let keys: Vec<Key> = self
+            .expiries
+            .iter()
+            .filter(|(_, expiry)| late(expiry))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in keys {
+            if let Some(expiry) = self.expiries.get_mut(&key) {
+                expiry.deadline = now.saturating_add(expiry.ttl);
+            }
+        }
+    }
+
     /// What a key held at a revision.
     pub(crate) fn entry_at(
         &self,

@@ -1,7 +1,6 @@
 //! The one thread that writes: takes what is queued, makes it durable with one sync, publishes, answers.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,6 +9,7 @@ use tokio::sync::oneshot;
 use crate::embedded::checkpoint::Meta;
 use crate::embedded::checkpointer::{CheckpointError, Checkpointer, Job, Pending};
 use crate::embedded::clock::Ticker;
+use crate::embedded::deadlines::Deadlines;
 use crate::embedded::frame::FRAME_HEADER;
 use crate::embedded::history::Retention;
 use crate::embedded::journal::Journal;
@@ -52,8 +52,7 @@ pub(crate) struct Writer {
     pub(crate) checkpoint_bytes: u64,
     pub(crate) retention: Retention,
     pub(crate) ticker: Ticker,
-    /// Deadlines, soonest first; some are stale because the key was put again or renewed.
-    pub(crate) deadlines: BinaryHeap<Reverse<(u64, Key)>>,
+    pub(crate) deadlines: Deadlines,
     /// How long the next batch waits for company.
     pub(crate) gather: Gather,
     /// The frame being built; kept for its allocation.
@@ -135,10 +134,7 @@ impl Writer {
         if self.shared.read_only().is_some() {
             return None;
         }
-        let expiry = self
-            .deadlines
-            .peek()
-            .map(|Reverse((deadline, _))| *deadline);
+        let expiry = self.deadlines.first();
         let age = self.state.history.next_excess(&self.retention);
         let age = age.map(|at| at.max(self.ticker.now().saturating_add(AGE_CHECK_MILLIS)));
         let at = [expiry, age].into_iter().flatten().min()?;
@@ -284,11 +280,12 @@ impl Writer {
     /// Applies operations to the working state and adds them to the frame.
     fn write(&mut self, now: u64, ops: Vec<RecordOp>) -> Arc<[crate::Event]> {
         for op in &ops {
-            if let RecordOp::Put { key, deadline, .. } = op
-                && *deadline > 0
-            {
-                self.deadlines.push(Reverse((*deadline, key.clone())));
-            }
+            let (key, after) = match op {
+                RecordOp::Put { key, deadline, .. } => (key, (*deadline > 0).then_some(*deadline)),
+                RecordOp::Delete { key } => (key, None),
+            };
+            // A transaction names no key twice, so the state knows what each one's deadline is.
+            self.deadlines.change(key, self.deadline(key), after);
         }
         let record = Record::Txn {
             revision: self.state.revision.saturating_add(1),
@@ -311,7 +308,8 @@ impl Writer {
         };
         let deadline = now.saturating_add(expiry.ttl);
         self.state.renew(&key, expiry.modified, deadline);
-        self.deadlines.push(Reverse((deadline, key.clone())));
+        self.deadlines
+            .change(&key, Some(expiry.deadline), self.deadline(&key));
         self.pending.renew(key.clone());
         Record::Renew {
             key,
@@ -324,34 +322,17 @@ impl Writer {
 
     /// Deletes what is due.
     fn expire(&mut self, now: u64) {
-        let mut due = Vec::new();
-        while due.len() < EXPIRE_AT_ONCE
-            && let Some(Reverse((deadline, _))) = self.deadlines.peek()
-            && *deadline <= now
-        {
-            let Some(Reverse((deadline, key))) = self.deadlines.pop() else {
-                break;
-            };
-            // Stale when the key was put again or renewed since; a key may also be noted twice.
-            if self
-                .state
-                .expiries
-                .get(&key)
-                .is_some_and(|expiry| expiry.deadline == deadline)
-            {
-                due.push(key);
-            }
+        let mut due = self.deadlines.due(now, EXPIRE_AT_ONCE);
+        if due.is_empty() {
+            return;
         }
         due.sort_unstable();
-        due.dedup();
-        if !due.is_empty() {
-            self.write(
-                now,
-                due.into_iter()
-                    .map(|key| RecordOp::Delete { key })
-                    .collect(),
-            );
-        }
+        let ops = due.into_iter().map(|key| RecordOp::Delete { key });
+        self.write(now, ops.collect());
+    }
+
+    fn deadline(&self, key: &Key) -> Option<u64> {
+        self.state.expiries.get(key).map(|expiry| expiry.deadline)
     }
 
     fn compact_on_request(&mut self, requested: Revision) -> Result<(), CompactError> {
