@@ -3,10 +3,13 @@
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use crate::embedded::checkpoint::{Meta, Stored, decode_entry, encode_entry};
+use crate::embedded::checkpoint::{Meta, RESTORE_NEW, Stored, decode_entry, encode_entry};
+use crate::embedded::clock::to_millis;
 use crate::embedded::disk::{Directory, Disk};
 use crate::embedded::frame::FORMAT;
+use crate::embedded::journal::segment_name;
 use crate::embedded::open::{OpenError, create, new_id};
 use crate::embedded::record::{Reader, length, put_key};
 use crate::embedded::state::State;
@@ -21,9 +24,16 @@ const CHUNK_BYTES: usize = 1024 * 1024;
 /// No chunk is larger: a full one and the largest entry on top.
 const MAX_CHUNK_BYTES: usize = CHUNK_BYTES + crate::MAX_TXN_BYTES + 4096;
 
-/// How far a restored store begins above its backup, so that no revision that was handed out after the backup is
-/// handed out again: at 10,000 writes a second a day's worth.
+/// How far a restored store begins at least above its backup, so that no revision that was handed out after the backup
+/// is handed out again: at 10,000 writes a second a day's worth.
 const RESTORE_SKIP: u64 = 1_000_000_000;
+
+/// How many revisions above that for each millisecond since [`RESTORE_EPOCH`]: more than any store writes in one, so
+/// that of two stores restored from one backup the later begins above all that the earlier has handed out.
+const RESTORE_SKIP_PER_MILLI: u64 = 128;
+
+/// The beginning of 2026, in milliseconds since 1970.
+const RESTORE_EPOCH: u64 = 1_767_225_600_000;
 
 /// What a backup holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -163,12 +173,29 @@ pub fn restore(path: &Path, input: impl Read) -> Result<BackupSummary, RestoreEr
         }
         .into());
     };
-    if !directory.list().map_err(OpenError::directory)?.is_empty() {
+    let names = directory.list().map_err(OpenError::directory)?;
+    if is_unfinished(&names) {
+        clear(&directory)?;
+    } else if !names.is_empty() {
         return Err(RestoreError::NotEmpty {
             path: path.to_owned(),
         });
     }
-    restore_to(Arc::new(directory), input)
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    restore_to(
+        Arc::new(directory),
+        input,
+        to_millis(now.unwrap_or_default()),
+    )
+}
+
+/// Whether these files are just what an interrupted restore leaves.
+fn is_unfinished(names: &[String]) -> bool {
+    let first = segment_name(1);
+    names.iter().any(|name| name == RESTORE_NEW)
+        && names
+            .iter()
+            .all(|name| name == RESTORE_NEW || *name == first)
 }
 
 /// Reads a whole backup and says what is in it, without restoring anything.
@@ -185,13 +212,14 @@ pub fn inspect(input: impl Read) -> Result<BackupSummary, RestoreError> {
     })
 }
 
-/// Makes a store on an empty disk from a backup.
-pub(crate) fn restore_to(
+/// Makes a store on an empty disk from a backup, at a time in milliseconds since 1970.
+fn restore_to(
     disk: Arc<dyn Disk>,
     input: impl Read,
+    now: u64,
 ) -> Result<BackupSummary, RestoreError> {
     let mut source = Source::begin(input)?;
-    let revision = source.revision.saturating_add(RESTORE_SKIP);
+    let revision = first_revision(source.revision, now);
     let meta = Meta {
         id: new_id(),
         revision,
@@ -209,7 +237,7 @@ pub(crate) fn restore_to(
             Some(Err(io::Error::other("the backup cannot be read")))
         }
     });
-    let created = create(&disk, meta, entries);
+    let created = create(&disk, RESTORE_NEW, meta, entries);
     if let Some(problem) = problem {
         clear(&*disk)?;
         return Err(problem);
@@ -225,12 +253,24 @@ pub(crate) fn restore_to(
     })
 }
 
+/// Where a store begins that is restored from a backup with a revision at a time.
+fn first_revision(backup: u64, now: u64) -> u64 {
+    let passed = now.saturating_sub(RESTORE_EPOCH);
+    backup
+        .saturating_add(RESTORE_SKIP)
+        .saturating_add(passed.saturating_mul(RESTORE_SKIP_PER_MILLI))
+}
+
+/// Removes what a restore that failed has made. The mark goes last: what is left in between is still known for what
+/// it is.
 fn clear(disk: &dyn Disk) -> Result<(), OpenError> {
-    for name in disk.list().map_err(OpenError::directory)? {
+    let mut names = disk.list().map_err(OpenError::directory)?;
+    names.sort_by_key(|name| name == RESTORE_NEW);
+    for name in names {
         disk.remove(&name)
             .map_err(|source| OpenError::file(&name, source))?;
     }
-    Ok(())
+    disk.sync().map_err(OpenError::directory)
 }
 
 /// A backup being read.
@@ -378,3 +418,6 @@ impl<R: Read> Source<R> {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests;

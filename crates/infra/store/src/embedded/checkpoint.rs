@@ -23,6 +23,8 @@ use crate::key::{Key, Revision};
 pub(crate) const CHECKPOINT: &str = "checkpoint.redb";
 /// The name of a checkpoint that is being created.
 pub(crate) const CHECKPOINT_NEW: &str = "checkpoint.new";
+/// The name of one that is being created from a backup: until it is done the directory must not be taken for empty.
+pub(crate) const RESTORE_NEW: &str = "restore.new";
 
 const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 const ENTRIES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("entries");

@@ -5,7 +5,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::embedded::checkpoint::{CHECKPOINT, CHECKPOINT_NEW, Checkpoint, Meta, Stored};
+use crate::embedded::checkpoint::{
+    CHECKPOINT, CHECKPOINT_NEW, Checkpoint, Meta, RESTORE_NEW, Stored,
+};
 use crate::embedded::disk::Disk;
 use crate::embedded::frame::StoreId;
 use crate::embedded::journal::{Journal, segment_name, segment_numbers};
@@ -85,6 +87,11 @@ pub enum OpenError {
         "the directory has a journal but no checkpoint.redb: put the missing file back, or restore a backup into an empty directory"
     )]
     NoCheckpoint,
+    /// Starting would begin an empty store where somebody expects the backup's content.
+    #[error(
+        "a restore into this directory was interrupted: restore the backup into it once more, or into an empty directory"
+    )]
+    UnfinishedRestore,
     /// A checkpoint without the journal that continues it.
     #[error(
         "the directory has a checkpoint but no journal: put the missing files back, or restore a backup into an empty directory"
@@ -179,6 +186,9 @@ pub(crate) fn recover(disk: &Arc<dyn Disk>) -> Result<Recovered, OpenError> {
     if names.iter().any(|name| name == CHECKPOINT) {
         return reopen(disk);
     }
+    if names.iter().any(|name| name == RESTORE_NEW) {
+        return Err(OpenError::UnfinishedRestore);
+    }
     clear_leftovers(&**disk, &names)?;
     let meta = Meta {
         id: new_id(),
@@ -187,24 +197,27 @@ pub(crate) fn recover(disk: &Arc<dyn Disk>) -> Result<Recovered, OpenError> {
         segment: 1,
         sequence: 0,
     };
-    create(disk, meta, std::iter::empty())
+    create(disk, CHECKPOINT_NEW, meta, std::iter::empty())
 }
 
-/// Makes a new store that holds some entries. Until the last step there is no store.
+/// Makes a new store that holds some entries. Until the last step there is no store, only a file with the name that
+/// the checkpoint has while it is unfinished.
 pub(crate) fn create(
     disk: &Arc<dyn Disk>,
+    unfinished: &str,
     meta: Meta,
     entries: impl Iterator<Item = Result<Stored, io::Error>>,
 ) -> Result<Recovered, OpenError> {
-    let file = disk.create(CHECKPOINT_NEW).map_err(OpenError::directory)?;
+    let file = disk.create(unfinished).map_err(OpenError::directory)?;
+    // The name is there before the content, which may take a while: it says what is going on.
+    disk.sync().map_err(OpenError::directory)?;
     let checkpoint = Checkpoint::create(file, &meta, entries).map_err(|source| match source {
-        redb::Error::Io(source) => OpenError::file(CHECKPOINT_NEW, source),
+        redb::Error::Io(source) => OpenError::file(unfinished, source),
         other => OpenError::checkpoint(other),
     })?;
-    disk.sync().map_err(OpenError::directory)?;
     let journal = Journal::create(Arc::clone(disk), meta.id, meta.revision)
         .map_err(|source| OpenError::file(&segment_name(1), source))?;
-    disk.rename(CHECKPOINT_NEW, CHECKPOINT)
+    disk.rename(unfinished, CHECKPOINT)
         .and_then(|()| disk.sync())
         .map_err(OpenError::directory)?;
     let state = State::at(meta.revision, []);
