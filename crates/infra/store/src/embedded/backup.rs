@@ -161,7 +161,8 @@ impl<W: Write> Chunks<W> {
     }
 }
 
-/// Makes a store in an empty directory from a backup. Open it afterwards like any other.
+/// Makes a store in an empty directory, or one where this was interrupted, from a backup. Open it afterwards like any
+/// other.
 ///
 /// # Errors
 /// When the directory is not empty or the backup is not whole; there is no store then, and trying again is harmless.

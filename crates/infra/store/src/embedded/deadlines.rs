@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(deadlines.0.len(), 1);
         assert_eq!(deadlines.first(), Some(1000));
         assert_eq!(deadlines.due(999, 10), []);
-        assert_eq!(deadlines.due(1000, 10), [key.clone()]);
+        assert_eq!(deadlines.due(1000, 10), std::slice::from_ref(&key));
         deadlines.change(&key, Some(1000), None);
         assert_eq!(deadlines.first(), None);
     }

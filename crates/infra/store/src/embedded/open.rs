@@ -376,3 +376,36 @@ pub(crate) fn new_id() -> StoreId {
     }
     id
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::fault::FaultyDisk;
+
+    #[test]
+    fn a_journal_that_does_not_reach_the_checkpoint_is_refused() {
+        let check = |begun: u64, expected: Option<&str>| {
+            let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::default());
+            let meta = Meta {
+                id: [3; 16],
+                revision: 50,
+                compacted: 50,
+                segment: 1,
+                sequence: 0,
+            };
+            let file = disk.create(CHECKPOINT).unwrap();
+            drop(Checkpoint::create(file, &meta, []).unwrap());
+            drop(Journal::create(Arc::clone(&disk), meta.id, begun).unwrap());
+            let said = recover(&disk).err().map(|error| error.to_string());
+            let said = said.as_deref().map(|said| said.split(": ").next().unwrap());
+            assert_eq!(said, expected, "begun at {begun}");
+        };
+        check(50, None);
+        check(
+            40,
+            Some(
+                "file journal-00000000000000000001.log continues at revision 50, but 41 is missing",
+            ),
+        );
+    }
+}
