@@ -165,7 +165,8 @@ impl State {
         }
     }
 
-    /// Moves the deadline of an entry, if it is still that entry and the deadline is later. Says whether it is.
+    /// Moves the deadline of an entry, if it is still that entry, and says whether it is. The last renewal counts, also
+    /// when it brings the deadline nearer because the clock went back.
     pub(crate) fn renew(&mut self, key: &Key, modified: u64, deadline: u64) -> bool {
         let Some(expiry) = self.expiries.get_mut(key) else {
             return false;
@@ -173,7 +174,7 @@ impl State {
         if expiry.modified != modified {
             return false;
         }
-        expiry.deadline = expiry.deadline.max(deadline);
+        expiry.deadline = deadline;
         true
     }
 
