@@ -1,8 +1,7 @@
 //! The certificate authority in a directory: `ca.crt` and `ca.key`.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -11,6 +10,8 @@ use rcgen::{
     Issuer, KeyPair, KeyUsagePurpose,
 };
 use time::OffsetDateTime;
+
+use crate::private_file::write_private;
 
 /// As long as kubeadm's authorities last.
 const AUTHORITY_LIFE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
@@ -163,8 +164,8 @@ impl Authority {
         let certificate_pem = params.self_signed(&key_pair).map_err(issue)?.pem();
         // The key first: a certificate without its key would be refused at the next start, a key alone says more plainly
         // that the first start was cut short.
-        write_private(key, &key_pair.serialize_pem())?;
-        write_private(certificate, &certificate_pem)?;
+        write(key, &key_pair.serialize_pem())?;
+        write(certificate, &certificate_pem)?;
         Self::load(certificate, key)
     }
 
@@ -226,21 +227,8 @@ fn moment(time: SystemTime) -> OffsetDateTime {
     OffsetDateTime::from(time)
 }
 
-/// Writes a file only its owner can read, whole or not at all.
-fn write_private(path: &Path, text: &str) -> Result<(), AuthorityError> {
-    let write = || -> io::Result<()> {
-        let unfinished = path.with_extension("new");
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&unfinished)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&unfinished, path)
-    };
-    write().map_err(|source| AuthorityError::Write {
+fn write(path: &Path, text: &str) -> Result<(), AuthorityError> {
+    write_private(path, text).map_err(|source| AuthorityError::Write {
         path: path.to_owned(),
         source,
     })

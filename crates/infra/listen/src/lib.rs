@@ -16,8 +16,10 @@ mod authority;
 mod identity;
 mod listener;
 mod peer;
+mod private_file;
 
 pub use authority::{Authority, AuthorityError, Issued, Subject};
 pub use identity::{IdentityError, ServerIdentity};
 pub use listener::{BindError, Limits, Listener};
 pub use peer::{CertifiedUser, Peer};
+pub use private_file::write_private;

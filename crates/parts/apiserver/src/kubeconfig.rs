@@ -1,8 +1,6 @@
 //! The file a client needs: where the server is, whom to trust, who one is.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::Path;
 
 use listen::Issued;
@@ -31,17 +29,10 @@ pub(crate) fn document(server: &str, authority_pem: &str, client: &Issued) -> Va
     })
 }
 
-/// Writes a file only its owner can read, whole or not at all. JSON is YAML, so every client can read it.
+/// Writes the file. JSON is YAML, so every client can read it.
 pub(crate) fn write(path: &Path, document: &Value) -> io::Result<()> {
-    let unfinished = path.with_extension("new");
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&unfinished)?;
-    file.write_all(serde_json::to_string_pretty(document)?.as_bytes())?;
-    file.write_all(b"\n")?;
-    file.sync_all()?;
-    fs::rename(&unfinished, path)
+    listen::write_private(
+        path,
+        &format!("{}\n", serde_json::to_string_pretty(document)?),
+    )
 }
