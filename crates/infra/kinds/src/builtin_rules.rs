@@ -302,8 +302,17 @@ impl KindRules for BuiltinRules {
     }
 
     fn begin_ending(&self, object: &mut Value) {
-        if self.is("", "Namespace") {
-            put(object, &["status", "phase"], json!("Terminating"));
+        let status = object
+            .as_object_mut()
+            .filter(|_| self.is("", "Namespace"))
+            .and_then(|fields| {
+                fields
+                    .entry("status")
+                    .or_insert_with(|| json!({}))
+                    .as_object_mut()
+            });
+        if let Some(status) = status {
+            status.insert("phase".to_owned(), json!("Terminating"));
         }
     }
 
@@ -317,24 +326,6 @@ impl KindRules for BuiltinRules {
 
 fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, name| value.get(name))
-}
-
-/// Puts a value at a path, making the objects on the way; what is in the way and no object is replaced.
-fn put(value: &mut Value, path: &[&str], new: Value) {
-    let Some((first, rest)) = path.split_first() else {
-        *value = new;
-        return;
-    };
-    if !value.is_object() {
-        *value = json!({});
-    }
-    if let Some(fields) = value.as_object_mut() {
-        put(
-            fields.entry((*first).to_owned()).or_insert(Value::Null),
-            rest,
-            new,
-        );
-    }
 }
 
 #[cfg(test)]

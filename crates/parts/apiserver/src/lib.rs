@@ -5,7 +5,7 @@
 //!
 //! Entry points: [`ApiServer::start`] and [`ApiServer::run`].
 //!
-//! Invariants: nobody is served without a name; only health, version and discovery of versions are open to the nameless;
+//! Invariants: nobody is served without a name; only health and version are open to the nameless;
 //! the data directory's keys are readable by their owner alone.
 //!
 //! Non-goals: what the multi-cluster kinds do (`controllers`, `scheduler`, `member`).
