@@ -16,6 +16,7 @@ pub mod cache;
 pub mod call;
 pub mod discovery;
 pub mod encoding;
+pub mod handler;
 mod health;
 pub mod intake;
 pub mod lifecycle;

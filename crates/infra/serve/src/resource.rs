@@ -227,6 +227,11 @@ pub trait KindRules: Send + Sync {
     /// Marks an object that was asked to go and is held.
     fn begin_ending(&self, _object: &mut Value) {}
 
+    /// Whether objects are kept. Those of reviews are not: a handler answers them.
+    fn is_stored(&self) -> bool {
+        true
+    }
+
     /// What becomes of owned objects when a deletion does not say.
     fn default_propagation(&self) -> Propagation {
         Propagation::Background

@@ -16,6 +16,7 @@ use crate::body::{self, Body};
 use crate::cache::{self, Cache};
 use crate::call::{Admission, Call, User};
 use crate::discovery;
+use crate::handler::{Asked, Handlers, unread};
 use crate::health;
 use crate::negotiate::{Answer, Content, Encoding, Shape};
 use crate::openapi::Published;
@@ -53,6 +54,7 @@ pub struct Server {
     published: ArcSwapOption<(Arc<Table>, Published)>,
     /// Somebody waits for a revision the feed may already have passed without a change to show for it.
     pub(crate) impatient: Notify,
+    handlers: Handlers,
     about: About,
 }
 
@@ -106,8 +108,16 @@ impl Server {
             table: ArcSwap::from_pointee(table),
             published: ArcSwapOption::empty(),
             impatient: Notify::new(),
+            handlers: Handlers::default(),
             about,
         })
+    }
+
+    /// Lets others answer for kinds that are not stored and for parts of objects, before the first request.
+    #[must_use]
+    pub fn with_handlers(mut self, handlers: Handlers) -> Self {
+        self.handlers = handlers;
+        self
     }
 
     /// Keeps the cache current until the watch on the store ends.
@@ -160,7 +170,7 @@ impl Server {
     /// Answers one request of a known user.
     pub async fn answer<B>(&self, user: User, request: Request<B>) -> Response<Body>
     where
-        B: http_body::Body + Send,
+        B: http_body::Body + Send + 'static,
         B::Data: Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
@@ -183,7 +193,7 @@ impl Server {
         body: B,
     ) -> Result<Response<Body>, Status>
     where
-        B: http_body::Body + Send,
+        B: http_body::Body + Send + 'static,
         B::Data: Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
@@ -243,16 +253,28 @@ impl Server {
         body: B,
     ) -> Result<Response<Body>, Status>
     where
-        B: http_body::Body + Send,
+        B: http_body::Body + Send + 'static,
         B::Data: Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        if let Some(handler) = self.handlers.find(call) {
+            let asked = Asked {
+                parts: parts.clone(),
+                answer,
+                body: unread(body),
+            };
+            return handler.answer(self, call, asked).await;
+        }
         let include = Include::parse(params.text("includeObject"))?;
         let readable = [Content::Json, Content::Yaml];
         let part = call
             .served
             .subresource(&call.target.subresource)
             .map(|part| &part.action);
+        // Nobody here can answer it.
+        if matches!(part, Some(Action::Custom)) || !call.served.resource.rules.is_stored() {
+            return Err(Status::unknown_path());
+        }
         if let Some(Action::Scale(paths)) = part {
             let content = match call.verb {
                 Verb::Get => return self.get_scale(call, paths, answer),
@@ -300,7 +322,7 @@ impl Server {
         body: B,
     ) -> Result<DeleteOptions, Status>
     where
-        B: http_body::Body + Send,
+        B: http_body::Body + Send + 'static,
         B::Data: Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
@@ -371,7 +393,7 @@ impl Server {
     }
 }
 
-async fn read_body<B>(body: B) -> Result<bytes::Bytes, Status>
+pub(crate) async fn read_body<B>(body: B) -> Result<bytes::Bytes, Status>
 where
     B: http_body::Body + Send,
     B::Data: Send,
