@@ -42,6 +42,9 @@ const GROUP_PRIORITIES: [(&str, u32); 18] = [
 /// Below all groups that are named above and above all custom ones.
 const OTHER_BUILTIN: u32 = 16_000;
 
+/// How many seconds a pod has to end when it does not say.
+const POD_GRACE: i64 = 30;
+
 /// Every built-in kind. Those whose objects are answered and not kept need a handler for each.
 #[must_use]
 pub fn builtin_resources() -> Vec<Resource> {
@@ -295,6 +298,19 @@ impl KindRules for BuiltinRules {
     fn holds(&self, object: &Value) -> bool {
         let held = at(object, &["spec", "finalizers"]).and_then(Value::as_array);
         self.is("", "Namespace") && held.is_some_and(|list| !list.is_empty())
+    }
+
+    /// Upstream: a pod that runs is given time to end; one that was never placed or has ended needs none.
+    fn grace(&self, object: &Value, asked: Option<i64>) -> i64 {
+        let text = |path: &[&str]| at(object, path).and_then(Value::as_str).unwrap_or_default();
+        let is_idle = text(&["spec", "nodeName"]).is_empty()
+            || matches!(text(&["status", "phase"]), "Succeeded" | "Failed");
+        if !self.is("", "Pod") || is_idle {
+            return 0;
+        }
+        let own = at(object, &["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64);
+        let seconds = asked.or(own).unwrap_or(POD_GRACE);
+        if seconds < 0 { 1 } else { seconds }
     }
 
     fn begin_ending(&self, object: &mut Value) {

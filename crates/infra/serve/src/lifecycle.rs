@@ -137,15 +137,19 @@ pub fn may_go(resource: &Resource, object: &Value) -> bool {
     let marked = metadata
         .get("deletionTimestamp")
         .is_some_and(|time| !time.is_null());
-    marked && finalizers(metadata).is_empty() && !resource.rules.holds(object)
+    marked
+        && finalizers(metadata).is_empty()
+        && grace_left(metadata) == 0
+        && !resource.rules.holds(object)
 }
 
-/// What deleting an object does to it.
+/// What deleting an object does to it. `grace` is how many seconds the client gives it, if it says.
 #[must_use]
 pub fn end(
     resource: &Resource,
     object: &Value,
     propagation: Option<Propagation>,
+    grace: Option<i64>,
     now: Time,
 ) -> Farewell {
     let mut marked = object.clone();
@@ -163,27 +167,52 @@ pub fn end(
             push_once(&mut held, ORPHAN);
         }
     }
-    if held.is_empty() && !resource.rules.holds(object) {
+    let marked_for = metadata
+        .get("deletionTimestamp")
+        .and_then(Value::as_str)
+        .and_then(|time| time.parse::<Time>().ok());
+    let waits = grace_left(metadata);
+    let left = match (marked_for, grace) {
+        (None, _) => resource.rules.grace(object, grace),
+        // Upstream: a wait that has begun is only ever shortened, and only by who says so.
+        (Some(_), Some(_)) => resource.rules.grace(object, grace).min(waits),
+        (Some(_), None) => waits,
+    };
+    if held.is_empty() && left == 0 && !resource.rules.holds(object) {
         return Farewell::Gone;
     }
     let changed = held != finalizers(metadata);
-    let is_marked = metadata
-        .get("deletionTimestamp")
-        .is_some_and(|time| !time.is_null());
-    if is_marked && !changed {
+    if marked_for.is_some() && !changed && left == waits {
         return Farewell::Waiting;
     }
+    if changed {
+        metadata.insert(
+            "finalizers".to_owned(),
+            held.into_iter().map(Value::from).collect(),
+        );
+    }
+    let goes_at = match marked_for {
+        Some(time) => time.plus_seconds(left.saturating_sub(waits)),
+        None => now.plus_seconds(left),
+    };
     metadata.insert(
-        "finalizers".to_owned(),
-        held.into_iter().map(Value::from).collect(),
+        "deletionTimestamp".to_owned(),
+        Value::from(goes_at.to_string()),
     );
-    if !is_marked {
-        metadata.insert("deletionTimestamp".to_owned(), Value::from(now.to_string()));
-        metadata.insert("deletionGracePeriodSeconds".to_owned(), Value::from(0));
+    metadata.insert("deletionGracePeriodSeconds".to_owned(), Value::from(left));
+    if marked_for.is_none() {
         count_on(resource, metadata);
         resource.rules.begin_ending(&mut marked);
     }
     Farewell::Marked(marked)
+}
+
+/// How many seconds an object that was asked to go was given.
+fn grace_left(metadata: &Map) -> i64 {
+    metadata
+        .get("deletionGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .unwrap_or(0)
 }
 
 /// Everything wrong with the metadata of an object; `old` is what it replaces.

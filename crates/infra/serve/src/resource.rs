@@ -224,6 +224,12 @@ pub trait KindRules: Send + Sync {
         false
     }
 
+    /// How many seconds an object that is asked to go may take to end what it does, given what the client says. Whoever
+    /// ends it for the object then deletes it with no time left.
+    fn grace(&self, _object: &Value, _asked: Option<i64>) -> i64 {
+        0
+    }
+
     /// Marks an object that was asked to go and is held.
     fn begin_ending(&self, _object: &mut Value) {}
 

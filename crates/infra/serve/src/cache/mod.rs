@@ -110,6 +110,12 @@ impl Cache {
         *self.progress.borrow()
     }
 
+    /// Wakes whoever waits on it after every change of any resource.
+    #[must_use]
+    pub fn progress(&self) -> watch::Receiver<Revision> {
+        self.progress.subscribe()
+    }
+
     /// Waits until a revision has been taken in; `false` when that took longer than `limit`.
     pub async fn wait_for(&self, revision: Revision, limit: Duration) -> bool {
         if self.revision() >= revision {

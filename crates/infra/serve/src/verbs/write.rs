@@ -74,6 +74,16 @@ impl Server {
         Ok(self.report(call, &written, StatusCode::OK, answer, &warnings))
     }
 
+    /// Changes the object of a call the way a handler decides, through the rules of the part the call is aimed at. The
+    /// edit may be made several times, each on top of what others wrote meanwhile.
+    pub async fn change(
+        &self,
+        call: &Call,
+        edit: &(dyn Fn(&Value) -> Result<Value, Status> + Send + Sync),
+    ) -> Result<(), Status> {
+        self.replace(call, &mut Vec::new(), edit).await.map(drop)
+    }
+
     /// Stores an object that must not exist.
     pub(crate) async fn store_new(
         &self,

@@ -76,6 +76,8 @@ pub fn prepare_subresource_update(
     let open: &[&str] = match (kind.kind, subresource) {
         ("CertificateSigningRequest", "approval" | "status") | (_, "status") => &["status"],
         ("Namespace", "finalize") | ("Pod", "ephemeralcontainers" | "resize") => &["spec"],
+        // Whoever places a pod also says that it was placed.
+        ("Pod", "binding") => &["spec", "status"],
         _ => &[],
     };
     let closed: Vec<String> = fields
@@ -101,6 +103,7 @@ pub fn prepare_subresource_update(
         ("Pod", "ephemeralcontainers") => {
             keep_below(old, fields, "spec", |name| name != "ephemeralContainers")
         }
+        ("Pod", "binding") => keep_below(old, fields, "spec", |name| name != "nodeName"),
         ("Namespace", "finalize") => keep_below(old, fields, "spec", |name| name != "finalizers"),
         _ => {}
     }
