@@ -5,11 +5,12 @@
 //!
 //! Begin with [`Store`], which is what callers hold; then [`Txn`] for writing, [`Query`] for reading, [`Watch`] for
 //! following. [`embedded`] has what concerns a store in a directory alone: opening, backup, restore. [`etcd`] has what
-//! concerns a store in an etcd alone: how it is reached, regular compaction.
+//! concerns a store in an etcd alone: how it is reached, regular compaction. [`memory`] is for simulations and tests: it
+//! keeps nothing beyond the process.
 //!
 //! What holds for every implementation:
 //! - A transaction happens whole, at one revision, or not at all.
-//! - An acknowledged write survives the process and the machine.
+//! - An acknowledged write survives the process and the machine (not in [`memory`]).
 //! - A read sees every write acknowledged before it began.
 //! - A watcher receives every change after its revision once and in order, or is told that it cannot.
 //! - Values are shared, never copied, on their way out.
@@ -21,6 +22,7 @@ mod entry;
 mod error;
 pub mod etcd;
 mod key;
+pub mod memory;
 mod query;
 mod status;
 mod store;

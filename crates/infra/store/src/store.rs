@@ -9,6 +9,7 @@ use crate::entry::Entry;
 use crate::error::{CommitError, CompactError, ReadError, RenewError, WatchError};
 use crate::etcd::{Etcd, EtcdWatch};
 use crate::key::{Key, Revision};
+use crate::memory::{Memory, MemoryWatch};
 use crate::query::{Page, Query};
 use crate::status::{Notice, Status};
 use crate::txn::{Committed, Txn};
@@ -18,6 +19,8 @@ use crate::txn::{Committed, Txn};
 pub enum Store {
     /// In a directory of this machine.
     Embedded(Embedded),
+    /// In memory alone, for as long as the process lasts.
+    Memory(Memory),
     /// In an etcd.
     Etcd(Etcd),
 }
@@ -34,6 +37,7 @@ impl Store {
     ) -> Result<Option<Arc<Entry>>, ReadError> {
         match self {
             Self::Embedded(store) => store.get(key, at),
+            Self::Memory(store) => store.get(key, at),
             Self::Etcd(store) => store.get(key, at).await,
         }
     }
@@ -45,6 +49,7 @@ impl Store {
     pub async fn range(&self, query: &Query) -> Result<Page, ReadError> {
         match self {
             Self::Embedded(store) => store.range(query),
+            Self::Memory(store) => store.range(query),
             Self::Etcd(store) => store.range(query).await,
         }
     }
@@ -56,6 +61,7 @@ impl Store {
     pub async fn commit(&self, txn: Txn) -> Result<Committed, CommitError> {
         match self {
             Self::Embedded(store) => store.commit(txn).await,
+            Self::Memory(store) => store.commit(txn),
             Self::Etcd(store) => store.commit(txn).await,
         }
     }
@@ -67,6 +73,7 @@ impl Store {
     pub async fn renew(&self, key: &Key) -> Result<(), RenewError> {
         match self {
             Self::Embedded(store) => store.renew(key.clone()).await,
+            Self::Memory(store) => store.renew(key.clone()),
             Self::Etcd(store) => store.renew(key).await,
         }
     }
@@ -78,6 +85,7 @@ impl Store {
     pub async fn compact(&self, revision: Revision) -> Result<(), CompactError> {
         match self {
             Self::Embedded(store) => store.compact(revision).await,
+            Self::Memory(store) => store.compact(revision),
             Self::Etcd(store) => store.compact(revision).await,
         }
     }
@@ -93,6 +101,7 @@ impl Store {
     ) -> Result<Watch, WatchError> {
         match self {
             Self::Embedded(store) => store.watch(prefix.into(), after).map(Watch::Embedded),
+            Self::Memory(store) => store.watch(prefix.into(), after).map(Watch::Memory),
             Self::Etcd(store) => store.watch(prefix.into(), after).await.map(Watch::Etcd),
         }
     }
@@ -104,6 +113,7 @@ impl Store {
     pub async fn revision(&self) -> Result<Revision, ReadError> {
         match self {
             Self::Embedded(store) => store.revision(),
+            Self::Memory(store) => store.revision(),
             Self::Etcd(store) => store.revision().await,
         }
     }
@@ -115,6 +125,7 @@ impl Store {
     pub async fn status(&self) -> Result<Status, ReadError> {
         match self {
             Self::Embedded(store) => store.status(),
+            Self::Memory(store) => store.status(),
             Self::Etcd(store) => store.status().await,
         }
     }
@@ -123,6 +134,7 @@ impl Store {
     pub async fn close(&self) {
         match self {
             Self::Embedded(store) => store.close().await,
+            Self::Memory(store) => store.close(),
             Self::Etcd(store) => store.close().await,
         }
     }
@@ -133,6 +145,8 @@ impl Store {
 pub enum Watch {
     /// On an embedded store.
     Embedded(EmbeddedWatch),
+    /// On a store in memory.
+    Memory(MemoryWatch),
     /// On a store in etcd.
     Etcd(EtcdWatch),
 }
@@ -145,6 +159,7 @@ impl Watch {
     pub async fn next(&mut self) -> Result<Notice, WatchError> {
         match self {
             Self::Embedded(watch) => watch.next().await,
+            Self::Memory(watch) => watch.next().await,
             Self::Etcd(watch) => watch.next().await,
         }
     }
@@ -153,6 +168,7 @@ impl Watch {
     pub fn request_progress(&mut self) {
         match self {
             Self::Embedded(watch) => watch.request_progress(),
+            Self::Memory(watch) => watch.request_progress(),
             Self::Etcd(watch) => watch.request_progress(),
         }
     }

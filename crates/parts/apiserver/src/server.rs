@@ -258,10 +258,16 @@ async fn answer(server: Arc<Server>, store: Store, request: Request<Incoming>) -
     if request.method() == Method::GET && request.uri().path() == snapshot::PATH {
         return match store {
             Store::Embedded(store) => snapshot::stream(store),
+            Store::Memory(_) => body::refusal(&in_memory(), Encoding::Json),
             Store::Etcd(_) => body::refusal(&in_etcd(), Encoding::Json),
         };
     }
     server.answer(user, request).await
+}
+
+/// What is in memory alone is not meant to last.
+fn in_memory() -> Status {
+    Status::bad_request("objects are kept in memory only; there is nothing to save them from")
 }
 
 /// What is kept in etcd is saved with etcd's own tools, which save all of it at one revision.

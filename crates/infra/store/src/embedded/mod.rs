@@ -6,16 +6,18 @@
 mod backup;
 mod checkpoint;
 mod checkpointer;
-mod clock;
+pub(crate) mod clock;
 mod deadlines;
 mod disk;
 mod frame;
-mod history;
+pub(crate) mod history;
 mod journal;
+pub(crate) mod ledger;
 mod open;
+pub(crate) mod published;
 mod record;
 mod shared;
-mod state;
+pub(crate) mod state;
 mod watch;
 mod writer;
 
@@ -40,8 +42,8 @@ pub use self::watch::EmbeddedWatch;
 
 use self::checkpointer::{Checkpointer, Pending};
 use self::clock::Ticker;
-use self::deadlines::Deadlines;
 use self::disk::{Directory, Disk, Lock};
+use self::ledger::Ledger;
 use self::open::{Recovered, recover};
 use self::shared::{Gather, Shared, Task};
 use self::state::State;
@@ -134,9 +136,8 @@ impl Embedded {
         state.cap_deadlines(ticker.now());
         let mut writer = Writer {
             shared: Arc::clone(&shared),
-            deadlines: Deadlines::of(&state),
             absorbed: meta.revision,
-            state,
+            ledger: Ledger::new(state),
             journal,
             checkpointer: Checkpointer::start(disk, checkpoint)?,
             meta,
@@ -237,7 +238,7 @@ impl Embedded {
         if self.owner.shared.is_closing() {
             return Err(WatchError::Closed);
         }
-        EmbeddedWatch::start(Arc::clone(&self.owner.shared), prefix, after)
+        EmbeddedWatch::start(Arc::clone(&self.owner.shared.published), prefix, after)
     }
 
     /// The store at a glance. Looks at the sizes of its files.
@@ -264,7 +265,7 @@ impl Embedded {
     /// # Errors
     /// When the output cannot be written.
     pub fn backup(&self, output: impl io::Write) -> Result<BackupSummary, BackupError> {
-        backup::write(&self.owner.shared.state(), output)
+        backup::write(&self.owner.shared.published.state(), output)
     }
 
     /// Does what is queued, takes no more, ends all watches and gives the directory free.
@@ -280,7 +281,7 @@ impl Embedded {
         if self.owner.shared.is_closing() {
             return Err(ReadError::Closed);
         }
-        Ok(self.owner.shared.state())
+        Ok(self.owner.shared.published.state())
     }
 }
 

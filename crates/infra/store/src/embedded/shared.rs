@@ -1,14 +1,14 @@
 //! What readers, watchers, callers and the writer share.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::embedded::disk::Disk;
+use crate::embedded::published::Published;
 use crate::embedded::state::State;
-use crate::embedded::watch::Watchers;
 use crate::error::{CommitError, CompactError, RenewError};
 use crate::key::{Key, Revision};
 use crate::txn::{Committed, Txn};
@@ -19,8 +19,7 @@ const QUEUE_KIB: u32 = 64 * 1024;
 /// The state and the ways to it. Locks are held for a few lines only, never while waiting for a disk.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    state: RwLock<Arc<State>>,
-    pub(crate) watchers: Watchers,
+    pub(crate) published: Arc<Published>,
     queue: Mutex<Queue>,
     ready: Condvar,
     room: Arc<Semaphore>,
@@ -98,27 +97,13 @@ pub(crate) enum Taken {
 impl Shared {
     pub(crate) fn new(state: State, disk: Arc<dyn Disk>) -> Self {
         Self {
-            watchers: Watchers::new(state.revision),
-            state: RwLock::new(Arc::new(state)),
+            published: Arc::new(Published::new(state)),
             queue: Mutex::default(),
             ready: Condvar::new(),
             room: Arc::new(Semaphore::new(QUEUE_KIB as usize)),
             read_only: OnceLock::new(),
             disk,
         }
-    }
-
-    /// The newest published state.
-    pub(crate) fn state(&self) -> Arc<State> {
-        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Makes a state the newest. What it replaces is let go outside the lock.
-    pub(crate) fn publish(&self, state: Arc<State>) {
-        let mut current = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let replaced = std::mem::replace(&mut *current, state);
-        drop(current);
-        drop(replaced);
     }
 
     /// Why no writes are taken, if so.
@@ -233,6 +218,6 @@ impl Shared {
         self.close();
         let commands = std::mem::take(&mut self.lock_queue().commands);
         drop(commands);
-        self.watchers.close();
+        self.published.watchers.close();
     }
 }

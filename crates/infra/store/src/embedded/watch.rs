@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use crate::embedded::shared::Shared;
+use crate::embedded::published::Published;
 use crate::embedded::state::State;
 use crate::entry::{Changes, Event};
 use crate::error::WatchError;
@@ -120,9 +120,9 @@ impl Register {
     }
 }
 
-/// A watch on an embedded store. Costs a few words however slowly it is read.
+/// A watch on a store in memory. Costs a few words however slowly it is read.
 pub struct EmbeddedWatch {
-    shared: Arc<Shared>,
+    published: Arc<Published>,
     waiter: Arc<Waiter>,
     prefix: Bytes,
     /// Everything up to here was delivered or did not concern us.
@@ -143,15 +143,15 @@ impl fmt::Debug for EmbeddedWatch {
 
 impl EmbeddedWatch {
     pub(crate) fn start(
-        shared: Arc<Shared>,
+        published: Arc<Published>,
         prefix: Bytes,
         after: Revision,
     ) -> Result<Self, WatchError> {
-        let waiter = shared.watchers.enter(&prefix, after.0);
-        let compacted = shared.state().history.compacted();
+        let waiter = published.watchers.enter(&prefix, after.0);
+        let compacted = published.state().history.compacted();
         // From here on dropping the watch takes it off the register again.
         let watch = Self {
-            shared,
+            published,
             waiter,
             prefix,
             seen: after.0,
@@ -188,7 +188,7 @@ impl EmbeddedWatch {
     /// The next notice, if there is one already.
     fn poll(&mut self) -> Result<Option<Notice>, WatchError> {
         loop {
-            if self.shared.watchers.closed.load(Ordering::Acquire) {
+            if self.published.watchers.closed.load(Ordering::Acquire) {
                 return Err(WatchError::Closed);
             }
             if self.behind {
@@ -198,7 +198,7 @@ impl EmbeddedWatch {
                 self.behind = false;
             }
             // The order matters: what has no mark after this revision was read does not concern us up to it.
-            let marked = self.shared.watchers.marked.load(Ordering::Acquire);
+            let marked = self.published.watchers.marked.load(Ordering::Acquire);
             let first = self.waiter.first.swap(0, Ordering::AcqRel);
             if first > 0 {
                 self.seen = self.seen.max(first.saturating_sub(1));
@@ -209,7 +209,7 @@ impl EmbeddedWatch {
             if self.wants_progress {
                 self.wants_progress = false;
                 // A watch may begin in the future; progress does not.
-                let reached = self.seen.min(self.shared.state().revision);
+                let reached = self.seen.min(self.published.state().revision);
                 return Ok(Some(Notice::Progress(Revision(reached))));
             }
             return Ok(None);
@@ -219,7 +219,7 @@ impl EmbeddedWatch {
     /// The next change in the history that concerns us. The state is not held on to: a watch that is not read must
     /// not keep the past alive.
     fn catch_up(&mut self) -> Result<Option<Changes>, WatchError> {
-        let state = self.shared.state();
+        let state = self.published.state();
         let floor = state.history.floor();
         if self.seen < floor {
             let compacted = Revision(state.history.compacted());
@@ -256,6 +256,6 @@ impl EmbeddedWatch {
 
 impl Drop for EmbeddedWatch {
     fn drop(&mut self) {
-        self.shared.watchers.leave(&self.prefix, &self.waiter);
+        self.published.watchers.leave(&self.prefix, &self.waiter);
     }
 }

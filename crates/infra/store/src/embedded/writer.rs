@@ -9,25 +9,21 @@ use tokio::sync::oneshot;
 use crate::embedded::checkpoint::Meta;
 use crate::embedded::checkpointer::{CheckpointError, Checkpointer, Job, Pending};
 use crate::embedded::clock::Ticker;
-use crate::embedded::deadlines::Deadlines;
 use crate::embedded::frame::FRAME_HEADER;
 use crate::embedded::history::Retention;
 use crate::embedded::journal::Journal;
-use crate::embedded::record::{Record, RecordOp};
+use crate::embedded::ledger::Ledger;
+use crate::embedded::record::Record;
 use crate::embedded::shared::{Command, Gather, Shared, Taken, Task};
-use crate::embedded::state::State;
 use crate::error::{Cause, CommitError, CompactError, RenewError};
 use crate::key::{Key, Revision};
-use crate::txn::{Committed, Conflict, Op, Outcome, Txn};
+use crate::txn::Committed;
 
 /// A batch ends when it has this many bytes, so that one burst does not delay everyone by its whole length.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
 /// A batch waits for company at most this fraction of the time its predecessor took to write.
 const GATHER_FRACTION: u32 = 3;
-
-/// How many keys expire in one transaction.
-const EXPIRE_AT_ONCE: usize = 1024;
 
 /// How much may be pending while a step is under way before the writer waits for it.
 const PENDING_BYTES: usize = 64 * 1024 * 1024;
@@ -40,7 +36,7 @@ const AGE_CHECK_MILLIS: u64 = 1000;
 pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     /// Ahead of the published state while a batch is being written.
-    pub(crate) state: State,
+    pub(crate) ledger: Ledger,
     pub(crate) journal: Journal,
     pub(crate) checkpointer: Checkpointer,
     pub(crate) meta: Meta,
@@ -52,7 +48,6 @@ pub(crate) struct Writer {
     pub(crate) checkpoint_bytes: u64,
     pub(crate) retention: Retention,
     pub(crate) ticker: Ticker,
-    pub(crate) deadlines: Deadlines,
     /// How long the next batch waits for company.
     pub(crate) gather: Gather,
     /// The frame being built; kept for its allocation.
@@ -121,12 +116,15 @@ impl Writer {
     /// Brings compaction back to where it was, before anyone reads.
     pub(crate) fn resume(&mut self, compacted: u64) {
         let excess = self
+            .ledger
             .state
             .history
             .excess(&self.retention, self.ticker.now());
         self.compact(compacted.max(excess));
-        self.state.history.trim();
-        self.shared.publish(Arc::new(self.state.clone()));
+        self.ledger.state.history.trim();
+        self.shared
+            .published
+            .publish(Arc::new(self.ledger.state.clone()));
     }
 
     /// How long there is nothing to do if nobody asks.
@@ -134,8 +132,8 @@ impl Writer {
         if self.shared.read_only().is_some() {
             return None;
         }
-        let expiry = self.deadlines.first();
-        let age = self.state.history.next_excess(&self.retention);
+        let expiry = self.ledger.next_expiry();
+        let age = self.ledger.state.history.next_excess(&self.retention);
         let age = age.map(|at| at.max(self.ticker.now().saturating_add(AGE_CHECK_MILLIS)));
         let at = [expiry, age].into_iter().flatten().min()?;
         self.ticker.wait_until(at)
@@ -143,11 +141,11 @@ impl Writer {
 
     fn batch(&mut self, commands: Vec<Command>) {
         let now = self.ticker.now();
-        let before = self.state.revision;
+        let before = self.ledger.state.revision;
         // First of all, because everything in the history has been marked to its watchers by now.
-        let excess = self.state.history.excess(&self.retention, now);
+        let excess = self.ledger.state.history.excess(&self.retention, now);
         self.compact(excess);
-        self.state.history.trim();
+        self.ledger.state.history.trim();
         self.frame.clear();
         self.frame.resize(FRAME_HEADER, 0);
 
@@ -158,7 +156,8 @@ impl Writer {
             answers.push(self.perform(task, now));
             rooms.push(room);
         }
-        self.expire(now);
+        let frame = &mut self.frame;
+        self.ledger.expire(now, |record| record.encode(frame));
 
         if self.frame.len() > FRAME_HEADER {
             let begun = Instant::now();
@@ -173,9 +172,14 @@ impl Writer {
                 time: begun.elapsed() / GATHER_FRACTION,
             };
         }
-        self.shared.publish(Arc::new(self.state.clone()));
-        if self.state.revision > before {
-            self.shared.watchers.mark(&self.state, before);
+        self.shared
+            .published
+            .publish(Arc::new(self.ledger.state.clone()));
+        if self.ledger.state.revision > before {
+            self.shared
+                .published
+                .watchers
+                .mark(&self.ledger.state, before);
         }
         for answer in answers {
             answer.send();
@@ -188,7 +192,7 @@ impl Writer {
     fn keep_house(&mut self) {
         if let Err(error) = self
             .journal
-            .rotate_at(self.checkpoint_bytes, self.state.revision)
+            .rotate_at(self.checkpoint_bytes, self.ledger.state.revision)
         {
             self.poison(&error, "a new journal segment could not be begun");
             return;
@@ -200,149 +204,32 @@ impl Writer {
 
     fn perform(&mut self, task: Task, now: u64) -> Answer {
         match task {
-            Task::Commit(txn, to) => Answer::Commit(to, self.commit(txn, now)),
+            Task::Commit(txn, to) => {
+                let frame = &mut self.frame;
+                let outcome = self.ledger.commit(txn, now, |record| record.encode(frame));
+                Answer::Commit(to, outcome)
+            }
             Task::Renew(key, to) => Answer::Renew(to, self.renew(key, now)),
             Task::Compact(revision, to) => Answer::Compact(to, self.compact_on_request(revision)),
         }
     }
 
-    fn commit(&mut self, txn: Txn, now: u64) -> Result<Committed, CommitError> {
-        self.check(&txn)?;
-        // Deletions of nothing are no change, and a transaction without change takes no revision.
-        let exists: Vec<bool> = txn
-            .ops
-            .iter()
-            .map(|op| self.changes_something(op))
-            .collect();
-        let ops: Vec<RecordOp> = txn
-            .ops
-            .into_iter()
-            .zip(&exists)
-            .filter(|(_, exists)| **exists)
-            .map(|(op, _)| to_record(op, now))
-            .collect();
-        if ops.is_empty() {
-            let outcomes = exists
-                .iter()
-                .map(|_| Outcome {
-                    current: None,
-                    previous: None,
-                })
-                .collect();
-            return Ok(Committed {
-                revision: Revision(self.state.revision),
-                outcomes,
-            });
-        }
-        let events = self.write(now, ops);
-        let mut events = events.iter();
-        let outcome = |exists: bool| match exists.then(|| events.next()).flatten() {
-            Some(event) => Outcome {
-                current: event.current.clone(),
-                previous: event.previous.clone(),
-            },
-            None => Outcome {
-                current: None,
-                previous: None,
-            },
-        };
-        let outcomes = exists.into_iter().map(outcome).collect();
-        Ok(Committed {
-            revision: Revision(self.state.revision),
-            outcomes,
-        })
-    }
-
-    fn check(&self, txn: &Txn) -> Result<(), CommitError> {
-        for (index, check) in txn.checks.iter().enumerate() {
-            let current = self.state.entry(check.key.as_ref());
-            if !check.expect.holds(current.map(|entry| &**entry)) {
-                let revision = Revision(self.state.revision);
-                let conflict = Conflict {
-                    index,
-                    check: check.clone(),
-                    current: current.cloned(),
-                    revision,
-                };
-                return Err(CommitError::Conflict(Box::new(conflict)));
-            }
-        }
-        Ok(())
-    }
-
-    fn changes_something(&self, op: &Op) -> bool {
-        match op {
-            Op::Put { .. } => true,
-            Op::Delete { key } => self.state.entry(key.as_ref()).is_some(),
-        }
-    }
-
-    /// Applies operations to the working state and adds them to the frame.
-    fn write(&mut self, now: u64, ops: Vec<RecordOp>) -> Arc<[crate::Event]> {
-        for op in &ops {
-            let (key, after) = match op {
-                RecordOp::Put { key, deadline, .. } => (key, (*deadline > 0).then_some(*deadline)),
-                RecordOp::Delete { key } => (key, None),
-            };
-            // A transaction names no key twice, so the state knows what each one's deadline is.
-            self.deadlines.change(key, self.deadline(key), after);
-        }
-        let record = Record::Txn {
-            revision: self.state.revision.saturating_add(1),
-            time: now,
-            ops,
-        };
-        record.encode(&mut self.frame);
-        let Record::Txn { ops, .. } = record else {
-            return Arc::from([]);
-        };
-        self.state.apply(now, ops)
-    }
-
     fn renew(&mut self, key: Key, now: u64) -> Result<(), RenewError> {
-        if self.state.entry(key.as_ref()).is_none() {
-            return Err(RenewError::Missing { key });
-        }
-        let Some(expiry) = self.state.expiries.get(&key).copied() else {
-            return Err(RenewError::Lasting { key });
-        };
-        let deadline = now.saturating_add(expiry.ttl);
-        self.state.renew(&key, expiry.modified, deadline);
-        self.deadlines
-            .change(&key, Some(expiry.deadline), self.deadline(&key));
-        self.pending.renew(key.clone());
-        Record::Renew {
-            key,
-            modified: expiry.modified,
-            deadline,
-        }
-        .encode(&mut self.frame);
+        let frame = &mut self.frame;
+        self.ledger
+            .renew(key.clone(), now, |record| record.encode(frame))?;
+        self.pending.renew(key);
         Ok(())
-    }
-
-    /// Deletes what is due.
-    fn expire(&mut self, now: u64) {
-        let mut due = self.deadlines.due(now, EXPIRE_AT_ONCE);
-        if due.is_empty() {
-            return;
-        }
-        due.sort_unstable();
-        let ops = due.into_iter().map(|key| RecordOp::Delete { key });
-        self.write(now, ops.collect());
-    }
-
-    fn deadline(&self, key: &Key) -> Option<u64> {
-        self.state.expiries.get(key).map(|expiry| expiry.deadline)
     }
 
     fn compact_on_request(&mut self, requested: Revision) -> Result<(), CompactError> {
-        if requested.0 > self.state.revision {
+        if requested.0 > self.ledger.state.revision {
             return Err(CompactError::Future {
                 requested,
-                current: Revision(self.state.revision),
+                current: Revision(self.ledger.state.revision),
             });
         }
-        if requested.0 > self.state.history.compacted() {
+        if requested.0 > self.ledger.state.history.compacted() {
             Record::Compact {
                 revision: requested.0,
             }
@@ -355,14 +242,14 @@ impl Writer {
     /// Stops promising history, after noting it for the checkpoint. It is let go with the next batch, when watchers
     /// have been marked for this one.
     pub(crate) fn compact(&mut self, revision: u64) {
-        for moment in self.state.history.moments_after(self.absorbed) {
+        for moment in self.ledger.state.history.moments_after(self.absorbed) {
             if moment.changes.revision.0 > revision {
                 break;
             }
-            self.pending.absorb(moment, &self.state);
+            self.pending.absorb(moment, &self.ledger.state);
             self.absorbed = moment.changes.revision.0;
         }
-        self.state.history.compact(revision);
+        self.ledger.state.history.compact(revision);
     }
 
     /// Begins the next step of the checkpoint when it is time and the last one is done.
@@ -378,10 +265,10 @@ impl Writer {
             return Ok(());
         }
         self.checkpointed = self.journal.written();
-        let changes = self.pending.take(self.absorbed, &self.state);
+        let changes = self.pending.take(self.absorbed, &self.ledger.state);
         let retired = self.journal.retire(self.absorbed);
         self.meta.revision = self.absorbed;
-        self.meta.compacted = self.state.history.compacted();
+        self.meta.compacted = self.ledger.state.history.compacted();
         self.meta.segment = self.journal.oldest();
         self.meta.sequence = self.journal.sequence();
         self.checkpointer.begin(Job {
@@ -456,22 +343,6 @@ fn refuse(commands: Vec<Command>, reason: &Arc<str>) {
             Task::Commit(_, to) => drop(to.send(Err(error))),
             Task::Renew(_, to) => drop(to.send(Err(error.into()))),
             Task::Compact(_, to) => drop(to.send(Err(error.into()))),
-        }
-    }
-}
-
-fn to_record(op: Op, now: u64) -> RecordOp {
-    match op {
-        Op::Delete { key } => RecordOp::Delete { key },
-        Op::Put { key, value, ttl } => {
-            let ttl = ttl.map_or(0, crate::embedded::clock::to_millis);
-            let deadline = if ttl == 0 { 0 } else { now.saturating_add(ttl) };
-            RecordOp::Put {
-                key,
-                value,
-                ttl,
-                deadline,
-            }
         }
     }
 }

@@ -28,6 +28,11 @@ pub(crate) trait Subject {
     /// Whether generated histories may have times to live: only when `pass` is free.
     fn has_cheap_time(&self) -> bool;
 
+    /// Whether what is stored is still there after closing and opening again.
+    fn outlives_closing(&self) -> bool {
+        true
+    }
+
     /// Whether a watch that has begun goes on when a compaction overtakes it. Otherwise it is told that it fell
     /// behind, or no longer what a key held before.
     fn spares_watches(&self) -> bool {

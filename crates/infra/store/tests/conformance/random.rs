@@ -210,6 +210,7 @@ impl<S: Subject> Run<S> {
             Step::Read { watch } => self.read(watch).await,
             Step::Renew { key } => self.renew(&key_at(key)).await,
             Step::Pass { ticks } => self.pass(self.subject.tick() * ticks).await,
+            Step::Reopen if !self.subject.outlives_closing() => {}
             Step::Reopen => {
                 self.store.close().await;
                 self.watches.clear();
