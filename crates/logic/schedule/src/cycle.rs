@@ -1,10 +1,9 @@
 //! What a decision is made from, and what its steps share.
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use estimate::{Answers, Assumed, Models, OnFailure};
+use estimate::{Answers, Models, OnFailure};
 
 use crate::{
+    assume::ByCluster,
     binding::BindingView,
     cluster::{ClusterFacts, Snapshot},
     placement::{PreparedPlacement, Term},
@@ -23,7 +22,7 @@ pub struct Inputs<'a> {
     /// What estimators beside the clusters said; see [`crate::candidates`] for whom to ask.
     pub estimates: &'a [Answers],
     /// What was promised to bindings lately, by cluster; empty unless overcommitting is guarded against.
-    pub assumed: &'a BTreeMap<Arc<str>, Assumed>,
+    pub assumed: &'a ByCluster,
     /// Other bindings of the same workload groups.
     pub peers: &'a Peers,
     /// The plugins in use.

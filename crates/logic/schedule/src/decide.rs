@@ -261,7 +261,7 @@ impl<'c> Question<'c> {
         } else {
             assumed.get(&cluster.name)
         };
-        let assumed = assumed.unwrap_or(&NOTHING);
+        let assumed = assumed.map_or(&NOTHING, |assumed| &**assumed);
         match &self.kind {
             Kind::Nothing => None,
             Kind::Replicas(request) => Some(general::replicas(

@@ -62,6 +62,7 @@ use object::{quantity::Quantity, selector::LabelSelector, time::Time};
 
 use crate::{
     Components, EmptyWorkloads, Inputs, Options,
+    assume::ByCluster,
     binding::BindingView,
     cluster::{ClusterFacts, Pool, Snapshot},
     placement::PreparedPlacement,
@@ -75,7 +76,7 @@ pub(crate) struct World {
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) placement: Placement,
     pub(crate) estimates: Vec<Answers>,
-    pub(crate) assumed: BTreeMap<Arc<str>, Assumed>,
+    pub(crate) assumed: ByCluster,
     pub(crate) peers: Peers,
     pub(crate) plugins: Plugins,
     pub(crate) options: Options,
@@ -96,7 +97,7 @@ impl World {
             clusters: Vec::new(),
             placement: Placement::default(),
             estimates: Vec::new(),
-            assumed: BTreeMap::new(),
+            assumed: ByCluster::new(),
             peers: Peers::default(),
             plugins: Registry::in_tree(WorkloadGroups::On).enable(&["*"]),
             options: Options::default(),
@@ -191,7 +192,7 @@ impl World {
                     components: vec![component],
                 };
                 self.assumed
-                    .insert(name.into(), Assumed::of(vec![workload]));
+                    .insert(name.into(), Arc::new(Assumed::of(vec![workload])));
             }
             "region" => {
                 let (region, names) = heading(rest);

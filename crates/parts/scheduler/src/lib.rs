@@ -1,0 +1,3 @@
+//! Decides where bindings go.
+
+pub mod queue;
