@@ -1,0 +1,3 @@
+//! Everything that faces one member cluster.
+
+pub mod census;
