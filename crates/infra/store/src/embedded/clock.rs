@@ -52,7 +52,7 @@ impl ManualClock {
         }
     }
 
-    fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.0.millis.load(Ordering::SeqCst)
     }
 }

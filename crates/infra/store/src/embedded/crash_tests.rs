@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::embedded::clock::{Clock, ManualClock};
 use crate::embedded::disk::Disk;
-use crate::embedded::fault::{Act, Failure, FaultyDisk, Image, Loss, Platter};
+use crate::embedded::fault::{Act, Failure, FaultyDisk, Image, Loss, Platter, Told};
 use crate::embedded::history::Retention;
 use crate::embedded::open::{OpenError, recover};
 use crate::embedded::{Embedded, Options};
@@ -20,23 +20,59 @@ type Contents = BTreeMap<Key, (Bytes, Revision)>;
 /// The contents after each revision.
 type Expected = BTreeMap<u64, Contents>;
 
+/// When the workload begins.
+const START: Duration = Duration::from_secs(1_800_000_000);
+
+/// How long a key of the workload lives that nobody renews.
+const SHORT: Duration = Duration::from_secs(2);
+
+/// What callers had been told when the lights went out.
+#[derive(Clone, Debug)]
+struct Promises {
+    revision: u64,
+    compacted: u64,
+    /// The entry renewed last, by its revision, and how long it lives.
+    renewed: (u64, u64),
+    now: Duration,
+}
+
+impl Promises {
+    fn none() -> Self {
+        Self {
+            revision: 0,
+            compacted: 0,
+            renewed: (0, 0),
+            now: START,
+        }
+    }
+
+    fn take(&mut self, told: &Told) {
+        match told {
+            Told::Committed(revision) => self.revision = self.revision.max(*revision),
+            Told::Compacted(revision) => self.compacted = *revision,
+            Told::Renewed { modified, deadline } => self.renewed = (*modified, *deadline),
+            Told::Time(millis) => self.now = Duration::from_millis(*millis),
+        }
+    }
+}
+
 /// Small segments, many checkpoints, a short history: every mechanism is at work within a few transactions.
-fn options() -> Options {
+fn options(clock: &ManualClock) -> Options {
     Options {
         retention: Retention {
             age: Duration::from_secs(300),
             events: 6,
             bytes: usize::MAX,
         },
-        clock: Clock::Manual(ManualClock::at(Duration::from_secs(1_800_000_000))),
+        clock: Clock::Manual(clock.clone()),
         checkpoint_bytes: 2000,
     }
 }
 
-fn open(disk: &FaultyDisk) -> Result<Embedded, OpenError> {
+fn open(disk: &FaultyDisk, clock: &ManualClock) -> Result<Embedded, OpenError> {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let recovered = recover(&disk)?;
-    Embedded::start(disk, None, recovered, options()).map_err(OpenError::directory)
+    Embedded::start(disk, None, recovered, options(clock)).map_err(OpenError::directory)
 }
 
 fn key(index: usize) -> Key {
@@ -60,6 +96,7 @@ fn group(round: usize) -> Vec<Txn> {
         _ => vec![
             Txn::new()
                 .put_for(key(30), value(round), Duration::from_secs(60))
+                .put_for(key(31), value(round), SHORT)
                 .delete(key(10)),
         ],
     }
@@ -83,7 +120,8 @@ fn run(disk: &FaultyDisk) -> (Expected, Option<CommitError>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let Ok(store) = open(disk) else {
+    let clock = ManualClock::at(START);
+    let Ok(store) = open(disk, &clock) else {
         return (expected, None);
     };
     let failed = runtime.block_on(async {
@@ -92,6 +130,7 @@ fn run(disk: &FaultyDisk) -> (Expected, Option<CommitError>) {
             if is_enough(disk, round, failed.is_some()) {
                 break;
             }
+            pass_a_second(disk, &store, &clock, &mut expected);
             let group = group(round);
             let results = together(group.iter().map(|txn| store.commit(txn.clone()))).await;
             let mut done: Vec<(&Txn, Committed)> = Vec::new();
@@ -102,7 +141,7 @@ fn run(disk: &FaultyDisk) -> (Expected, Option<CommitError>) {
                             failed.is_none(),
                             "a write was acknowledged on top of a failed one"
                         );
-                        disk.note(Act::Acknowledged(committed.revision.0));
+                        disk.note(Act::Told(Told::Committed(committed.revision.0)));
                         done.push((txn, committed));
                     }
                     Err(error) => failed = failed.or(Some(error)),
@@ -121,6 +160,7 @@ fn run(disk: &FaultyDisk) -> (Expected, Option<CommitError>) {
                 }
                 expected.insert(committed.revision.0, contents);
             }
+            keep_house(disk, &store, round).await;
         }
         if failed.is_some() {
             assert_eq!(
@@ -134,6 +174,55 @@ fn run(disk: &FaultyDisk) -> (Expected, Option<CommitError>) {
         failed
     });
     (expected, failed)
+}
+
+/// Lets a second go by, and waits until what is due has gone.
+fn pass_a_second(
+    disk: &FaultyDisk,
+    store: &Embedded,
+    clock: &ManualClock,
+    expected: &mut Expected,
+) {
+    let before = store.revision().unwrap();
+    clock.advance(Duration::from_secs(1));
+    disk.note(Act::Told(Told::Time(clock.now())));
+    settle(store, clock);
+    if store.revision().unwrap() > before {
+        expected.insert(store.revision().unwrap().0, contents(store));
+    }
+}
+
+/// Waits until nothing is due that could go.
+fn settle(store: &Embedded, clock: &ManualClock) {
+    loop {
+        let state = store.owner.shared.published.state();
+        let due = state
+            .expiries
+            .iter()
+            .any(|(_, expiry)| expiry.deadline <= clock.now());
+        if !due || store.status().unwrap().read_only.is_some() {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Renewals and compactions, which take no revision and are promises all the same.
+async fn keep_house(disk: &FaultyDisk, store: &Embedded, round: usize) {
+    if round % 4 == 1 && store.renew(key(30)).await.is_ok() {
+        let state = store.owner.shared.published.state();
+        let expiry = state.expiries.get(&key(30)).copied().unwrap();
+        disk.note(Act::Told(Told::Renewed {
+            modified: expiry.modified,
+            deadline: expiry.deadline,
+        }));
+    }
+    if round % 8 == 6 {
+        let revision = Revision(store.revision().unwrap().0.saturating_sub(2));
+        if store.compact(revision).await.is_ok() {
+            disk.note(Act::Told(Told::Compacted(revision.0)));
+        }
+    }
 }
 
 async fn together<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
@@ -169,13 +258,29 @@ fn contents(store: &Embedded) -> Contents {
 
 /// Opens what is left and checks that it is a prefix with everything acknowledged, that its history leads to it, and
 /// that it can be written to.
-fn check(disk: &FaultyDisk, acknowledged: u64, expected: &Expected, what: &str) {
-    let store = open(disk).unwrap_or_else(|error| panic!("{what}: {error}"));
+fn check(disk: &FaultyDisk, promises: &Promises, expected: &Expected, what: &str) {
+    let clock = ManualClock::at(promises.now);
+    let store = open(disk, &clock).unwrap_or_else(|error| panic!("{what}: {error}"));
+    settle(&store, &clock);
     let revision = store.revision().unwrap().0;
     assert!(
-        revision >= acknowledged,
-        "{what}: {acknowledged} was acknowledged, but {revision} is the newest"
+        revision >= promises.revision,
+        "{what}: {promises:?}, but {revision} is the newest"
     );
+    let compacted = store.status().unwrap().compacted.0;
+    assert!(
+        compacted >= promises.compacted,
+        "{what}: {promises:?}, but history begins at {compacted}"
+    );
+    let state = store.owner.shared.published.state();
+    if let Some(expiry) = state.expiries.get(&key(30))
+        && expiry.modified == promises.renewed.0
+    {
+        assert!(
+            expiry.deadline >= promises.renewed.1,
+            "{what}: {promises:?}, but {expiry:?}"
+        );
+    }
     if let Some(expected) = expected.get(&revision) {
         assert_eq!(contents(&store), *expected, "{what}: revision {revision}");
     } else {
@@ -198,7 +303,8 @@ fn check(disk: &FaultyDisk, acknowledged: u64, expected: &Expected, what: &str) 
     }
     let before = contents(&store);
     drop(store);
-    let store = open(disk).unwrap_or_else(|error| panic!("{what}, opened once more: {error}"));
+    let store =
+        open(disk, &clock).unwrap_or_else(|error| panic!("{what}, opened once more: {error}"));
     assert_eq!(contents(&store), before, "{what}, opened once more");
 }
 
@@ -247,14 +353,14 @@ fn check_history(store: &Embedded, expected: &Expected, what: &str) {
 }
 
 /// Calls back with what a crash after each act may leave, and what had been acknowledged by then.
-fn at_every_act(start: &Image, log: &[Act], mut each: impl FnMut(usize, &Platter, u64)) {
+fn at_every_act(start: &Image, log: &[Act], mut each: impl FnMut(usize, &Platter, &Promises)) {
     let mut platter = Platter::with(start);
-    let mut acknowledged = 0;
+    let mut promises = Promises::none();
     for (number, act) in log.iter().enumerate() {
         platter.take(act);
         match act {
-            Act::Acknowledged(revision) => acknowledged = acknowledged.max(*revision),
-            _ => each(number, &platter, acknowledged),
+            Act::Told(told) => promises.take(told),
+            _ => each(number, &platter, &promises),
         }
     }
 }
@@ -272,12 +378,12 @@ fn cut_everywhere(losses: impl Fn(usize) -> Vec<Loss>) {
         removed > 3,
         "the workload is too small for checkpoints to matter: {removed}"
     );
-    at_every_act(&Image::new(), &log, |number, platter, acknowledged| {
+    at_every_act(&Image::new(), &log, |number, platter, promises| {
         for loss in losses(number) {
             let disk = FaultyDisk::with(&platter.image(loss));
             check(
                 &disk,
-                acknowledged,
+                promises,
                 &expected,
                 &format!("cut after act {number} of {}, {loss:?}", log.len()),
             );
@@ -308,27 +414,23 @@ fn a_crash_that_loses_any_sectors_keeps_what_was_acknowledged() {
 fn a_second_crash_while_recovering_loses_nothing_either() {
     let disk = FaultyDisk::default();
     let (expected, _) = run(&disk);
-    at_every_act(
-        &Image::new(),
-        &disk.log(),
-        |number, platter, acknowledged| {
-            if number % 11 != 0 {
-                return;
-            }
-            let first = platter.image(Loss::Some(number as u64));
-            let recovering = FaultyDisk::with(&first);
-            drop(open(&recovering).unwrap());
-            at_every_act(&first, &recovering.log(), |again, platter, _| {
-                let disk = FaultyDisk::with(&platter.image(Loss::Some(again as u64)));
-                check(
-                    &disk,
-                    acknowledged,
-                    &expected,
-                    &format!("cut after act {number}, then act {again}"),
-                );
-            });
-        },
-    );
+    at_every_act(&Image::new(), &disk.log(), |number, platter, promises| {
+        if number % 11 != 0 {
+            return;
+        }
+        let first = platter.image(Loss::Some(number as u64));
+        let recovering = FaultyDisk::with(&first);
+        drop(open(&recovering, &ManualClock::at(promises.now)).unwrap());
+        at_every_act(&first, &recovering.log(), |again, platter, _| {
+            let disk = FaultyDisk::with(&platter.image(Loss::Some(again as u64)));
+            check(
+                &disk,
+                promises,
+                &expected,
+                &format!("cut after act {number}, then act {again}"),
+            );
+        });
+    });
 }
 
 /// Fails at every act of the workload, and checks both the living store and what is found afterwards.
@@ -338,7 +440,7 @@ fn fail_everywhere(failure: impl Fn(usize) -> Failure) {
     let acts = whole
         .log()
         .iter()
-        .filter(|act| !matches!(act, Act::Acknowledged(_)))
+        .filter(|act| !matches!(act, Act::Told(_)))
         .count();
     let mut refused = 0;
     for number in 1..=acts {
@@ -346,18 +448,18 @@ fn fail_everywhere(failure: impl Fn(usize) -> Failure) {
         let (expected, failed) = run(&disk);
         refused += usize::from(failed.is_some());
         let mut platter = Platter::default();
-        let mut acknowledged = 0;
+        let mut promises = Promises::none();
         for act in disk.log() {
             platter.take(&act);
-            if let Act::Acknowledged(revision) = act {
-                acknowledged = revision;
+            if let Act::Told(told) = &act {
+                promises.take(told);
             }
         }
         for loss in [Loss::None, Loss::Some(number as u64)] {
             let disk = FaultyDisk::with(&platter.image(loss));
             check(
                 &disk,
-                acknowledged,
+                &promises,
                 &expected,
                 &format!("{:?}, {loss:?}", failure(number)),
             );
@@ -391,15 +493,24 @@ fn what_a_restarted_process_has_shown_survives_the_machine() {
     let acts = whole
         .log()
         .iter()
-        .filter(|act| !matches!(act, Act::Acknowledged(_)))
+        .filter(|act| !matches!(act, Act::Told(_)))
         .count();
     for number in 1..=acts {
         // The process fails and is started again on the same machine: what was written is there, synced or not.
         let disk = FaultyDisk::default().fail(Failure::Once(number));
         let (mut expected, _) = run(&disk);
         disk.mend();
-        let store = open(&disk).unwrap();
+        let mut promises = Promises::none();
+        for act in disk.log() {
+            if let Act::Told(told) = &act {
+                promises.take(told);
+            }
+        }
+        let clock = ManualClock::at(promises.now);
+        let store = open(&disk, &clock).unwrap();
+        settle(&store, &clock);
         let shown = store.revision().unwrap().0;
+        promises.revision = shown;
         expected.insert(shown, contents(&store));
         let log = disk.log();
         drop(store);
@@ -410,7 +521,7 @@ fn what_a_restarted_process_has_shown_survives_the_machine() {
             let disk = FaultyDisk::with(&platter.image(loss));
             check(
                 &disk,
-                shown,
+                &promises,
                 &expected,
                 &format!("act {number} failed, restarted, {loss:?}"),
             );

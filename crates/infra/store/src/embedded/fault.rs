@@ -13,6 +13,19 @@ const SECTOR: usize = 512;
 /// Files by name.
 pub(crate) type Image = BTreeMap<String, Vec<u8>>;
 
+/// What a caller knows and relies on from then on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    /// A transaction is durable.
+    Committed(u64),
+    /// History before a revision is gone.
+    Compacted(u64),
+    /// The entry of this revision lives until then.
+    Renewed { modified: u64, deadline: u64 },
+    /// It is so late, in milliseconds since 1970.
+    Time(u64),
+}
+
 /// Something that was done to the disk, or a note of the test's.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
@@ -44,8 +57,8 @@ pub(crate) enum Act {
     FailedSync {
         file: usize,
     },
-    /// A transaction with this revision was acknowledged.
-    Acknowledged(u64),
+    /// No act: what callers had been told by then.
+    Told(Told),
 }
 
 /// How the disk fails.
@@ -172,10 +185,7 @@ impl Inner {
             Act::Write { file, .. } | Act::SetLen { file, .. } => {
                 perform_on(&mut self.files[*file], act)
             }
-            Act::SyncDirectory
-            | Act::Sync { .. }
-            | Act::FailedSync { .. }
-            | Act::Acknowledged(_) => {}
+            Act::SyncDirectory | Act::Sync { .. } | Act::FailedSync { .. } | Act::Told(_) => {}
         }
     }
 }
@@ -355,7 +365,7 @@ impl Platter {
                 }
             }
             Act::FailedSync { file } => self.files.entry(*file).or_default().unsynced.clear(),
-            Act::Acknowledged(_) => {}
+            Act::Told(_) => {}
         }
     }
 

@@ -260,7 +260,8 @@ impl Unsettled {
         self.journal.sequence
     }
 
-    /// Cuts a torn tail, makes sure of the last frame, which may be in the page cache only, and is ready for more.
+    /// Cuts a torn tail, makes sure of what may be in the page cache only, and is ready for more: the last frame, and of
+    /// a segment without frames the header and the name.
     pub(crate) fn settle(self, revision: u64) -> Result<Journal, OpenError> {
         let Self { journal, tail, .. } = self;
         if let Some(name) = &self.unborn {
@@ -284,10 +285,13 @@ impl Unsettled {
             if torn > 0 {
                 journal.file.set_len(journal.end)?;
             }
-            if let Some(frame) = tail.get(self.last_frame..end) {
+            if end <= SEGMENT_HEADER {
+                journal.file.write_at(&tail, 0)?;
+            } else if let Some(frame) = tail.get(self.last_frame..end) {
                 journal.file.write_at(frame, self.last_frame as u64)?;
             }
-            journal.file.sync()
+            journal.file.sync()?;
+            journal.disk.sync()
         };
         settled().map_err(|source| OpenError::file(&name, source))?;
         Ok(journal)
