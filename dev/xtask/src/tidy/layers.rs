@@ -60,6 +60,8 @@ const ARROWS: &[(&str, &str, &str)] = &[
     ("logic", "schedule", "estimate"),
     ("infra", "serve", "store"),
     ("infra", "kinds", "serve"),
+    ("infra", "access", "serve"),
+    ("infra", "access", "listen"),
     ("infra", "control", "client"),
     ("infra", "control", "runtime"),
     ("infra", "client", "runtime"),

@@ -1,0 +1,204 @@
+//! Who is asking: the certificate of the connection, or the first authenticator that knows the token.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use listen::Peer;
+use serve::call::User;
+use serve::status::Status;
+
+use crate::names::{self, AUTHENTICATED, UNAUTHENTICATED};
+
+/// Knows users by tokens they show.
+pub trait TokenAuthenticator: Send + Sync {
+    /// The user of a token that is meant for one of `audiences`; `Ok(None)` if this is no token of a sort that is known
+    /// here, an error if it is and must not be believed.
+    fn authenticate(
+        &self,
+        token: &str,
+        audiences: &[String],
+    ) -> Result<Option<Authenticated>, TokenError>;
+}
+
+/// A user, and whom the token that says so is meant for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Authenticated {
+    /// Who it is.
+    pub user: User,
+    /// Those of the audiences asked about that the token is meant for.
+    pub audiences: Vec<String>,
+}
+
+/// Why a token is not believed. The text never has any of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TokenError(pub String);
+
+impl TokenError {
+    /// A refusal.
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
+/// All ways to say who one is.
+#[derive(Clone)]
+pub struct Authenticators {
+    tokens: Vec<Arc<dyn TokenAuthenticator>>,
+    /// Whom tokens must be meant for when they are shown to this server.
+    audiences: Vec<String>,
+}
+
+impl Authenticators {
+    /// These authenticators, asked in order, for tokens meant for one of `audiences`.
+    #[must_use]
+    pub fn new(tokens: Vec<Arc<dyn TokenAuthenticator>>, audiences: Vec<String>) -> Self {
+        Self { tokens, audiences }
+    }
+
+    /// Whom tokens must be meant for when they are shown to this server.
+    #[must_use]
+    pub fn audiences(&self) -> &[String] {
+        &self.audiences
+    }
+
+    /// The user of a request. Whoever shows nothing is anonymous; whoever shows something that is not believed is
+    /// refused.
+    pub fn user(&self, peer: Option<&Peer>, headers: &HeaderMap) -> Result<User, Status> {
+        if let Some(certified) = peer.and_then(|peer| peer.user.as_ref()) {
+            return Ok(with_everybody(User {
+                name: certified.name.clone(),
+                groups: certified.groups.clone(),
+                ..User::default()
+            }));
+        }
+        let Some(token) = bearer(headers) else {
+            return Ok(names::anonymous());
+        };
+        match self.token(token, &self.audiences) {
+            Ok(Some(known)) => Ok(known.user),
+            Ok(None) => Err(Status::unauthorized()),
+            Err(error) => {
+                tracing::debug!(%error, "token refused");
+                Err(Status::unauthorized())
+            }
+        }
+    }
+
+    /// The user of a token, for requests and for reviews.
+    pub fn token(
+        &self,
+        token: &str,
+        audiences: &[String],
+    ) -> Result<Option<Authenticated>, TokenError> {
+        let mut refusal = None;
+        for authenticator in &self.tokens {
+            match authenticator.authenticate(token, audiences) {
+                Ok(Some(known)) => {
+                    return Ok(Some(Authenticated {
+                        user: with_everybody(known.user),
+                        ..known
+                    }));
+                }
+                Ok(None) => {}
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
+        }
+        refusal.map_or(Ok(None), Err)
+    }
+}
+
+/// The token of a request.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let header = headers.get(AUTHORIZATION)?.to_str().ok()?.trim();
+    let (scheme, token) = header.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Adds the group of everybody who is known.
+pub(crate) fn with_everybody(mut user: User) -> User {
+    let is_there = user
+        .groups
+        .iter()
+        .any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED);
+    if !is_there {
+        user.groups.push(AUTHENTICATED.to_owned());
+    }
+    user
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use listen::CertifiedUser;
+
+    use super::*;
+
+    struct Fixed;
+
+    impl TokenAuthenticator for Fixed {
+        fn authenticate(
+            &self,
+            token: &str,
+            audiences: &[String],
+        ) -> Result<Option<Authenticated>, TokenError> {
+            match token {
+                "good" => Ok(Some(Authenticated {
+                    user: User {
+                        name: "ann".to_owned(),
+                        ..User::default()
+                    },
+                    audiences: audiences.to_vec(),
+                })),
+                "bad" => Err(TokenError::new("it is bad")),
+                _ => Ok(None),
+            }
+        }
+    }
+
+    #[test]
+    fn a_certificate_comes_first_then_a_token_then_nobody() {
+        let all = Authenticators::new(vec![Arc::new(Fixed)], vec!["here".to_owned()]);
+        let certified = Peer {
+            address: "127.0.0.1:1".parse().unwrap(),
+            user: Some(CertifiedUser {
+                name: "carl".to_owned(),
+                groups: vec!["ops".to_owned()],
+            }),
+        };
+        for (peer, header, expected) in [
+            (None, "", Ok("system:anonymous [system:unauthenticated]")),
+            (None, "Bearer good", Ok("ann [system:authenticated]")),
+            (None, "bearer  good ", Ok("ann [system:authenticated]")),
+            (
+                Some(&certified),
+                "Bearer bad",
+                Ok("carl [ops,system:authenticated]"),
+            ),
+            (None, "Bearer bad", Err(401)),
+            (None, "Bearer unknown", Err(401)),
+            (
+                None,
+                "Bearer",
+                Ok("system:anonymous [system:unauthenticated]"),
+            ),
+            (
+                None,
+                "Basic x",
+                Ok("system:anonymous [system:unauthenticated]"),
+            ),
+        ] {
+            let mut headers = HeaderMap::new();
+            if !header.is_empty() {
+                headers.insert(AUTHORIZATION, HeaderValue::from_static(header));
+            }
+            let user = all
+                .user(peer, &headers)
+                .map(|user| format!("{} [{}]", user.name, user.groups.join(",")))
+                .map_err(|status| status.code);
+            assert_eq!(user.as_deref().map_err(|code| *code), expected, "{header}");
+        }
+    }
+}
