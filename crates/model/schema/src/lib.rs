@@ -8,7 +8,7 @@
 //! [`Schema::merge_strategically`] and [`apply::Write::apply`] turn a patch into an object; [`Schema::coerce`],
 //! [`Schema::prune`] and [`Schema::apply_defaults`] bring it into shape; [`Schema::validate`] and
 //! [`Schema::validate_update`] say what is wrong with it; [`apply::Write::update`] records who owns its fields.
-//! [`Schema::publish`] writes the schema itself for clients.
+//! [`Schema::publish`] writes the schema itself for clients; [`wire`] reads and writes objects in protobuf.
 //!
 //! Invariants: a schema is immutable once built; no function here panics on any object or schema; every walk over an
 //! object is bounded by that object's depth, never by the recursion of a type; errors have Kubernetes' texts.
@@ -32,6 +32,8 @@ pub mod apply;
 pub mod strategic;
 
 pub mod publish;
+
+pub mod wire;
 
 mod canonical;
 mod trail;

@@ -15,7 +15,7 @@ pub struct Catalog {
     names: BTreeMap<String, TypeId>,
 }
 
-const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+pub(super) const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
 const FILES: [&str; 28] = [
     include_str!("../../types/meta.types"),
@@ -159,6 +159,7 @@ fn list_of(package: &'static str, def: &TypeDef<'static>) -> TypeDef<'static> {
     };
     let items = Field {
         required: true,
+        number: vec![2],
         ty: TypeExpr::List(Box::new(TypeExpr::Named {
             package,
             name: item,
@@ -188,6 +189,7 @@ fn plain(name: &'static str, doc: &'static str) -> Field<'static> {
     Field {
         name,
         required: false,
+        number: Vec::new(),
         ty: TypeExpr::Scalar(super::Scalar::String),
         keeps_zero: false,
         published: Published::Implied,
@@ -201,6 +203,7 @@ fn plain(name: &'static str, doc: &'static str) -> Field<'static> {
 
 fn metadata(ty: &'static str, doc: &'static str) -> Field<'static> {
     Field {
+        number: vec![1],
         ty: TypeExpr::Named {
             package: META,
             name: ty,

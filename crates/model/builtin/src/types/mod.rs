@@ -8,15 +8,16 @@
 //! use intstr = io.k8s.apimachinery.pkg.util.intstr
 //!
 //! ServicePort # One port of a service.
-//!   name        string                      # Name of the port; needed when there are several.
-//!   port*       int32                       # Port of the service.
-//!   protocol    string(TCP|UDP) = "TCP"     # The layer 4 protocol.
-//!   targetPort  intstr.IntOrString shown    # Port at the pods.
+//!   name:1        string                      # Name of the port; needed when there are several.
+//!   port*:3       int32                       # Port of the service.
+//!   protocol:2    string(TCP|UDP) = "TCP"     # The layer 4 protocol.
+//!   targetPort:4  intstr.IntOrString shown    # Port at the pods.
 //! ```
 //!
 //! | in the text | meaning |
 //! |---|---|
 //! | `name*` | the field is required |
+//! | `name:3`, `name:2.7` | the field's number in protobuf; with a dot, the number within the part that has the number before it and no name in JSON |
 //! | `[T]`, `{T}` | a list of `T`, a map from strings to `T` |
 //! | `T?` | zero differs from absent: an explicit `0`, `false` or `""` is kept |
 //! | `string(A\|B)` | one of these texts |
@@ -39,6 +40,7 @@ mod print;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 use std::borrow::Cow;
 
@@ -48,6 +50,7 @@ pub use self::{
     catalog::{Catalog, TypeId, catalog},
     parse::{ParseError, parse},
     tables::{build, types},
+    wire::wire,
 };
 
 /// One text file of types.
@@ -114,6 +117,8 @@ pub struct Field<'a> {
     pub name: &'a str,
     /// Whether it must be set.
     pub required: bool,
+    /// Its number in protobuf, after those of the parts it is in there and not in JSON; empty where it is not sent.
+    pub number: Vec<u32>,
     /// What it holds.
     pub ty: TypeExpr<'a>,
     /// Whether an explicit zero differs from an absent value.

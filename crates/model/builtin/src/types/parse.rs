@@ -139,6 +139,10 @@ fn read_union(args: &str) -> Result<Union<'_>, String> {
 
 fn read_field<'a>(line: &'a str, package: &Package<'a>) -> Result<Field<'a>, String> {
     let (name, rest) = line.split_once(' ').ok_or("a field needs a type")?;
+    let (name, number) = match name.split_once(':') {
+        Some((name, number)) => (name, read_number(number)?),
+        None => (name, Vec::new()),
+    };
     let (name, required) = name
         .strip_suffix('*')
         .map_or((name, false), |name| (name, true));
@@ -149,6 +153,7 @@ fn read_field<'a>(line: &'a str, package: &Package<'a>) -> Result<Field<'a>, Str
     let mut field = Field {
         name,
         required,
+        number,
         ty,
         keeps_zero,
         published: Published::Implied,
@@ -169,6 +174,14 @@ fn read_field<'a>(line: &'a str, package: &Package<'a>) -> Result<Field<'a>, Str
         }
         rest = read_mark(&mut field, rest)?;
     }
+}
+
+fn read_number(text: &str) -> Result<Vec<u32>, String> {
+    let number = |part: &str| part.parse().ok().filter(|number| *number > 0);
+    text.split('.')
+        .map(number)
+        .collect::<Option<_>>()
+        .ok_or_else(|| format!("field number {text}"))
 }
 
 /// Reads one mark behind a field's type and returns what follows.

@@ -57,8 +57,10 @@ fn write_type(f: &mut impl Write, def: &TypeDef<'_>, package: &Package<'_>) -> f
         .iter()
         .map(|field| {
             let mark = if field.required { "*" } else { "" };
+            let number: Vec<String> = field.number.iter().map(ToString::to_string).collect();
+            let colon = if number.is_empty() { "" } else { ":" };
             (
-                format!("{}{mark}", field.name),
+                format!("{}{mark}{colon}{}", field.name, number.join(".")),
                 describe(field, package),
                 field.doc,
             )

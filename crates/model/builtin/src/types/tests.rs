@@ -69,7 +69,7 @@ fn every_type_that_is_referred_to_exists_and_has_a_line_of_documentation() {
             }
         }
     }
-    assert_eq!(catalog.len(), 568);
+    assert_eq!(catalog.len(), 570);
 }
 
 #[test]
@@ -169,6 +169,7 @@ fn malformed_lines_are_refused_with_their_number() {
         "line 3: unknown mark lazy on field a",
     );
     check("package p\nT\n  a int32(1|2)", "line 3: choices of int32");
+    check("package p\nT\n  a:1.0 string", "line 3: field number 1.0");
     check("package p\nT lazy", "line 2: unknown mark lazy on a type");
     check(
         "package p\nuse meta",
