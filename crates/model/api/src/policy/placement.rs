@@ -47,7 +47,8 @@ pub struct SpreadConstraint {
     /// The label that clusters are grouped by. Not together with `spreadByField`.
     #[serde(skip_serializing_if = "absent", deserialize_with = "nullable")]
     pub spread_by_label: String,
-    /// Most groups to use; 0 means no limit. Must not be below `minGroups`.
+    /// Most groups to use. Must not be below `minGroups`. There is no value for "no limit": 0, which is also what an
+    /// absent field means, lets nothing be chosen.
     #[schemars(transform = plain_integer)]
     #[serde(skip_serializing_if = "absent", deserialize_with = "nullable")]
     pub max_groups: i64,
