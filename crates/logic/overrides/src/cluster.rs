@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api::cluster::Cluster;
+use api::{affinity::ClusterTraits, cluster::Cluster};
 
 /// What a rule may ask about a cluster.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,5 +28,31 @@ impl<'a> From<&'a Cluster> for ClusterFacts<'a> {
             region: &cluster.spec.region,
             zones: &cluster.spec.zones,
         }
+    }
+}
+
+impl ClusterTraits for ClusterFacts<'_> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn label(&self, key: &str) -> Option<&str> {
+        self.labels.get(key).map(String::as_str)
+    }
+
+    fn provider(&self) -> &str {
+        self.provider
+    }
+
+    fn region(&self) -> &str {
+        self.region
+    }
+
+    fn has_zone_of(&self, zones: &[String]) -> bool {
+        self.zones.iter().any(|zone| zones.contains(zone))
+    }
+
+    fn has_zones(&self) -> bool {
+        !self.zones.is_empty()
     }
 }

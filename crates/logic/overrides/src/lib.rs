@@ -18,7 +18,6 @@
 //!
 //! Non-goals: choosing clusters, replicas, making works.
 
-pub mod affinity;
 pub mod cluster;
 pub mod policy;
 pub mod template;
@@ -35,8 +34,9 @@ pub mod render;
 #[cfg(test)]
 mod tests;
 
+pub use api::affinity::Mismatch;
+
 pub use crate::{
-    affinity::Mismatch,
     change::Change,
     cluster::ClusterFacts,
     collection::{Match, Overrides, concerns},

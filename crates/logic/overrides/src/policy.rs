@@ -4,17 +4,14 @@ use std::{fmt, sync::Arc};
 
 use api::{
     TypeName,
+    affinity::{Affinity, Mismatch},
     policy::{ClusterOverridePolicy, OverridePolicy, Overriders, ResourceSelector},
     registry::Scope,
     twins::OverrideView,
 };
 use object::{field::FieldPath, selector::Selector};
 
-use crate::{
-    affinity::{Affinity, Mismatch},
-    cluster::ClusterFacts,
-    template::Template,
-};
+use crate::{cluster::ClusterFacts, template::Template};
 
 /// Names an override policy among all others of both kinds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, mem, sync::Arc};
 
 use api::{
+    affinity::Mismatch,
     policy::Overriders,
     well_known::annotations::{APPLIED_CLUSTER_OVERRIDES, APPLIED_OVERRIDES},
 };
@@ -10,7 +11,6 @@ use object::{Object, Value};
 use serde_json::json;
 
 use crate::{
-    affinity::Mismatch,
     change::{Change, changes},
     cluster::ClusterFacts,
     collection::Overrides,

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use api::{
+    affinity::ClusterTraits,
     cluster::{ApiEnablement, Cluster},
     kubernetes::scheduling::Taint,
 };
@@ -71,6 +72,34 @@ impl ClusterFacts {
             .iter()
             .find(|(name, _)| **name == *key)
             .map(|(_, value)| &**value)
+    }
+}
+
+impl ClusterTraits for ClusterFacts {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn label(&self, key: &str) -> Option<&str> {
+        Self::label(self, key)
+    }
+
+    fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    fn region(&self) -> &str {
+        &self.region
+    }
+
+    fn has_zone_of(&self, zones: &[String]) -> bool {
+        self.zones
+            .iter()
+            .any(|zone| zones.iter().any(|wanted| **wanted == **zone))
+    }
+
+    fn has_zones(&self) -> bool {
+        !self.zones.is_empty()
     }
 }
 
@@ -264,5 +293,38 @@ impl Finder<'_> {
         };
         self.expected = position + 1;
         Some(position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples::world::cluster;
+
+    #[test]
+    fn clusters_are_found_by_name_and_share_what_they_have_in_common() {
+        let mut pool = Pool::default();
+        let facts: Vec<Arc<ClusterFacts>> = ["c", "a", "b"]
+            .map(|name| Arc::new(ClusterFacts::of(&cluster(name, 1), &mut pool)))
+            .into();
+        assert!(Arc::ptr_eq(&facts[0].apis, &facts[1].apis));
+        assert!(
+            facts[0].apis.has("apps/v1", "Deployment") && !facts[0].apis.has("v1", "Deployment")
+        );
+        let snapshot = Snapshot::new(facts);
+        let names: Vec<&str> = snapshot.iter().map(|cluster| &*cluster.name).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+        let mut finder = snapshot.finder();
+        let found: Vec<_> = ["a", "b", "x", "c", "a"]
+            .map(|name| finder.find(name))
+            .into();
+        assert_eq!(found, [Some(0), Some(1), None, Some(2), Some(0)]);
+        let mut roomier = (*Arc::new(ClusterFacts::of(&cluster("a", 1), &mut pool))).clone();
+        roomier.is_deleting = true;
+        let replaced = Snapshot::new(snapshot.iter().cloned().chain([roomier]).map(Arc::new));
+        assert_eq!(
+            (replaced.len(), replaced.at(0).unwrap().is_deleting),
+            (3, true)
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Whose business a binding is, and which bindings an event about a cluster concerns.
 
-use api::{cluster::Cluster, well_known::labels};
+use api::well_known::labels;
 use object::{Object, Value, metadata::ObjectMeta};
 
 use crate::{
@@ -139,12 +139,11 @@ pub enum ClusterChange {
 /// What kind of change a cluster went through. A new cluster changes nothing until it becomes ready, which removes a
 /// taint.
 #[must_use]
-pub fn cluster_changed(before: &Cluster, after: &Cluster) -> ClusterChange {
-    let (old, new): (&ObjectMeta, &ObjectMeta) = (&before.metadata, &after.metadata);
-    if old.deletion_timestamp.is_none() && new.deletion_timestamp.is_some() {
+pub fn cluster_changed(before: &ObjectMeta, after: &ObjectMeta) -> ClusterChange {
+    if before.deletion_timestamp.is_none() && after.deletion_timestamp.is_some() {
         return ClusterChange::Deleting;
     }
-    if old.labels != new.labels || old.generation != new.generation {
+    if before.labels != after.labels || before.generation != after.generation {
         return ClusterChange::Matching;
     }
     ClusterChange::Irrelevant

@@ -16,7 +16,6 @@
 //!
 //! Non-goals: queues, retries, writing anything, asking estimators over a network.
 
-pub mod affinity;
 pub mod binding;
 pub mod cluster;
 pub mod placement;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use api::{
+    affinity::Affinity,
     kubernetes::scheduling::Toleration,
     policy::{
         ClusterPreferences, Placement, ReplicaDivisionPreference, ReplicaSchedulingType,
@@ -10,7 +11,7 @@ use api::{
     },
 };
 
-use crate::affinity::Affinity;
+use object::field::FieldPath;
 
 /// A placement ready for decisions. Callers may keep it as long as the placement stays the same.
 #[derive(Clone, Debug)]
@@ -90,17 +91,28 @@ impl PreparedPlacement {
     /// Compiles `placement`.
     #[must_use]
     pub fn compile(placement: &Placement) -> Self {
-        let terms = placement.cluster_affinities.iter().map(|term| Term {
-            name: term.affinity_name.as_str().into(),
-            affinity: Affinity::compile(&term.affinity),
-            overflow: term
+        let path = FieldPath::new("clusterAffinities");
+        let terms = placement.cluster_affinities.iter().enumerate();
+        let terms = terms.map(|(index, term)| {
+            let path = path.index(index);
+            let tiers = term
                 .overflow_affinities
                 .iter()
-                .map(|tier| Affinity::compile(&tier.affinity))
-                .collect(),
+                .enumerate()
+                .map(|(tier, overflow)| {
+                    let path = path.child("overflowAffinities").index(tier);
+                    Affinity::compile(&overflow.affinity, &path)
+                });
+            Term {
+                name: term.affinity_name.as_str().into(),
+                affinity: Affinity::compile(&term.affinity, &path),
+                overflow: tiers.collect(),
+            }
         });
+        let one = FieldPath::new("clusterAffinity");
+        let affinity = placement.cluster_affinity.as_ref();
         Self {
-            affinity: placement.cluster_affinity.as_ref().map(Affinity::compile),
+            affinity: affinity.map(|affinity| Affinity::compile(affinity, &one)),
             terms: terms.collect(),
             tolerations: placement.cluster_tolerations.clone(),
             spread: Spread::compile(&placement.spread_constraints),
@@ -160,8 +172,10 @@ impl Strategy {
                 Some(ClusterPreferences {
                     static_weight_list, ..
                 }) => {
+                    let path = FieldPath::new("targetCluster");
                     let rule = |entry: &api::policy::StaticClusterWeight| {
-                        (Affinity::compile(&entry.target_cluster), entry.weight)
+                        let affinity = Affinity::compile(&entry.target_cluster, &path);
+                        (affinity, entry.weight)
                     };
                     Self::StaticWeight(Weights::Rules(
                         static_weight_list.iter().map(rule).collect(),

@@ -2,9 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use api::{kubernetes::scheduling::Taint, policy::SpreadField};
-
-use crate::affinity::Mismatch;
+use api::{affinity::Mismatch, kubernetes::scheduling::Taint, policy::SpreadField};
 
 /// Why a filter refuses a cluster. Made without text; the text is written when somebody reads it.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! Which clusters a rule is for.
 
-use api::policy::ClusterAffinity;
+use api::{affinity::Affinity, policy::ClusterAffinity};
 use object::field::FieldPath;
 
 use super::cluster;
-use crate::{ClusterFacts, affinity::Affinity};
+use crate::ClusterFacts;
 
 const M1: &str = "{kind: Cluster, metadata: {name: m1, labels: {env: prod}}, spec: {provider: acme, region: eu, zones: [z1, z2]}}";
 const BARE: &str = "{kind: Cluster, metadata: {name: bare}}";

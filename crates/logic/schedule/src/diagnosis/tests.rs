@@ -13,7 +13,7 @@ fn a_decision_explains_itself() {
           filters: 2 of 4 clusters pass
             north: has the taint gpu=yes:NoSchedule, which is not tolerated
               (TaintToleration)
-            south: does not match the affinity: not listed in clusterNames
+            south: does not match the affinity: the cluster is not named
               (ClusterAffinity)
           cluster                  score       fits running  estimate
           east                       100          6       1  limited by pods
@@ -38,10 +38,10 @@ fn a_refusal_explains_itself() {
     insta::assert_snapshot!(decision.diagnosis, @r#"
         default/web-deployment: 2 replicas, Duplicated
           filters: 0 of 3 clusters pass
-            m1: does not match the affinity: labels do not satisfy tier=gold
-              (ClusterAffinity)
-            m2: does not match the affinity: labels do not satisfy tier=gold
-              (ClusterAffinity)
+            m1: does not match the affinity: the cluster's labels do not satisfy
+              tier=gold (ClusterAffinity)
+            m2: does not match the affinity: the cluster's labels do not satisfy
+              tier=gold (ClusterAffinity)
             m2: does not serve the template's kind (APIEnablement)
             m2: has no region to spread by (SpreadConstraint)
             m3: has no region to spread by (SpreadConstraint)
@@ -114,8 +114,8 @@ fn groups_and_tiers_are_shown_one_after_another() {
         default/web-deployment: 10 replicas, DynamicWeight
         group g1 (index 0)
           filters: 1 of 3 clusters pass
-            b: does not match the affinity: not listed in clusterNames (ClusterAffinity)
-            c: does not match the affinity: not listed in clusterNames (ClusterAffinity)
+            b: does not match the affinity: the cluster is not named (ClusterAffinity)
+            c: does not match the affinity: the cluster is not named (ClusterAffinity)
           cluster                  score       fits running  estimate
           a                            0          0       0  limited by pods
           selection: all, there are no spread constraints
@@ -126,7 +126,7 @@ fn groups_and_tiers_are_shown_one_after_another() {
               replicas 0 are not enough to schedule.
         group g2 (index 1)
           filters: 2 of 3 clusters pass
-            a: does not match the affinity: not listed in clusterNames (ClusterAffinity)
+            a: does not match the affinity: the cluster is not named (ClusterAffinity)
           cluster                  score       fits running  estimate
           b                            0          4       0  limited by pods
           c                            0          7       0  said by scheduler-estimator
@@ -149,7 +149,7 @@ fn a_diagnosis_is_a_value() {
         "clusters a=0 b=4 c; affinity a b; mode aggregated; replicas 3; now b=1; plugins *,-X",
     );
     insta::assert_snapshot!(decision.diagnosis.to_value(), @r#"
-        {"binding":"default/web-deployment","strategy":"Aggregated","replicas":3,"clusters":3,"attempts":[{"filters":["ClusterAffinity","TaintToleration","APIEnablement","SpreadConstraint","ClusterEviction","WorkloadAffinity","WorkloadAntiAffinity"],"refusals":[{"cluster":"c","filter":"ClusterAffinity","reason":"does not match the affinity: not listed in clusterNames"}],"candidates":[{"cluster":"a","scores":{"ClusterAffinity":0,"ClusterLocality":0},"fits":0,"estimate":"limited by pods","running":0},{"cluster":"b","scores":{"ClusterAffinity":0,"ClusterLocality":100},"fits":4,"estimate":"limited by pods","running":1}],"selection":{"by":"none"},"selected":["b","a"],"steps":[{"mode":"scale up","replicas":2,"rows":[{"cluster":"b","weight":4,"quota":"2","kept":1,"given":2}],"leftOut":1}]}],"placed":[{"cluster":"b","replicas":3}],"changes":[{"cluster":"b","before":1,"after":3}]}
+        {"binding":"default/web-deployment","strategy":"Aggregated","replicas":3,"clusters":3,"attempts":[{"filters":["ClusterAffinity","TaintToleration","APIEnablement","SpreadConstraint","ClusterEviction","WorkloadAffinity","WorkloadAntiAffinity"],"refusals":[{"cluster":"c","filter":"ClusterAffinity","reason":"does not match the affinity: the cluster is not named"}],"candidates":[{"cluster":"a","scores":{"ClusterAffinity":0,"ClusterLocality":0},"fits":0,"estimate":"limited by pods","running":0},{"cluster":"b","scores":{"ClusterAffinity":0,"ClusterLocality":100},"fits":4,"estimate":"limited by pods","running":1}],"selection":{"by":"none"},"selected":["b","a"],"steps":[{"mode":"scale up","replicas":2,"rows":[{"cluster":"b","weight":4,"quota":"2","kept":1,"given":2}],"leftOut":1}]}],"placed":[{"cluster":"b","replicas":3}],"changes":[{"cluster":"b","before":1,"after":3}]}
         "#);
 }
 

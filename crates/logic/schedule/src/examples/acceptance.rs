@@ -195,7 +195,10 @@ fn a_matching_cluster_that_becomes_ready_wakes_the_binding() {
         &World::tell("clusters m9; taint cluster.karmada.io/not-ready:NoSchedule: m9").clusters[0];
     let mut after: Cluster = world.clusters[0].clone();
     after.metadata.generation = 2;
-    assert_eq!(cluster_changed(before, &after), ClusterChange::Matching);
+    assert_eq!(
+        cluster_changed(&before.metadata, &after.metadata),
+        ClusterChange::Matching
+    );
     let facts = ClusterFacts::of(&after, &mut Pool::default());
     let placement = PreparedPlacement::compile(&world.placement);
     assert!(is_affected(
@@ -550,11 +553,20 @@ fn a_changed_cluster_concerns_the_bindings_it_matches() {
     ));
     let before = cluster("m1", 1);
     let mut after = cluster("m1", 9);
-    assert_eq!(cluster_changed(&before, &after), ClusterChange::Irrelevant);
+    assert_eq!(
+        cluster_changed(&before.metadata, &after.metadata),
+        ClusterChange::Irrelevant
+    );
     after.metadata.labels.insert("a".to_owned(), "b".to_owned());
-    assert_eq!(cluster_changed(&before, &after), ClusterChange::Matching);
+    assert_eq!(
+        cluster_changed(&before.metadata, &after.metadata),
+        ClusterChange::Matching
+    );
     after.metadata.deletion_timestamp = Some(now());
-    assert_eq!(cluster_changed(&before, &after), ClusterChange::Deleting);
+    assert_eq!(
+        cluster_changed(&before.metadata, &after.metadata),
+        ClusterChange::Deleting
+    );
 }
 
 #[test]

@@ -1,23 +1,41 @@
-//! A cluster affinity, compiled once for a placement and then asked about every cluster.
+//! Which clusters an affinity means: compiled once and then asked about every cluster.
+//!
+//! Placements, fixed weights and override rules all choose clusters with a [`ClusterAffinity`]; this is what it says.
 
 #[cfg(test)]
 mod tests;
 
 use std::{fmt, sync::Arc};
 
-use api::{
-    kubernetes::scheduling::{NodeSelectorRequirement, selector_operator},
-    policy::{ClusterAffinity, FieldSelector, cluster_field},
-};
 use object::{
     field::FieldPath,
     selector::{LabelSelector, Operator, Requirement},
 };
 
-use crate::cluster::ClusterFacts;
+use crate::{
+    cluster::Cluster,
+    kubernetes::scheduling::{NodeSelectorRequirement, selector_operator},
+    policy::{ClusterAffinity, FieldSelector, cluster_field},
+};
+
+/// What an affinity may ask about a cluster.
+pub trait ClusterTraits {
+    /// Its name.
+    fn name(&self) -> &str;
+    /// The value of a label.
+    fn label(&self, key: &str) -> Option<&str>;
+    /// Who runs it; empty if not said.
+    fn provider(&self) -> &str;
+    /// Where it is; empty if not said.
+    fn region(&self) -> &str;
+    /// Whether it spans any of these failure domains.
+    fn has_zone_of(&self, zones: &[String]) -> bool;
+    /// Whether it says which failure domains it spans.
+    fn has_zones(&self) -> bool;
+}
 
 /// A cluster affinity ready for matching.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Affinity {
     exclude: Vec<Box<str>>,
     labels: Vec<(Requirement, Arc<str>)>,
@@ -45,17 +63,17 @@ pub enum Mismatch {
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Excluded => f.write_str("listed in exclude"),
-            Self::Label(rule) => write!(f, "labels do not satisfy {rule}"),
-            Self::Field(rule) => write!(f, "fields do not satisfy {rule}"),
-            Self::NotNamed => f.write_str("not listed in clusterNames"),
-            Self::Invalid(problem) => write!(f, "the selector is not valid: {problem}"),
+            Self::Excluded => f.write_str("the cluster is excluded"),
+            Self::Label(rule) => write!(f, "the cluster's labels do not satisfy {rule}"),
+            Self::Field(rule) => write!(f, "the cluster's fields do not satisfy {rule}"),
+            Self::NotNamed => f.write_str("the cluster is not named"),
+            Self::Invalid(problem) => write!(f, "the affinity is not valid: {problem}"),
         }
     }
 }
 
 /// What one expression of a field selector asks for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum FieldRule {
     /// Of the set of zones.
     Zone(NodeSelectorRequirement),
@@ -64,26 +82,28 @@ enum FieldRule {
 }
 
 impl Affinity {
-    /// Compiles `affinity`. What is invalid in it is kept as the reason why nothing matches.
+    /// Compiles the affinity that stands at `path` of its object. What is invalid in it is kept as the reason why
+    /// nothing matches.
     #[must_use]
-    pub fn compile(affinity: &ClusterAffinity) -> Self {
+    pub fn compile(affinity: &ClusterAffinity, path: &FieldPath) -> Self {
         let mut compiled = Self {
             exclude: sorted(&affinity.exclude),
             names: sorted(&affinity.cluster_names),
             ..Self::default()
         };
         if let Some(selector) = &affinity.label_selector {
-            compiled.compile_labels(selector);
+            compiled.compile_labels(selector, &path.child("labelSelector"));
         }
         if let Some(selector) = &affinity.field_selector {
-            compiled.compile_fields(selector);
+            let path = path.child("fieldSelector").child("matchExpressions");
+            compiled.compile_fields(selector, &path);
         }
         compiled
     }
 
     /// Whether the cluster matches, or the first part that it fails.
-    pub fn check(&self, cluster: &ClusterFacts) -> Result<(), Mismatch> {
-        if contains(&self.exclude, &cluster.name) {
+    pub fn check(&self, cluster: &impl ClusterTraits) -> Result<(), Mismatch> {
+        if contains(&self.exclude, cluster.name()) {
             return Err(Mismatch::Excluded);
         }
         if let Some(problem) = &self.invalid {
@@ -99,7 +119,7 @@ impl Affinity {
                 return Err(Mismatch::Field(Arc::clone(text)));
             }
         }
-        if !self.names.is_empty() && !contains(&self.names, &cluster.name) {
+        if !self.names.is_empty() && !contains(&self.names, cluster.name()) {
             return Err(Mismatch::NotNamed);
         }
         Ok(())
@@ -107,12 +127,12 @@ impl Affinity {
 
     /// Whether the cluster matches.
     #[must_use]
-    pub fn matches(&self, cluster: &ClusterFacts) -> bool {
+    pub fn matches(&self, cluster: &impl ClusterTraits) -> bool {
         self.check(cluster).is_ok()
     }
 
-    fn compile_labels(&mut self, selector: &LabelSelector) {
-        match selector.compile(&FieldPath::new("labelSelector")) {
+    fn compile_labels(&mut self, selector: &LabelSelector, path: &FieldPath) {
+        match selector.compile(path) {
             Ok(selector) => {
                 let with_text = |requirement: &Requirement| {
                     (requirement.clone(), requirement.to_string().into())
@@ -123,8 +143,7 @@ impl Affinity {
         }
     }
 
-    fn compile_fields(&mut self, selector: &FieldSelector) {
-        let path = FieldPath::new("fieldSelector").child("matchExpressions");
+    fn compile_fields(&mut self, selector: &FieldSelector, path: &FieldPath) {
         for (position, expression) in selector.match_expressions.iter().enumerate() {
             match FieldRule::compile(expression, &path.index(position)) {
                 Ok(rule) => self.fields.push(rule),
@@ -161,7 +180,7 @@ impl FieldRule {
             selector_operator::LT => Operator::LessThan,
             other => {
                 return Err(format!(
-                    "{}: {other} is not an operator",
+                    "{}: {other:?} is not an operator",
                     path.child("operator")
                 ));
             }
@@ -172,34 +191,52 @@ impl FieldRule {
         Ok((Self::Single(requirement), text))
     }
 
-    fn accepts(&self, cluster: &ClusterFacts) -> bool {
+    fn accepts(&self, cluster: &impl ClusterTraits) -> bool {
         match self {
             Self::Zone(NodeSelectorRequirement {
                 operator, values, ..
-            }) => {
-                let overlaps = || {
-                    cluster
-                        .zones
-                        .iter()
-                        .any(|zone| values.iter().any(|value| **value == **zone))
-                };
-                match operator.as_str() {
-                    selector_operator::IN => overlaps(),
-                    selector_operator::NOT_IN => !overlaps(),
-                    selector_operator::EXISTS => !cluster.zones.is_empty(),
-                    selector_operator::DOES_NOT_EXIST => cluster.zones.is_empty(),
-                    _ => false,
-                }
-            }
+            }) => match operator.as_str() {
+                selector_operator::IN => cluster.has_zone_of(values),
+                selector_operator::NOT_IN => !cluster.has_zone_of(values),
+                selector_operator::EXISTS => cluster.has_zones(),
+                selector_operator::DOES_NOT_EXIST => !cluster.has_zones(),
+                _ => false,
+            },
             Self::Single(requirement) => {
                 let value = match requirement.key() {
-                    cluster_field::PROVIDER => &*cluster.provider,
-                    cluster_field::REGION => &*cluster.region,
+                    cluster_field::PROVIDER => cluster.provider(),
+                    cluster_field::REGION => cluster.region(),
                     _ => "",
                 };
                 requirement.accepts(Some(value).filter(|value| !value.is_empty()))
             }
         }
+    }
+}
+
+impl ClusterTraits for Cluster {
+    fn name(&self) -> &str {
+        &self.metadata.name
+    }
+
+    fn label(&self, key: &str) -> Option<&str> {
+        self.metadata.labels.get(key).map(String::as_str)
+    }
+
+    fn provider(&self) -> &str {
+        &self.spec.provider
+    }
+
+    fn region(&self) -> &str {
+        &self.spec.region
+    }
+
+    fn has_zone_of(&self, zones: &[String]) -> bool {
+        self.spec.zones.iter().any(|zone| zones.contains(zone))
+    }
+
+    fn has_zones(&self) -> bool {
+        !self.spec.zones.is_empty()
     }
 }
 

@@ -1,33 +1,26 @@
 //! Affinities against one cluster: `west`, label `tier=gold`, provider `cloud`, region `eu`, zones `a` and `b`.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
-use api::{
-    kubernetes::scheduling::NodeSelectorRequirement,
-    policy::{ClusterAffinity, FieldSelector},
-};
 use object::selector::{LabelSelector, LabelSelectorRequirement};
 
-use super::Affinity;
-use crate::{
-    cluster::{ClusterFacts, Pool, Snapshot},
-    examples::world::cluster,
-};
+use super::*;
 
-fn west() -> ClusterFacts {
-    let mut west = cluster("west", 1);
+fn west() -> Cluster {
+    let mut west = Cluster::default();
+    west.metadata.name = "west".to_owned();
     west.metadata
         .labels
         .insert("tier".to_owned(), "gold".to_owned());
     west.spec.provider = "cloud".to_owned();
     west.spec.region = "eu".to_owned();
     west.spec.zones = vec!["a".to_owned(), "b".to_owned()];
-    ClusterFacts::of(&west, &mut Pool::default())
+    west
 }
 
 /// What the affinity says of the cluster.
-fn verdict(affinity: &ClusterAffinity, cluster: &ClusterFacts) -> String {
-    match Affinity::compile(affinity).check(cluster) {
+fn verdict(affinity: &ClusterAffinity, cluster: &Cluster) -> String {
+    match Affinity::compile(affinity, &FieldPath::new("clusterAffinity")).check(cluster) {
         Ok(()) => "matches".to_owned(),
         Err(mismatch) => mismatch.to_string(),
     }
@@ -43,8 +36,8 @@ fn names_and_exclusions_are_taken_by_the_letter() {
         ("", "", "matches"),
         ("west", "", "matches"),
         ("east west", "", "matches"),
-        ("east", "", "not listed in clusterNames"),
-        ("west", "west", "listed in exclude"),
+        ("east", "", "the cluster is not named"),
+        ("west", "west", "the cluster is excluded"),
         ("", "east", "matches"),
     ];
     for (names, exclude, expected) in cases {
@@ -79,7 +72,7 @@ fn labels_are_matched_as_everywhere() {
     assert_eq!(by_label(exactly("gold")), "matches");
     assert_eq!(
         by_label(exactly("silver")),
-        "labels do not satisfy tier=silver"
+        "the cluster's labels do not satisfy tier=silver"
     );
     let expression = |operator: &str| LabelSelector {
         match_expressions: vec![LabelSelectorRequirement {
@@ -89,47 +82,67 @@ fn labels_are_matched_as_everywhere() {
         }],
         ..Default::default()
     };
-    assert_eq!(by_label(expression("Exists")), "labels do not satisfy rack");
+    assert_eq!(
+        by_label(expression("Exists")),
+        "the cluster's labels do not satisfy rack"
+    );
     assert_eq!(by_label(expression("DoesNotExist")), "matches");
-    assert!(by_label(expression("Near")).starts_with("the selector is not valid: "));
+    assert!(by_label(expression("Near")).starts_with(
+        "the affinity is not valid: clusterAffinity.labelSelector.matchExpressions[0].operator"
+    ));
 }
 
 #[test]
 fn fields_are_matched_with_zones_as_a_set() {
     let cases = [
         ("zone", "In", "b c", "matches"),
-        ("zone", "In", "c", "fields do not satisfy zone In (c)"),
+        (
+            "zone",
+            "In",
+            "c",
+            "the cluster's fields do not satisfy zone In (c)",
+        ),
         ("zone", "NotIn", "c", "matches"),
         (
             "zone",
             "NotIn",
             "b c",
-            "fields do not satisfy zone NotIn (b,c)",
+            "the cluster's fields do not satisfy zone NotIn (b,c)",
         ),
         ("zone", "Exists", "", "matches"),
         (
             "zone",
             "DoesNotExist",
             "",
-            "fields do not satisfy zone DoesNotExist",
+            "the cluster's fields do not satisfy zone DoesNotExist",
         ),
-        ("zone", "Gt", "1", "fields do not satisfy zone Gt (1)"),
+        (
+            "zone",
+            "Gt",
+            "1",
+            "the cluster's fields do not satisfy zone Gt (1)",
+        ),
         ("provider", "In", "cloud", "matches"),
         (
             "provider",
             "NotIn",
             "cloud",
-            "fields do not satisfy provider notin (cloud)",
+            "the cluster's fields do not satisfy provider notin (cloud)",
         ),
         (
             "region",
             "In",
             "us asia",
-            "fields do not satisfy region in (asia,us)",
+            "the cluster's fields do not satisfy region in (asia,us)",
         ),
         ("region", "NotIn", "us", "matches"),
         ("planet", "NotIn", "mars", "matches"),
-        ("planet", "Exists", "", "fields do not satisfy planet"),
+        (
+            "planet",
+            "Exists",
+            "",
+            "the cluster's fields do not satisfy planet",
+        ),
     ];
     for (key, operator, values, expected) in cases {
         let expression = NodeSelectorRequirement {
@@ -154,7 +167,7 @@ fn fields_are_matched_with_zones_as_a_set() {
 
 #[test]
 fn an_absent_field_is_not_any_of_the_values() {
-    let bare = ClusterFacts::of(&cluster("bare", 1), &mut Pool::default());
+    let bare = Cluster::default();
     let ask = |key: &str, operator: &str| {
         let expression = NodeSelectorRequirement {
             key: key.to_owned(),
@@ -164,11 +177,11 @@ fn an_absent_field_is_not_any_of_the_values() {
         let selector = FieldSelector {
             match_expressions: vec![expression],
         };
-        Affinity::compile(&ClusterAffinity {
+        let affinity = ClusterAffinity {
             field_selector: Some(selector),
             ..Default::default()
-        })
-        .matches(&bare)
+        };
+        Affinity::compile(&affinity, &FieldPath::root()).matches(&bare)
     };
     for key in ["provider", "region", "zone"] {
         assert!(ask(key, "NotIn") && !ask(key, "In"), "{key}");
@@ -177,30 +190,5 @@ fn an_absent_field_is_not_any_of_the_values() {
     assert!(
         !ask("region", "Exists"),
         "a test for existence takes no values"
-    );
-}
-
-#[test]
-fn clusters_are_found_by_name_and_share_what_they_have_in_common() {
-    let mut pool = Pool::default();
-    let facts: Vec<Arc<ClusterFacts>> = ["c", "a", "b"]
-        .map(|name| Arc::new(ClusterFacts::of(&cluster(name, 1), &mut pool)))
-        .into();
-    assert!(Arc::ptr_eq(&facts[0].apis, &facts[1].apis));
-    assert!(facts[0].apis.has("apps/v1", "Deployment") && !facts[0].apis.has("v1", "Deployment"));
-    let snapshot = Snapshot::new(facts);
-    let names: Vec<&str> = snapshot.iter().map(|cluster| &*cluster.name).collect();
-    assert_eq!(names, ["a", "b", "c"]);
-    let mut finder = snapshot.finder();
-    let found: Vec<_> = ["a", "b", "x", "c", "a"]
-        .map(|name| finder.find(name))
-        .into();
-    assert_eq!(found, [Some(0), Some(1), None, Some(2), Some(0)]);
-    let mut roomier = (*Arc::new(ClusterFacts::of(&cluster("a", 1), &mut pool))).clone();
-    roomier.is_deleting = true;
-    let replaced = Snapshot::new(snapshot.iter().cloned().chain([roomier]).map(Arc::new));
-    assert_eq!(
-        (replaced.len(), replaced.at(0).unwrap().is_deleting),
-        (3, true)
     );
 }
