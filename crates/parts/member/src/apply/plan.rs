@@ -1,0 +1,247 @@
+//! What is to be written to a member for one manifest.
+
+use std::borrow::Cow;
+
+use api::well_known::{
+    annotations::{CONFLICT_OVERWRITE, CONFLICT_RESOLUTION, MANAGED_ANNOTATIONS, MANAGED_LABELS},
+    labels::{MANAGED, TRUE},
+};
+use intent::{Action, Part};
+use interpret::Interpreter;
+use object::{Map, Object, ResourceType, Value};
+
+use crate::apply::ownership::{MANAGER, is_applied_by_us, taken_over};
+use crate::apply::record::{Version, Written, fingerprint};
+
+/// Everything the decision may look at.
+pub(crate) struct Inputs<'a> {
+    /// The cluster's name, for messages.
+    pub(crate) cluster: &'a str,
+    pub(crate) resource: &'a ResourceType,
+    /// What the member is to have.
+    pub(crate) manifest: &'a Object,
+    /// What it has, if anything.
+    pub(crate) observed: Option<&'a Object>,
+    /// What was written last, if that is known.
+    pub(crate) written: Option<&'a Written>,
+    pub(crate) interpreter: &'a Interpreter,
+}
+
+/// What is to be done for one manifest.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Step {
+    /// Nothing: the member has it.
+    Keep,
+    /// It is not there: make it.
+    Make(Action),
+    /// Bring it to what the manifest says, by these actions in this order; the last one returns the new state.
+    Bring(Vec<Action>),
+}
+
+/// Why a manifest must not be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    /// Somebody else's object has the name.
+    #[error(
+        "resource(kind={kind}, {place}) already exists in the cluster {cluster} and the work.karmada.io/conflict-resolution strategy value is empty, Karmada will not manage this resource"
+    )]
+    Foreign {
+        kind: String,
+        place: String,
+        cluster: String,
+    },
+    /// The object is on its way out; it is made again once it is gone.
+    #[error("resource(kind={kind}, {place}) is being deleted in the cluster {cluster}")]
+    Ending {
+        kind: String,
+        place: String,
+        cluster: String,
+    },
+    #[error("cannot tell what the cluster keeps of {kind} {place}")]
+    Retain {
+        kind: String,
+        place: String,
+        source: interpret::InterpretError,
+    },
+}
+
+/// Decides for one manifest.
+pub(crate) fn plan(inputs: &Inputs<'_>) -> Result<Step, Refusal> {
+    let Some(observed) = inputs.observed else {
+        return Ok(Step::Make(Action::Create {
+            resource: inputs.resource.clone(),
+            object: inputs.manifest.clone(),
+        }));
+    };
+    check(inputs, observed)?;
+    let manifest = inputs.manifest;
+    let is_known = inputs
+        .written
+        .is_some_and(|written| written.manifest == fingerprint(manifest));
+    let is_untouched = inputs
+        .written
+        .is_some_and(|written| written.version == Version::of(observed));
+    if is_known && is_untouched && has_labels(observed, manifest) {
+        return Ok(Step::Keep);
+    }
+    let retained = inputs
+        .interpreter
+        .retain_all(manifest, observed)
+        .map_err(|source| Refusal::Retain {
+            kind: manifest.kind().to_owned(),
+            place: place(manifest),
+            source,
+        })?;
+    // Somebody changed the object, but nothing of what the manifest says.
+    if is_known && is_applied_by_us(observed) && contains(observed, &retained) {
+        return Ok(Step::Keep);
+    }
+    Ok(Step::Bring(bring(inputs, observed, retained)))
+}
+
+fn check(inputs: &Inputs<'_>, observed: &Object) -> Result<(), Refusal> {
+    let manifest = inputs.manifest;
+    let (kind, cluster) = (manifest.kind().to_owned(), inputs.cluster.to_owned());
+    let may_overwrite = manifest.annotation(CONFLICT_RESOLUTION) == Some(CONFLICT_OVERWRITE);
+    if observed.label(MANAGED) != Some(TRUE) && !may_overwrite {
+        return Err(Refusal::Foreign {
+            kind,
+            place: place(manifest),
+            cluster,
+        });
+    }
+    if observed.is_terminating() {
+        return Err(Refusal::Ending {
+            kind,
+            place: place(manifest),
+            cluster,
+        });
+    }
+    Ok(())
+}
+
+/// The actions that bring a member's object to what is retained of the manifest.
+fn bring(inputs: &Inputs<'_>, observed: &Object, retained: Object) -> Vec<Action> {
+    let mut actions = Vec::new();
+    let mut object = declaration(inputs.manifest, retained);
+    let uid = observed.uid();
+    if !uid.is_empty() {
+        put(&mut object, &["metadata", "uid"], uid);
+    }
+    match take_over(inputs, observed) {
+        Some(patch) => {
+            actions.push(Action::patch(
+                inputs.resource.clone(),
+                observed,
+                patch,
+                Part::Object,
+            ));
+        }
+        // What is retained was read from this state: a newer one may hold something else.
+        None => put(
+            &mut object,
+            &["metadata", "resourceVersion"],
+            observed.resource_version(),
+        ),
+    }
+    actions.push(Action::Apply {
+        resource: inputs.resource.clone(),
+        object,
+        manager: Cow::Borrowed(MANAGER),
+        force: true,
+        part: Part::Object,
+    });
+    actions
+}
+
+/// What is applied: of metadata only what the manifest says, so that labels, finalizers and owners that others put there
+/// stay theirs.
+fn declaration(manifest: &Object, mut retained: Object) -> Object {
+    let metadata = manifest.at(&["metadata"]).cloned().unwrap_or_default();
+    retained
+        .fields_mut()
+        .insert("metadata".to_owned(), metadata);
+    for name in [
+        "resourceVersion",
+        "uid",
+        "managedFields",
+        "creationTimestamp",
+        "generation",
+    ] {
+        retained.remove(&["metadata", name]);
+    }
+    retained.remove(&["status"]);
+    retained
+}
+
+/// The patch that makes an object ours to apply, if it is not: its owners, without labels and annotations that were
+/// written from here once and are no longer in the manifest.
+fn take_over(inputs: &Inputs<'_>, observed: &Object) -> Option<Value> {
+    let owners = taken_over(observed, &inputs.resource.kind.api_version())?;
+    let mut metadata = Map::new();
+    metadata.insert("managedFields".to_owned(), owners);
+    for (field, record) in [
+        ("labels", MANAGED_LABELS),
+        ("annotations", MANAGED_ANNOTATIONS),
+    ] {
+        let record = observed.annotation(record).unwrap_or_default();
+        let stale: Map = record
+            .split(',')
+            .filter(|key| observed.at(&["metadata", field, key]).is_some())
+            .filter(|key| inputs.manifest.at(&["metadata", field, key]).is_none())
+            .map(|key| (key.to_owned(), Value::Null))
+            .collect();
+        if !stale.is_empty() {
+            metadata.insert(field.to_owned(), Value::Object(stale));
+        }
+    }
+    Some(serde_json::json!({ "metadata": metadata }))
+}
+
+/// Whether an object has every label of another.
+fn has_labels(object: &Object, other: &Object) -> bool {
+    let labels = object.labels();
+    other
+        .labels()
+        .iter()
+        .all(|(key, value)| labels.get(key) == Some(value))
+}
+
+/// Whether an object says everything that another says. What the server spells differently counts as different, which
+/// costs one write that changes nothing.
+fn contains(object: &Object, other: &Object) -> bool {
+    other.fields().iter().all(|(name, value)| {
+        object
+            .fields()
+            .get(name)
+            .is_some_and(|there| contains_value(there, value))
+    })
+}
+
+fn contains_value(there: &Value, value: &Value) -> bool {
+    match (there, value) {
+        (Value::Object(there), Value::Object(fields)) => fields.iter().all(|(name, value)| {
+            there
+                .get(name)
+                .is_some_and(|there| contains_value(there, value))
+        }),
+        (Value::Array(there), Value::Array(items)) => {
+            there.len() == items.len()
+                && there
+                    .iter()
+                    .zip(items)
+                    .all(|(there, item)| contains_value(there, item))
+        }
+        _ => there == value,
+    }
+}
+
+/// `namespace/name`, as the reference's messages have it, with the slash for cluster-wide objects too.
+fn place(manifest: &Object) -> String {
+    format!("{}/{}", manifest.namespace(), manifest.name())
+}
+
+/// Writes below `metadata`; a manifest without that is refused by the member.
+fn put(object: &mut Object, path: &[&str], value: &str) {
+    let _ = object.set(path, value);
+}

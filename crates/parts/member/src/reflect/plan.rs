@@ -1,0 +1,110 @@
+//! What a member's objects say, as their work reports it.
+
+use api::{
+    well_known::events::work::{INTERPRET_HEALTH_FAILED, REFLECT_STATUS_FAILED},
+    work::{
+        ResourceHealth,
+        v1alpha1::{ManifestStatus, ResourceIdentifier, Work},
+    },
+};
+use intent::{Action, EventKind, ObjectRef, Part, Plan};
+use interpret::{InterpretError, Interpreter};
+use object::{Object, Value};
+
+use crate::resources;
+
+/// The member's object for each manifest of a work, in order; `None` where there is none or it was not read.
+pub(crate) type Observed<'a> = Option<&'a Object>;
+
+/// The patch that reports what the member's objects say, or nothing if the work says it already.
+///
+/// An object that is not there leaves its last report in place: it is about to be made again, and its own status will
+/// replace the report.
+pub(crate) fn plan(
+    object: &Object,
+    work: &Work,
+    observed: &[Observed<'_>],
+    interpreter: &Interpreter,
+) -> Plan {
+    let mut plan = Plan::default();
+    let reported = &work.status.manifest_statuses;
+    let mut next = Vec::new();
+    for (ordinal, seen) in observed.iter().enumerate() {
+        let ordinal = i64::try_from(ordinal).unwrap_or(i64::MAX);
+        match seen {
+            Some(seen) => next.push(report(object, ordinal, seen, interpreter, &mut plan)),
+            None => next.extend(
+                reported
+                    .iter()
+                    .find(|known| known.identifier.ordinal == ordinal)
+                    .cloned(),
+            ),
+        }
+    }
+    if next == *reported {
+        return plan;
+    }
+    // No revision: only this crate writes these, and conditions are written beside them.
+    plan.actions.insert(
+        0,
+        Action::Patch {
+            resource: resources::of::<Work>(),
+            key: object.key(),
+            uid: Some(object.uid().to_owned()),
+            revision: None,
+            patch: serde_json::json!({"status": {"manifestStatuses": next}}),
+            part: Part::Status,
+        },
+    );
+    plan
+}
+
+fn report(
+    work: &Object,
+    ordinal: i64,
+    seen: &Object,
+    interpreter: &Interpreter,
+    plan: &mut Plan,
+) -> ManifestStatus {
+    let mut fail = |reason: &str, error: &InterpretError| {
+        let message = format!(
+            "{} {}: {}",
+            seen.kind(),
+            seen.key(),
+            telemetry::chain(error)
+        );
+        plan.push(Action::report(
+            ObjectRef::of(work),
+            EventKind::Warning,
+            reason,
+            message,
+        ));
+    };
+    let status = match interpreter.reflect(seen) {
+        Ok(status) => status,
+        // A kind that nobody has a rule for is reported as it is.
+        Err(InterpretError::NoRule { .. }) => seen.at(&["status"]).cloned(),
+        Err(error) => {
+            fail(REFLECT_STATUS_FAILED, &error);
+            None
+        }
+    };
+    let health = interpreter.health(seen).unwrap_or_else(|error| {
+        fail(INTERPRET_HEALTH_FAILED, &error);
+        ResourceHealth::Unknown
+    });
+    let kind = seen.group_version_kind();
+    ManifestStatus {
+        identifier: ResourceIdentifier {
+            ordinal,
+            group: kind.group,
+            version: kind.version,
+            kind: kind.kind,
+            resource: String::new(),
+            namespace: seen.namespace().to_owned(),
+            name: seen.name().to_owned(),
+        },
+        status: status.filter(Value::is_object),
+        health: Some(health),
+    }
+}
