@@ -1,16 +1,23 @@
-//! Starts tasks, and sees to it that all of them end.
+//! Starts tasks, sees to it that all of them end, and tells them the time and what to look at next.
 //!
 //! Every long-running part of the process is a task of one [`Tasks`]: named, told to stop by one token, and joined. A task
 //! that ends unasked ends the process, because a control plane that has quietly lost a part is worse than one that is
-//! restarted.
+//! restarted. `client` and `control` build their loops from what is here.
 //!
-//! Entry points: [`Tasks::new`], [`Tasks::spawn`], [`Tasks::run_until`].
+//! Entry points: [`Tasks`] and its [`Spawner`], [`Clock`], [`Queue`], [`Backoff`].
 //!
-//! Invariants: no task outlives its `Tasks`; shutdown ends within its deadline.
+//! Invariants: no task outlives its `Tasks`; shutdown ends within its deadline; a queue never holds a key twice and never
+//! gives one to two workers.
 //!
-//! Non-goals: what the tasks do; retries (`control`, `client`).
+//! Non-goals: what the tasks do; when to retry (`control`, `client`).
 
+mod backoff;
+mod clock;
+mod queue;
 mod tasks;
 
-pub use tasks::{Outcome, Tasks};
+pub use backoff::Backoff;
+pub use clock::Clock;
+pub use queue::{Counts, Priority, Queue, RetryAfter, Taken};
+pub use tasks::{Outcome, Spawner, Tasks, panic_text};
 pub use tokio_util::sync::CancellationToken;

@@ -1,18 +1,53 @@
 //! Tasks that belong together.
 
 use std::collections::BTreeMap;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// The tasks of a process or of a part of it.
 #[derive(Debug, Default)]
 pub struct Tasks {
-    running: JoinSet<()>,
-    names: BTreeMap<Id, String>,
+    spawner: Spawner,
+}
+
+/// Starts tasks of a [`Tasks`] from anywhere, under the same rules.
+///
+/// A spawner is a branch: [`Spawner::branch`] makes a smaller one that can be stopped alone, such as everything that
+/// serves one member.
+#[derive(Clone, Debug, Default)]
+pub struct Spawner {
+    shared: Arc<Shared>,
     stop: CancellationToken,
+    branch: TaskTracker,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    running: Mutex<Running>,
+    /// Somebody started a task, which the one who joins must now wait for too.
+    started: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Running {
+    set: JoinSet<()>,
+    tasks: BTreeMap<Id, Task>,
+}
+
+#[derive(Debug)]
+struct Task {
+    name: String,
+    /// When this is cancelled, the task has been asked to end.
+    stop: CancellationToken,
+    /// Whether it may end by itself.
+    brief: bool,
 }
 
 /// How it ended.
@@ -44,7 +79,13 @@ impl Tasks {
     /// Cancelled when the tasks shall end; tasks end themselves when they see it.
     #[must_use]
     pub fn stop_token(&self) -> CancellationToken {
-        self.stop.clone()
+        self.spawner.stop.clone()
+    }
+
+    /// A handle that starts tasks of this group from anywhere.
+    #[must_use]
+    pub fn spawner(&self) -> Spawner {
+        self.spawner.clone()
     }
 
     /// Starts a task. It gets the token and must end soon after it is cancelled.
@@ -53,39 +94,149 @@ impl Tasks {
         T: FnOnce(CancellationToken) -> F,
         F: Future<Output = ()> + Send + 'static,
     {
-        let handle = self.running.spawn(task(self.stop.clone()));
-        self.names.insert(handle.id(), name.into());
+        self.spawner.spawn(name, task);
     }
 
-    /// Lets the tasks run until `stop` is done or one of them ends, then stops all and waits for them, `grace` at most.
-    pub async fn run_until(mut self, stop: impl Future<Output = ()>, grace: Duration) -> Outcome {
+    /// Lets the tasks run until `stop` is done or one of them ends unasked, then stops all and waits for them, `grace` at
+    /// most.
+    pub async fn run_until(self, stop: impl Future<Output = ()>, grace: Duration) -> Outcome {
+        let shared = &self.spawner.shared;
         let unasked = tokio::select! {
             biased;
             () = stop => None,
-            Some(ended) = self.running.join_next_with_id() => Some(self.ended(ended)),
+            unasked = shared.ends_unasked() => Some(unasked),
         };
-        self.stop.cancel();
-        let late = tokio::time::timeout(grace, async {
-            while let Some(ended) = self.running.join_next_with_id().await {
-                let (task, panic) = self.ended(ended);
-                if let Some(panic) = panic {
-                    tracing::error!(task, panic, "task panicked while stopping");
-                }
-            }
-        });
-        let late = late.await.is_err();
+        self.spawner.stop.cancel();
+        let late = tokio::time::timeout(grace, shared.all_end()).await.is_err();
         if let Some((task, panic)) = unasked {
             return Outcome::Unasked { task, panic };
         }
         if late {
+            let mut running = shared.lock();
+            running.set.abort_all();
+            let tasks = std::mem::take(&mut running.tasks);
             return Outcome::Late {
-                tasks: self.names.into_values().collect(),
+                tasks: tasks.into_values().map(|task| task.name).collect(),
             };
         }
         Outcome::Clean
     }
+}
 
-    fn ended(&mut self, ended: Result<(Id, ()), JoinError>) -> (String, Option<String>) {
+/// Invariant: no task outlives its `Tasks`, also when that is dropped without [`Tasks::run_until`].
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.spawner.stop.cancel();
+        self.spawner.shared.lock().set.abort_all();
+    }
+}
+
+impl Spawner {
+    /// Starts a task that runs until it is asked to end. It gets the token and must end soon after it is cancelled; if it
+    /// ends before, the process does.
+    pub fn spawn<T, F>(&self, name: impl Into<String>, task: T)
+    where
+        T: FnOnce(CancellationToken) -> F,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.start(name.into(), false, task(self.stop.clone()));
+    }
+
+    /// Starts a task that ends by itself, such as a stream that is carried through. A panic in it is logged.
+    pub fn spawn_brief<T, F>(&self, name: impl Into<String>, task: T)
+    where
+        T: FnOnce(CancellationToken) -> F,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.start(name.into(), true, task(self.stop.clone()));
+    }
+
+    /// A spawner whose tasks can be stopped alone, and are stopped with these at the latest.
+    #[must_use]
+    pub fn branch(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            stop: self.stop.child_token(),
+            branch: TaskTracker::new(),
+        }
+    }
+
+    /// Cancelled when the tasks of this branch shall end.
+    #[must_use]
+    pub fn stop_token(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+
+    /// Asks the tasks of this branch and of those below to end. Tasks started afterwards are told at once.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Asks the tasks of this branch to end, and waits until they have. Branches below are asked but not waited for.
+    pub async fn finish(&self) {
+        self.stop.cancel();
+        self.branch.close();
+        self.branch.wait().await;
+    }
+
+    fn start(&self, name: String, brief: bool, task: impl Future<Output = ()> + Send + 'static) {
+        let task = self.branch.track_future(task);
+        let mut running = self.shared.lock();
+        let handle = running.set.spawn(task);
+        let stop = self.stop.clone();
+        running
+            .tasks
+            .insert(handle.id(), Task { name, stop, brief });
+        drop(running);
+        self.shared.started.notify_one();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Running> {
+        // Nothing that runs under the lock leaves it half changed.
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the next task that ends; `None` when there is none at the moment.
+    async fn next_end(&self) -> Option<(Task, Option<String>)> {
+        poll_fn(|context| {
+            let mut running = self.lock();
+            let ended = std::task::ready!(running.set.poll_join_next_with_id(context));
+            Poll::Ready(ended.map(|ended| running.ended(ended)))
+        })
+        .await
+    }
+
+    async fn ends_unasked(&self) -> (String, Option<String>) {
+        loop {
+            let ended = tokio::select! {
+                biased;
+                ended = self.next_end() => ended,
+                () = self.started.notified() => continue,
+            };
+            match ended {
+                None => self.started.notified().await,
+                Some((task, Some(panic))) if task.brief || task.stop.is_cancelled() => {
+                    tracing::error!(task = task.name, panic, "task panicked");
+                }
+                Some((task, None)) if task.brief || task.stop.is_cancelled() => {}
+                Some((task, panic)) => return (task.name, panic),
+            }
+        }
+    }
+
+    async fn all_end(&self) {
+        while let Some((task, panic)) = self.next_end().await {
+            if let Some(panic) = panic {
+                tracing::error!(task = task.name, panic, "task panicked while stopping");
+            }
+        }
+    }
+}
+
+impl Running {
+    fn ended(&mut self, ended: Result<(Id, ()), JoinError>) -> (Task, Option<String>) {
         let (id, panic) = match ended {
             Ok((id, ())) => (id, None),
             Err(error) => (
@@ -96,11 +247,15 @@ impl Tasks {
                     .map(|payload| panic_text(&*payload)),
             ),
         };
-        (self.names.remove(&id).unwrap_or_default(), panic)
+        let task = self.tasks.remove(&id);
+        let task = task.expect("invariant: every task is noted under the lock it is started under");
+        (task, panic)
     }
 }
 
-fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+/// What a panic said.
+#[must_use]
+pub fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned());
@@ -168,6 +323,69 @@ mod tests {
             Outcome::Late {
                 tasks: vec!["deaf".to_owned()]
             }
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_branch_is_stopped_alone_and_with_the_rest() {
+        let tasks = Tasks::new();
+        let (left, right) = (tasks.spawner().branch(), tasks.spawner().branch());
+        for branch in [&left, &right] {
+            branch.spawn("steady", |stop| async move { stop.cancelled().await });
+        }
+        let script = async {
+            left.finish().await;
+            assert!(!right.stop_token().is_cancelled());
+            // Nobody minds that the tasks on the left have ended.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        };
+        assert_eq!(tasks.run_until(script, GRACE).await, Outcome::Clean);
+        assert!(right.stop_token().is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_started_later_and_from_within_a_task_is_watched_too() {
+        let mut tasks = Tasks::new();
+        let spawner = tasks.spawner();
+        tasks.spawn("parent", |stop| async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            spawner.spawn("child", |_| async {});
+            stop.cancelled().await;
+        });
+        let outcome = tasks.run_until(pending(), GRACE).await;
+        assert_eq!(
+            outcome,
+            Outcome::Unasked {
+                task: "child".to_owned(),
+                panic: None
+            }
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn brief_tasks_may_end_and_even_panic() {
+        let tasks = Tasks::new();
+        tasks.spawner().spawn_brief("short", |_| async {});
+        tasks
+            .spawner()
+            .spawn_brief("unlucky", |_| async { panic!("oh") });
+        let hour = tokio::time::sleep(Duration::from_secs(3_600));
+        assert_eq!(tasks.run_until(hour, GRACE).await, Outcome::Clean);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_task_outlives_its_group() {
+        let tasks = Tasks::new();
+        let (alive, mut gone) = tokio::sync::oneshot::channel::<()>();
+        tasks.spawner().spawn("holder", |_| async move {
+            let _alive = alive;
+            pending::<()>().await;
+        });
+        drop(tasks);
+        tokio::task::yield_now().await;
+        assert!(
+            gone.try_recv()
+                .is_err_and(|error| { error == tokio::sync::oneshot::error::TryRecvError::Closed })
         );
     }
 }

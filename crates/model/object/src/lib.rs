@@ -24,6 +24,7 @@ pub mod object;
 pub mod parse;
 pub mod patch;
 pub mod quantity;
+pub mod resource_type;
 pub mod selector;
 pub mod strict;
 pub mod time;
@@ -32,6 +33,7 @@ pub use crate::{
     identity::{GroupKind, GroupVersion, GroupVersionKind, GroupVersionResource, ObjectKey},
     metadata::{ObjectMeta, OwnerReference},
     object::Object,
+    resource_type::ResourceType,
 };
 /// A JSON value; objects keep the order of their fields.
 pub use serde_json::Value;

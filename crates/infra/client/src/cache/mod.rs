@@ -1,0 +1,415 @@
+//! Kinds as they are in a server, kept current by one watch each and shared by all who ask.
+
+mod content;
+mod subscribers;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use object::{Object, ObjectKey, ResourceType};
+use runtime::{Clock, Spawner};
+use tokio::sync::{Notify, watch};
+
+pub(crate) use self::content::Content;
+use self::subscribers::Subscribers;
+use crate::call::Client;
+use crate::follow;
+
+/// All caches of one API server in this process: one watch for each kind and scope, one copy of each object.
+#[derive(Clone)]
+pub struct Caches {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    spawner: Spawner,
+    clock: Clock,
+    followed: Mutex<HashMap<(ResourceType, Scope), Weak<Held>>>,
+    server: Arc<follow::Server>,
+}
+
+/// Which objects of a kind are followed, and how much of them is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Scope {
+    /// Only this namespace; empty for all.
+    pub namespace: String,
+    /// Only objects with these labels; empty for all.
+    pub label_selector: String,
+    /// Only objects with these fields; empty for all.
+    pub field_selector: String,
+    /// How much of each object is kept.
+    pub detail: Detail,
+}
+
+/// How much of an object is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Detail {
+    /// All of it.
+    Whole,
+    /// All but `metadata.managedFields`, which few look at and which is often half of an object.
+    #[default]
+    WithoutManagedFields,
+    /// Only the metadata, without `managedFields`.
+    Metadata,
+}
+
+/// The objects of one kind and scope, as they were when the server last told; clones are the same cache.
+///
+/// The watch ends when the last clone and the last [`Subscription`] are gone.
+#[derive(Clone)]
+pub struct Cache {
+    held: Arc<Held>,
+}
+
+/// Keeps a cache alive for those who asked for it; the follower itself only holds what is inside.
+struct Held {
+    shared: Arc<Shared>,
+    branch: Spawner,
+}
+
+/// What a cache and its follower share.
+pub(crate) struct Shared {
+    pub(crate) resource: ResourceType,
+    pub(crate) scope: Scope,
+    content: Mutex<Content>,
+    subscribers: Subscribers,
+    synced: watch::Sender<bool>,
+    /// Somebody thinks that trying again now may help.
+    pub(crate) poke: Notify,
+}
+
+/// What happened to one object: it came, changed or went.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// As it was; `None` if it is new.
+    pub before: Option<Arc<Object>>,
+    /// As it is; `None` if it is gone.
+    pub after: Option<Arc<Object>>,
+}
+
+/// All objects of a kind and scope at one moment, with nothing missing: what may be deleted is decided on this alone.
+#[derive(Clone, Debug)]
+pub struct CompleteView {
+    objects: imbl::OrdMap<ObjectKey, Arc<Object>>,
+}
+
+/// Calls a callback for as long as it is held.
+#[must_use = "the callback is no longer called once this is dropped"]
+pub struct Subscription {
+    held: Arc<Held>,
+    id: u64,
+}
+
+impl Scope {
+    /// All objects of the kind, without `managedFields`.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Only one namespace.
+    #[must_use]
+    pub fn in_namespace(self, namespace: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            ..self
+        }
+    }
+
+    /// Only objects with these labels.
+    #[must_use]
+    pub fn with_labels(self, selector: impl Into<String>) -> Self {
+        Self {
+            label_selector: selector.into(),
+            ..self
+        }
+    }
+
+    /// Only objects with these fields.
+    #[must_use]
+    pub fn with_fields(self, selector: impl Into<String>) -> Self {
+        Self {
+            field_selector: selector.into(),
+            ..self
+        }
+    }
+
+    /// Keeping so much of each object.
+    #[must_use]
+    pub fn keeping(self, detail: Detail) -> Self {
+        Self { detail, ..self }
+    }
+}
+
+impl Change {
+    /// The object as it is, or as it was when it went.
+    #[must_use]
+    pub fn object(&self) -> &Arc<Object> {
+        let object = self.after.as_ref().or(self.before.as_ref());
+        object.expect("invariant: a change is of something")
+    }
+
+    /// The object's key.
+    #[must_use]
+    pub fn key(&self) -> ObjectKey {
+        self.object().key()
+    }
+
+    /// Both states: as it was and as it is, as far as there are.
+    pub fn states(&self) -> impl Iterator<Item = &Arc<Object>> {
+        self.before.iter().chain(&self.after)
+    }
+}
+
+impl Caches {
+    /// Follows nothing yet.
+    #[must_use]
+    pub fn new(client: Client, spawner: Spawner, clock: Clock) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                client,
+                spawner,
+                clock,
+                followed: Mutex::default(),
+                server: Arc::default(),
+            }),
+        }
+    }
+
+    /// The cache of a kind and scope; the first who asks starts its watch.
+    #[must_use]
+    pub fn follow(&self, resource: &ResourceType, scope: Scope) -> Cache {
+        let inner = &*self.inner;
+        let mut followed = lock(&inner.followed);
+        followed.retain(|_, held| held.strong_count() > 0);
+        let place = (resource.clone(), scope);
+        if let Some(held) = followed.get(&place).and_then(Weak::upgrade) {
+            return Cache { held };
+        }
+        let (resource, scope) = place.clone();
+        let shared = Arc::new(Shared {
+            content: Mutex::default(),
+            subscribers: Subscribers::default(),
+            synced: watch::Sender::new(false),
+            poke: Notify::new(),
+            resource,
+            scope,
+        });
+        let branch = inner.spawner.branch();
+        let name = format!("follow {}", shared.resource.resource().group_resource());
+        let follower = follow::Follower::new(
+            inner.client.clone(),
+            Arc::clone(&shared),
+            Arc::clone(&inner.server),
+        );
+        branch.spawn(name, |stop| follower.run(stop));
+        let held = Arc::new(Held { shared, branch });
+        followed.insert(place, Arc::downgrade(&held));
+        Cache { held }
+    }
+
+    /// The client underneath.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.inner.client
+    }
+
+    /// The clock that the caches were given.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.inner.clock
+    }
+
+    /// Lets followers that wait for better times try again now, such as after discovery has shown new kinds.
+    pub fn poke(&self) {
+        for held in lock(&self.inner.followed)
+            .values()
+            .filter_map(Weak::upgrade)
+        {
+            held.shared.poke.notify_one();
+        }
+    }
+}
+
+impl fmt::Debug for Caches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caches").finish_non_exhaustive()
+    }
+}
+
+impl Cache {
+    /// What is followed.
+    #[must_use]
+    pub fn resource(&self) -> &ResourceType {
+        &self.held.shared.resource
+    }
+
+    /// Which of them are followed.
+    #[must_use]
+    pub fn scope(&self) -> &Scope {
+        &self.held.shared.scope
+    }
+
+    /// One object.
+    #[must_use]
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
+        self.content().objects.get(key).cloned()
+    }
+
+    /// All objects, by namespace and name.
+    #[must_use]
+    pub fn list(&self) -> Vec<Arc<Object>> {
+        // The map is copied in constant time, so that the lock is not held while walking it.
+        let objects = self.content().objects.clone();
+        objects.values().cloned().collect()
+    }
+
+    /// All objects of one namespace, by name.
+    #[must_use]
+    pub fn in_namespace(&self, namespace: &str) -> Vec<Arc<Object>> {
+        let objects = self.content().objects.clone();
+        content::in_namespace(&objects, namespace)
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.content().objects.len()
+    }
+
+    /// Whether there is no object.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Keeps an index from now on: `keys` says under which texts an object is found. A second index of the same name is the
+    /// first one.
+    pub fn index_by(&self, name: &'static str, keys: fn(&Object) -> Vec<String>) {
+        self.content().index_by(name, keys);
+    }
+
+    /// The objects that an index has under a text, by namespace and name; none if there is no such index.
+    #[must_use]
+    pub fn indexed(&self, name: &str, key: &str) -> Vec<Arc<Object>> {
+        self.content().indexed(name, key)
+    }
+
+    /// All objects with nothing missing; `None` before the first list is finished, and while the watch is broken.
+    #[must_use]
+    pub fn complete(&self) -> Option<CompleteView> {
+        let content = self.content();
+        content.complete.then(|| CompleteView {
+            objects: content.objects.clone(),
+        })
+    }
+
+    /// Waits until the first list is finished, or the kind is known not to be served. At once afterwards.
+    pub async fn synced(&self) {
+        let mut synced = self.held.shared.synced.subscribe();
+        // The sender lives as long as this cache.
+        _ = synced.wait_for(|synced| *synced).await;
+    }
+
+    /// Whether the first list is finished, or the kind is known not to be served.
+    #[must_use]
+    pub fn is_synced(&self) -> bool {
+        *self.held.shared.synced.borrow()
+    }
+
+    /// Calls `call` for each object that is there, as if it had just come, and then for each change, in order, in the
+    /// follower's task. It must be quick and must not subscribe to this cache: it puts keys into queues.
+    pub fn on_change(&self, call: impl Fn(&Change) + Send + Sync + 'static) -> Subscription {
+        let shared = &self.held.shared;
+        let id = shared
+            .subscribers
+            .add(Arc::new(call), || self.content().objects.clone());
+        Subscription {
+            held: Arc::clone(&self.held),
+            id,
+        }
+    }
+
+    fn content(&self) -> MutexGuard<'_, Content> {
+        lock(&self.held.shared.content)
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache")
+            .field("resource", &self.held.shared.resource)
+            .field("objects", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl CompleteView {
+    /// One object; `None` means that it is not there.
+    #[must_use]
+    pub fn get(&self, key: &ObjectKey) -> Option<&Arc<Object>> {
+        self.objects.get(key)
+    }
+
+    /// All objects, by namespace and name.
+    pub fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
+        self.objects.values()
+    }
+
+    /// All objects of one namespace, by name.
+    #[must_use]
+    pub fn in_namespace(&self, namespace: &str) -> Vec<Arc<Object>> {
+        content::in_namespace(&self.objects, namespace)
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether there is no object.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.branch.stop();
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.held.shared.subscribers.remove(self.id);
+    }
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Subscription").field(&self.id).finish()
+    }
+}
+
+/// The follower's side.
+impl Shared {
+    /// Changes the content and tells the subscribers what came of it, in order.
+    pub(crate) fn apply(&self, apply: impl FnOnce(&mut Content) -> Vec<Change>) {
+        self.subscribers.deliver(|| apply(&mut lock(&self.content)));
+    }
+
+    /// The first list is finished, or there is nothing to list.
+    pub(crate) fn set_synced(&self) {
+        self.synced
+            .send_if_modified(|synced| !std::mem::replace(synced, true));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that runs under these locks leaves its data half changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,289 @@
+//! Where a server is and who we are to it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use object::Value;
+use serde_json::json;
+
+/// How long connecting may take.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Where to learn which server is meant.
+#[derive(Clone, Debug)]
+pub enum KubeconfigSource {
+    /// A file, and one of its contexts; its current one if absent.
+    File {
+        /// The kubeconfig.
+        path: PathBuf,
+        /// One of its contexts.
+        context: Option<String>,
+    },
+    /// The text of a kubeconfig, and one of its contexts; its current one if absent.
+    Text {
+        /// The kubeconfig.
+        text: String,
+        /// One of its contexts.
+        context: Option<String>,
+    },
+    /// What `KUBECONFIG` names, else the file in the home directory, else the pod this runs in.
+    Environment {
+        /// One of its contexts.
+        context: Option<String>,
+    },
+    /// The server as such, without a kubeconfig.
+    Endpoint(Box<Endpoint>),
+}
+
+/// A server and how to be let in.
+#[derive(Clone, Debug, Default)]
+pub struct Endpoint {
+    /// Its URL, `https://host:port`, perhaps with a path.
+    pub server: String,
+    /// PEM certificates of those who may have signed its certificate; empty for those the machine trusts.
+    pub ca: Vec<u8>,
+    /// Who we are.
+    pub identity: Identity,
+    /// Takes any certificate.
+    pub insecure: bool,
+    /// The name in the server's certificate, if it is not the host's.
+    pub server_name: Option<String>,
+    /// The URL of a proxy on the way.
+    pub proxy: Option<String>,
+    /// Who to act as.
+    pub impersonate: Option<Impersonate>,
+}
+
+/// Who we are to a server.
+#[derive(Clone, Default)]
+pub enum Identity {
+    /// Nobody in particular.
+    #[default]
+    Anonymous,
+    /// Whoever a token says.
+    Token(String),
+    /// Whoever a certificate says; both PEM.
+    Certificate {
+        /// The certificate and those above it.
+        certificate: Vec<u8>,
+        /// Its key.
+        key: Vec<u8>,
+    },
+}
+
+/// Who to act as.
+#[derive(Clone, Debug, Default)]
+pub struct Impersonate {
+    /// The user.
+    pub user: String,
+    /// Its groups.
+    pub groups: Vec<String>,
+}
+
+/// Why a server cannot be spoken to.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The kubeconfig cannot be read.
+    #[error("cannot read the kubeconfig {path}")]
+    Read {
+        /// Where it was to be.
+        path: PathBuf,
+        /// Why not.
+        source: Box<KubeconfigError>,
+    },
+    /// The kubeconfig does not say what is needed.
+    #[error("cannot use the kubeconfig")]
+    Use(#[source] Box<KubeconfigError>),
+    /// There is neither a kubeconfig nor a pod's service account.
+    #[error("cannot find a kubeconfig")]
+    Find(#[source] Box<kube::config::InferConfigError>),
+    /// The certificates, keys or URLs make no sense.
+    #[error("cannot set up the connection")]
+    Connect(#[source] Box<kube::Error>),
+}
+
+/// Secrets stay out of logs.
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Anonymous => "Anonymous",
+            Self::Token(_) => "Token(…)",
+            Self::Certificate { .. } => "Certificate(…)",
+        })
+    }
+}
+
+impl KubeconfigSource {
+    pub(crate) async fn connect(&self) -> Result<kube::Client, ConfigError> {
+        let mut config = self.config().await?;
+        config.connect_timeout = Some(CONNECT_DEADLINE);
+        // Calls have a deadline each, and retries are the business of whoever knows what is being done.
+        config.read_timeout = None;
+        config.write_timeout = None;
+        config.default_retry = false;
+        kube::Client::try_from(config).map_err(|error| ConfigError::Connect(Box::new(error)))
+    }
+
+    async fn config(&self) -> Result<Config, ConfigError> {
+        let refused = |error| ConfigError::Use(Box::new(error));
+        match self {
+            Self::File { path, context } => {
+                let kubeconfig =
+                    Kubeconfig::read_from(path).map_err(|error| ConfigError::Read {
+                        path: path.clone(),
+                        source: Box::new(error),
+                    })?;
+                let chosen = choose(context.as_deref());
+                let config = Config::from_custom_kubeconfig(kubeconfig, &chosen).await;
+                config.map_err(refused)
+            }
+            Self::Text { text, context } => {
+                let kubeconfig = Kubeconfig::from_yaml(text).map_err(refused)?;
+                let chosen = choose(context.as_deref());
+                let config = Config::from_custom_kubeconfig(kubeconfig, &chosen).await;
+                config.map_err(refused)
+            }
+            Self::Environment { context: None } => {
+                let config = Config::infer().await;
+                config.map_err(|error| ConfigError::Find(Box::new(error)))
+            }
+            Self::Environment { context } => {
+                let config = Config::from_kubeconfig(&choose(context.as_deref())).await;
+                config.map_err(refused)
+            }
+            Self::Endpoint(endpoint) => {
+                // Through the same door as a kubeconfig, so that both mean the same.
+                let text = endpoint.kubeconfig().to_string();
+                let kubeconfig = Kubeconfig::from_yaml(&text).map_err(refused)?;
+                let config = Config::from_custom_kubeconfig(kubeconfig, &choose(None)).await;
+                config.map_err(refused)
+            }
+        }
+    }
+}
+
+impl Endpoint {
+    /// A kubeconfig that says the same; JSON is YAML.
+    #[must_use]
+    pub fn kubeconfig(&self) -> Value {
+        let mut cluster = json!({"server": self.server});
+        if !self.ca.is_empty() {
+            cluster["certificate-authority-data"] = base64(&self.ca).into();
+        }
+        if self.insecure {
+            cluster["insecure-skip-tls-verify"] = true.into();
+        }
+        if let Some(name) = &self.server_name {
+            cluster["tls-server-name"] = name.as_str().into();
+        }
+        if let Some(proxy) = &self.proxy {
+            cluster["proxy-url"] = proxy.as_str().into();
+        }
+        let mut user = match &self.identity {
+            Identity::Anonymous => json!({}),
+            Identity::Token(token) => json!({"token": token}),
+            Identity::Certificate { certificate, key } => json!({
+                "client-certificate-data": base64(certificate), "client-key-data": base64(key),
+            }),
+        };
+        if let Some(impersonate) = &self.impersonate {
+            user["as"] = impersonate.user.as_str().into();
+            user["as-groups"] = impersonate.groups.clone().into();
+        }
+        json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "it",
+            "clusters": [{"name": "it", "cluster": cluster}],
+            "users": [{"name": "it", "user": user}],
+            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+        })
+    }
+}
+
+fn choose(context: Option<&str>) -> KubeConfigOptions {
+    KubeConfigOptions {
+        context: context.map(str::to_owned),
+        ..KubeConfigOptions::default()
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let whole = chunk
+            .iter()
+            .fold(0_u32, |whole, byte| whole << 8 | u32::from(*byte))
+            << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            if place > chunk.len() {
+                text.push('=');
+                continue;
+            }
+            let digit = (whole >> (18 - 6 * place)) & 63;
+            text.push(char::from(DIGITS[digit as usize]));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_as_everybody_writes_it() {
+        for (plain, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("\u{ff}\u{3bf}", "w7/Ovw=="),
+        ] {
+            assert_eq!(base64(plain.as_bytes()), text);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_endpoint_means_the_same_as_a_kubeconfig() {
+        let endpoint = Endpoint {
+            server: "https://member.example:6443/base".to_owned(),
+            ca: b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec(),
+            identity: Identity::Token("secret".to_owned()),
+            insecure: true,
+            server_name: Some("inner".to_owned()),
+            impersonate: Some(Impersonate {
+                user: "jane".to_owned(),
+                groups: vec!["devs".to_owned()],
+            }),
+            ..Endpoint::default()
+        };
+        let source = KubeconfigSource::Endpoint(Box::new(endpoint.clone()));
+        let config = source.config().await.unwrap();
+        assert_eq!(config.cluster_url.to_string(), endpoint.server);
+        assert_eq!(config.tls_server_name.as_deref(), Some("inner"));
+        assert_eq!(config.auth_info.impersonate.as_deref(), Some("jane"));
+        assert!(config.accept_invalid_certs && config.auth_info.token.is_some());
+        assert_eq!(config.root_cert, Some(vec![vec![0, 0, 0]]));
+        assert!(!format!("{endpoint:?}").contains("secret"));
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_is_missing_or_says_nothing_is_refused_by_name() {
+        let missing = KubeconfigSource::File {
+            path: "/nowhere/config".into(),
+            context: None,
+        };
+        let error = Box::new(missing.connect().await.err().unwrap());
+        assert_eq!(
+            error.to_string(),
+            "cannot read the kubeconfig /nowhere/config"
+        );
+        let empty = KubeconfigSource::Text {
+            text: "apiVersion: v1\nkind: Config\n".to_owned(),
+            context: Some("x".to_owned()),
+        };
+        assert!(matches!(empty.connect().await, Err(ConfigError::Use(_))));
+    }
+}

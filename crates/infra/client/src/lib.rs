@@ -1,0 +1,37 @@
+//! One client for any Kubernetes API: calls, discovery and shared caches, in the process or over TCP.
+//!
+//! Controllers, the scheduler, the loops that face a member and the command line all speak through [`Client`]. Inside the
+//! control plane's process it is wired to the API server's own service: no socket, no TLS, the same code path and the same
+//! authorization. [`Caches`] follows kinds by list and watch: one watch and one copy of each object for all who ask.
+//!
+//! Entry points: [`Client::in_process`], [`Client::from_kubeconfig`], [`Caches::follow`].
+//!
+//! Invariants: every call has a deadline and every client a limit of calls at once; an object is decoded once, into
+//! [`object::Object`]; a cache invents no deletion from a list that was not finished; [`CompleteView`] exists only while
+//! a cache has seen everything.
+//!
+//! Non-goals: deciding when to call again after a failure (`control`); serving (`serve`).
+
+mod cache;
+mod call;
+mod discovery;
+mod error;
+mod follow;
+mod kubeconfig;
+mod options;
+mod query;
+mod transport;
+mod watch;
+
+pub use crate::cache::{Cache, Caches, Change, CompleteView, Detail, Scope, Subscription};
+pub use crate::call::{Client, Deleted, List, Version};
+pub use crate::discovery::{Discovered, Discovery, FailedGroup};
+pub use crate::error::{CallError, Refusal};
+pub use crate::kubeconfig::{ConfigError, Endpoint, Identity, Impersonate, KubeconfigSource};
+pub use crate::options::{DeleteOptions, ListOptions, PatchKind, WatchOptions, WriteOptions};
+pub use crate::transport::{AnswerBody, BoxError};
+pub use crate::watch::{WatchEvent, WatchStream};
+/// The client underneath, for what is not an object: proxying, upgrades, logs.
+pub use kube;
+/// The body of a request.
+pub use kube::client::Body;

@@ -1,0 +1,301 @@
+//! The loop around a reconcile.
+
+use std::fmt;
+use std::future::Future;
+use std::hash::Hash;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use client::{Cache, CallError, Change, Subscription};
+use futures_util::FutureExt as _;
+use intent::Wake;
+use runtime::{CancellationToken, Queue, RetryAfter, Spawner, Taken, panic_text};
+use telemetry::chain;
+use tokio::time::Instant;
+use tracing::Instrument as _;
+
+use crate::cx::Cx;
+use crate::execute::CarryOutError;
+
+/// How long a reconcile may take before it counts as failed. Calls have deadlines of their own; this is for a chain of them.
+const LONGEST_RECONCILE: Duration = Duration::from_secs(300);
+
+/// Brings one key to where it should be.
+pub trait Reconcile: Send + Sync + 'static {
+    /// What is looked at.
+    type Key: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static;
+
+    /// Looks at one key, decides and acts. What changed is not told: restart and event take the same path.
+    ///
+    /// It may be dropped at any await when the process stops, and may be called again for the same key at any time.
+    fn reconcile(
+        &self,
+        key: &Self::Key,
+        cx: &Cx,
+    ) -> impl Future<Output = Result<Wake, ReconcileError>> + Send;
+}
+
+/// Why a reconcile did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// A plan could not be carried out.
+    #[error(transparent)]
+    CarryOut(#[from] CarryOutError),
+    /// Something that was needed to decide could not be read.
+    #[error("cannot gather what is needed")]
+    Gather(#[from] CallError),
+    /// Something else, which may be better next time.
+    #[error("{doing}")]
+    Failed {
+        /// What could not be done.
+        doing: String,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Something that will not be better until somebody changes it.
+    #[error("{0}")]
+    Terminal(String),
+}
+
+impl ReconcileError {
+    /// Whether looking again will not help until something changes.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        match self {
+            Self::CarryOut(error) => error.is_terminal(),
+            Self::Gather(error) => error.is_terminal(),
+            Self::Failed { .. } => false,
+            Self::Terminal(_) => true,
+        }
+    }
+
+    fn is_stale(&self) -> bool {
+        matches!(self, Self::CarryOut(error) if error.is_stale())
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::CarryOut(error) => error.source.retry_after(),
+            Self::Gather(error) => error.retry_after(),
+            Self::Failed { .. } | Self::Terminal(_) => None,
+        }
+    }
+}
+
+/// A controller that is being put together.
+pub struct Controller<R: Reconcile> {
+    name: &'static str,
+    reconciler: Arc<R>,
+    queue: Queue<R::Key>,
+    workers: usize,
+    caches: Vec<Cache>,
+    subscriptions: Vec<Subscription>,
+}
+
+/// A controller that runs.
+pub struct Running<K: Clone + Eq + Hash> {
+    /// What it has to look at; others may add to it.
+    pub queue: Queue<K>,
+}
+
+impl<R: Reconcile> Controller<R> {
+    /// A controller with one worker that watches nothing yet.
+    #[must_use]
+    pub fn new(name: &'static str, reconciler: R) -> Self {
+        Self {
+            name,
+            reconciler: Arc::new(reconciler),
+            queue: Queue::new(RetryAfter::default()),
+            workers: 1,
+            caches: Vec::new(),
+            subscriptions: Vec::new(),
+        }
+    }
+
+    /// So many keys are looked at at once.
+    #[must_use]
+    pub fn workers(self, workers: usize) -> Self {
+        Self {
+            workers: workers.max(1),
+            ..self
+        }
+    }
+
+    /// So long does a key wait that failed. Before the first [`Controller::watch`].
+    #[must_use]
+    pub fn retry(self, retry: RetryAfter) -> Self {
+        Self {
+            queue: Queue::new(retry),
+            ..self
+        }
+    }
+
+    /// Looks at the keys that `keys_for` names whenever something in the cache changes, and at the start for all that is
+    /// there.
+    #[must_use]
+    pub fn watch<F, I>(mut self, cache: &Cache, keys_for: F) -> Self
+    where
+        F: Fn(&Change) -> I + Send + Sync + 'static,
+        I: IntoIterator<Item = R::Key>,
+    {
+        let queue = self.queue.clone();
+        let subscription = cache.on_change(move |change| {
+            for key in keys_for(change) {
+                queue.add(key);
+            }
+        });
+        self.caches.push(cache.clone());
+        self.subscriptions.push(subscription);
+        self
+    }
+
+    /// Waits for this cache too before the first key is looked at, without looking at anything when it changes.
+    #[must_use]
+    pub fn needs(mut self, cache: &Cache) -> Self {
+        self.caches.push(cache.clone());
+        self
+    }
+
+    /// The queue, for those who find keys in other ways.
+    #[must_use]
+    pub fn queue(&self) -> Queue<R::Key> {
+        self.queue.clone()
+    }
+
+    /// Starts the workers; they begin once all caches have synced.
+    pub fn run(self, spawner: &Spawner, cx: Cx) -> Running<R::Key> {
+        let queue = self.queue.clone();
+        let shell = Arc::new(Shell {
+            name: self.name,
+            reconciler: self.reconciler,
+            queue: self.queue,
+            cx,
+        });
+        let synced = {
+            let caches = self.caches;
+            async move {
+                for cache in &caches {
+                    cache.synced().await;
+                }
+            }
+            .boxed()
+            .shared()
+        };
+        for number in 0..self.workers {
+            let (shell, synced) = (Arc::clone(&shell), synced.clone());
+            spawner.spawn(format!("{} {number}", self.name), |stop| {
+                shell.work(synced, stop)
+            });
+        }
+        // The subscriptions live as long as the controller.
+        let subscriptions = self.subscriptions;
+        let closing = queue.clone();
+        spawner.spawn(format!("{} watches", self.name), |stop| async move {
+            stop.cancelled().await;
+            drop(subscriptions);
+            closing.close();
+        });
+        Running { queue }
+    }
+}
+
+/// What all workers of a controller share.
+struct Shell<R: Reconcile> {
+    name: &'static str,
+    reconciler: Arc<R>,
+    queue: Queue<R::Key>,
+    cx: Cx,
+}
+
+impl<R: Reconcile> Shell<R> {
+    async fn work(self: Arc<Self>, synced: impl Future<Output = ()>, stop: CancellationToken) {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            () = synced => {}
+        }
+        loop {
+            let taken = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                taken = self.queue.take() => taken,
+            };
+            let Some(taken) = taken else {
+                // Closed, and so stopped; the token is about to say so too.
+                return stop.cancelled().await;
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = self.look(&taken) => {}
+            }
+        }
+    }
+
+    async fn look(&self, taken: &Taken<R::Key>) {
+        let key = taken.key();
+        let start = Instant::now();
+        let span = tracing::debug_span!("reconcile", controller = self.name, key = ?key);
+        let reconciling = self.reconciler.reconcile(key, &self.cx).instrument(span);
+        let reconciling = AssertUnwindSafe(reconciling).catch_unwind();
+        let ended = tokio::time::timeout(LONGEST_RECONCILE, reconciling).await;
+        let took = start.elapsed();
+        let failed = match ended {
+            Ok(Ok(Ok(wake))) => {
+                self.queue.forget(key);
+                if let Some(delay) = self.delay(wake) {
+                    self.queue.add_after(key.clone(), delay);
+                }
+                false
+            }
+            Ok(Ok(Err(error))) => {
+                self.fail(key, &error);
+                true
+            }
+            Ok(Err(panic)) => {
+                let panic = panic_text(&*panic);
+                tracing::error!(controller = self.name, ?key, panic, "reconcile panicked");
+                self.queue.retry(key.clone());
+                true
+            }
+            Err(_) => {
+                tracing::warn!(controller = self.name, ?key, "reconcile took too long");
+                self.queue.retry(key.clone());
+                true
+            }
+        };
+        self.cx.observer.reconciled(self.name, took, failed);
+    }
+
+    fn delay(&self, wake: Wake) -> Option<Duration> {
+        match wake {
+            Wake::At(time) => Some(self.cx.clock.until(time)),
+            other => other.delay(self.cx.clock.now()),
+        }
+    }
+
+    fn fail(&self, key: &R::Key, error: &ReconcileError) {
+        let controller = self.name;
+        let failures = self.queue.failures(key);
+        if error.is_stale() {
+            // Nothing is wrong: the world moved on, and what moved it is about to be seen.
+            tracing::debug!(controller, ?key, error = %chain(error), "plan was stale");
+            return self.queue.retry(key.clone());
+        }
+        if error.is_terminal() {
+            tracing::warn!(controller, ?key, error = %chain(error), "reconcile failed for good");
+            return self.queue.forget(key);
+        }
+        match error.retry_after() {
+            Some(wait) => self.queue.add_after(key.clone(), wait),
+            None => self.queue.retry(key.clone()),
+        }
+        // The first failures are often over before anybody could read of them.
+        if failures < 3 {
+            tracing::debug!(controller, ?key, error = %chain(error), "reconcile failed");
+        } else {
+            tracing::warn!(controller, ?key, failures, error = %chain(error), "reconcile keeps failing");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! One of several processes is the one that acts.

@@ -1,0 +1,240 @@
+//! Events: what happened to an object, told to whoever looks at it.
+//!
+//! Reconciles put events into a table and go on; one task writes them. The same event again only counts, a source that
+//! talks too much about one object is cut short, and a full table drops and counts: nothing here holds a reconcile up.
+//!
+//! Upstream: core/v1 Events with a source component, named `{object}.{time in hexadecimal}`, counted by patching.
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use client::{CallError, Client, PatchKind, WriteOptions};
+use intent::{EventKind, ObjectRef, Part};
+use object::time::Time;
+use object::{Object, ObjectKey, ResourceType};
+use runtime::{Clock, Spawner};
+use serde_json::json;
+use telemetry::chain;
+use tokio::sync::Notify;
+
+use self::table::{Entry, Note, Table};
+
+/// Takes events from reconciles; clones write through the same table.
+#[derive(Clone)]
+pub struct Recorder {
+    shared: Option<Arc<Shared>>,
+}
+
+/// Where a recorder's events go.
+#[derive(Clone, Debug)]
+pub struct EventSink {
+    /// Writes them.
+    pub client: Client,
+    /// Who they come from: `source.component`.
+    pub component: &'static str,
+    /// Where events about cluster-scoped objects are kept. Upstream: `default`.
+    pub namespace: &'static str,
+}
+
+struct Shared {
+    table: Mutex<Table>,
+    clock: Clock,
+    changed: Notify,
+}
+
+impl Recorder {
+    /// Writes events from a task of its own.
+    #[must_use]
+    pub fn start(sink: EventSink, clock: Clock, spawner: &Spawner) -> Self {
+        let shared = Arc::new(Shared {
+            table: Mutex::new(Table::new(clock.now())),
+            clock,
+            changed: Notify::new(),
+        });
+        let writer = Arc::clone(&shared);
+        spawner.spawn(format!("events of {}", sink.component), |stop| async move {
+            loop {
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return,
+                    () = writer.changed.notified() => {}
+                }
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return,
+                    () = writer.write(&sink) => {}
+                }
+            }
+        });
+        Self {
+            shared: Some(shared),
+        }
+    }
+
+    /// Writes nothing.
+    #[must_use]
+    pub fn silent() -> Self {
+        Self { shared: None }
+    }
+
+    /// Notes what happened to an object. Returns at once.
+    pub fn record(&self, about: &ObjectRef, kind: EventKind, reason: &str, message: &str) {
+        let Some(shared) = &self.shared else {
+            return;
+        };
+        let note = Note {
+            about: about.clone(),
+            kind,
+            reason: reason.to_owned(),
+            message: shortened(message),
+        };
+        let now = shared.clock.now();
+        if shared.lock().add(note, now) {
+            shared.changed.notify_one();
+        }
+    }
+
+    /// How many events were left out because there were too many.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.shared
+            .as_ref()
+            .map_or(0, |shared| shared.lock().dropped)
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder").finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        // Nothing that runs under the lock leaves it half changed.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what has to be written. An event that cannot be is logged and forgotten: the next one counts it.
+    async fn write(&self, sink: &EventSink) {
+        loop {
+            let Some(entry) = self.lock().next() else {
+                return;
+            };
+            let written = write(sink, &entry).await;
+            match written {
+                Ok(key) => self.lock().written(&entry.note, key),
+                Err(error) => {
+                    tracing::debug!(error = %chain(&error), reason = entry.note.reason, "event not written");
+                    self.lock().lost(&entry.note);
+                }
+            }
+        }
+    }
+}
+
+fn events() -> ResourceType {
+    ResourceType::namespaced("", "v1", "Event", "events")
+}
+
+/// Counts an event that is there, or makes it.
+async fn write(sink: &EventSink, entry: &Entry) -> Result<ObjectKey, CallError> {
+    let options = WriteOptions::by(sink.component);
+    if let Some(key) = &entry.stored {
+        let patch = json!({"count": entry.count, "lastTimestamp": entry.last});
+        let patched = sink
+            .client
+            .patch(
+                &events(),
+                key,
+                PatchKind::Merge,
+                &patch,
+                &Part::Object,
+                &options,
+            )
+            .await;
+        match patched {
+            Ok(_) => return Ok(key.clone()),
+            // It has expired in the meantime: a new one, then.
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let event = new_event(sink, entry);
+    sink.client.create(&events(), &event, &options).await?;
+    Ok(event.key())
+}
+
+fn new_event(sink: &EventSink, entry: &Entry) -> Object {
+    let note = &entry.note;
+    let about = &note.about;
+    let namespace = match about.key.namespace.as_str() {
+        "" => sink.namespace,
+        namespace => namespace,
+    };
+    let key = ObjectKey::namespaced(namespace, event_name(&about.key.name, entry.serial));
+    let mut event = Object::new(&events().kind, &key);
+    let involved = json!({
+        "kind": about.kind.kind, "apiVersion": about.kind.api_version(), "namespace": about.key.namespace,
+        "name": about.key.name, "uid": about.uid, "resourceVersion": about.revision,
+    });
+    let fields = event.fields_mut();
+    for (name, value) in [
+        ("involvedObject", without_empty(involved)),
+        ("reason", note.reason.as_str().into()),
+        ("message", note.message.as_str().into()),
+        ("source", json!({"component": sink.component})),
+        ("firstTimestamp", time(entry.first)),
+        ("lastTimestamp", time(entry.last)),
+        ("count", entry.count.into()),
+        ("type", note.kind.as_str().into()),
+        ("eventTime", object::Value::Null),
+        ("reportingComponent", sink.component.into()),
+        ("reportingInstance", "".into()),
+    ] {
+        fields.insert(name.to_owned(), value);
+    }
+    event
+}
+
+fn time(time: Time) -> object::Value {
+    time.to_string().into()
+}
+
+fn without_empty(value: object::Value) -> object::Value {
+    let object::Value::Object(fields) = value else {
+        return value;
+    };
+    fields
+        .into_iter()
+        .filter(|(_, value)| value.as_str() != Some(""))
+        .collect()
+}
+
+/// A name nobody else takes: the object's, and a number that grows with time. Object names may be as long as event names.
+fn event_name(object: &str, serial: u64) -> String {
+    const LONGEST: usize = 253 - 17;
+    let mut end = object.len().min(LONGEST);
+    while !object.is_char_boundary(end) {
+        end -= 1;
+    }
+    let stem = object.get(..end).unwrap_or_default();
+    format!("{stem}.{serial:016x}")
+}
+
+/// Upstream: a message has at most 1,024 bytes.
+fn shortened(message: &str) -> String {
+    const LONGEST: usize = 1_024;
+    if message.len() <= LONGEST {
+        return message.to_owned();
+    }
+    let mut end = LONGEST - 3;
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}...", message.get(..end).unwrap_or_default())
+}

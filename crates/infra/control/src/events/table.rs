@@ -1,0 +1,176 @@
+//! Which events there are to write: plain data that is told the time.
+
+use std::collections::{HashMap, VecDeque};
+
+use intent::{EventKind, ObjectRef};
+use object::ObjectKey;
+use object::time::Time;
+
+/// How many different events are remembered. A table that is full forgets the oldest one that is written; if none is, new
+/// ones are dropped and counted.
+const ROOM: usize = 4_096;
+/// How long an event is counted on before a new one is made. Upstream: ten minutes.
+const COUNTED_SECONDS: i64 = 600;
+/// How many events of one object may come at once, and how many seconds one more takes. Upstream: 25, and one in 300 s.
+const BURST: i64 = 25;
+const REFILL_SECONDS: i64 = 300;
+
+/// What makes two events the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Note {
+    pub(super) about: ObjectRef,
+    pub(super) kind: EventKind,
+    pub(super) reason: String,
+    pub(super) message: String,
+}
+
+/// One event as it is to be written.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) note: Note,
+    pub(super) count: u64,
+    pub(super) first: Time,
+    pub(super) last: Time,
+    /// Grows with time; no two events of a process have the same.
+    pub(super) serial: u64,
+    /// Where it was written before.
+    pub(super) stored: Option<ObjectKey>,
+    waits: bool,
+}
+
+pub(super) struct Table {
+    entries: HashMap<Note, Entry>,
+    /// What is to be written, in order.
+    waiting: VecDeque<Note>,
+    /// In the order of their coming, for forgetting.
+    known: VecDeque<Note>,
+    /// For each object: how many more events it may have, and as of when.
+    allowances: HashMap<String, (i64, Time)>,
+    serial: u64,
+    pub(super) dropped: u64,
+}
+
+impl Table {
+    pub(super) fn new(now: Time) -> Self {
+        // Processes that start at different times never use the same numbers, as long as they write less than four thousand
+        // million different events a second.
+        let seconds = u64::try_from(now.unix_seconds()).unwrap_or_default();
+        Self {
+            entries: HashMap::new(),
+            waiting: VecDeque::new(),
+            known: VecDeque::new(),
+            allowances: HashMap::new(),
+            serial: seconds << 32,
+            dropped: 0,
+        }
+    }
+
+    /// Whether there is now more to write.
+    pub(super) fn add(&mut self, mut note: Note, now: Time) -> bool {
+        // The same thing said of a later state of the object is the same thing.
+        note.about.revision.clear();
+        if !self.allow(&note.about, now) {
+            self.dropped += 1;
+            return false;
+        }
+        if let Some(entry) = self.entries.get_mut(&note) {
+            if now.seconds_since(entry.last) > COUNTED_SECONDS {
+                self.serial += 1;
+                entry.serial = self.serial;
+                entry.stored = None;
+                entry.count = 0;
+                entry.first = now;
+            }
+            entry.count += 1;
+            entry.last = now;
+            if !std::mem::replace(&mut entry.waits, true) {
+                self.waiting.push_back(note);
+            }
+            return true;
+        }
+        if !self.make_room() {
+            self.dropped += 1;
+            return false;
+        }
+        self.serial += 1;
+        let entry = Entry {
+            note: note.clone(),
+            count: 1,
+            first: now,
+            last: now,
+            serial: self.serial,
+            stored: None,
+            waits: true,
+        };
+        self.entries.insert(note.clone(), entry);
+        self.known.push_back(note.clone());
+        self.waiting.push_back(note);
+        true
+    }
+
+    /// The next event to write.
+    pub(super) fn next(&mut self) -> Option<Entry> {
+        loop {
+            let note = self.waiting.pop_front()?;
+            if let Some(entry) = self.entries.get_mut(&note) {
+                entry.waits = false;
+                return Some(entry.clone());
+            }
+        }
+    }
+
+    /// It is there now.
+    pub(super) fn written(&mut self, note: &Note, key: ObjectKey) {
+        if let Some(entry) = self.entries.get_mut(note) {
+            entry.stored = Some(key);
+        }
+    }
+
+    /// It could not be written: the next of its kind starts anew.
+    pub(super) fn lost(&mut self, note: &Note) {
+        if self.entries.get(note).is_some_and(|entry| !entry.waits) {
+            self.entries.remove(note);
+            self.known.retain(|known| known != note);
+        }
+    }
+
+    fn make_room(&mut self) -> bool {
+        if self.entries.len() < ROOM {
+            return true;
+        }
+        let written = self
+            .known
+            .iter()
+            .position(|note| self.entries.get(note).is_none_or(|entry| !entry.waits));
+        let Some(note) = written.and_then(|place| self.known.remove(place)) else {
+            return false;
+        };
+        self.entries.remove(&note);
+        true
+    }
+
+    fn allow(&mut self, about: &ObjectRef, now: Time) -> bool {
+        if self.allowances.len() >= ROOM {
+            // Those who have all of theirs again need not be remembered.
+            self.allowances.retain(|_, (left, since)| {
+                *left + now.seconds_since(*since) / REFILL_SECONDS < BURST
+            });
+        }
+        let full = self.allowances.len() >= 4 * ROOM;
+        let name = format!("{} {} {}", about.kind.kind, about.key, about.uid);
+        if full && !self.allowances.contains_key(&name) {
+            return false;
+        }
+        let (left, since) = self.allowances.entry(name).or_insert((BURST, now));
+        let earned = now.seconds_since(*since).max(0) / REFILL_SECONDS;
+        if earned > 0 {
+            *left = (*left + earned).min(BURST);
+            *since = since.plus_seconds(earned * REFILL_SECONDS);
+        }
+        if *left == 0 {
+            return false;
+        }
+        *left -= 1;
+        true
+    }
+}

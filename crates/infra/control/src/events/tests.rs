@@ -1,0 +1,108 @@
+//! Events as a reader of the API finds them.
+
+use object::GroupVersionKind;
+
+use super::*;
+
+fn web() -> ObjectRef {
+    ObjectRef {
+        kind: GroupVersionKind::new("apps", "v1", "Deployment"),
+        key: ObjectKey::namespaced("shop", "web"),
+        uid: "u".to_owned(),
+        revision: "7".to_owned(),
+    }
+}
+
+fn note(message: &str) -> Note {
+    Note {
+        about: web(),
+        kind: EventKind::Normal,
+        reason: "Tested".to_owned(),
+        message: message.to_owned(),
+    }
+}
+
+fn at(seconds: i64) -> Time {
+    Time::from_unix_seconds(seconds)
+}
+
+#[test]
+fn the_same_event_only_counts() {
+    let mut table = Table::new(at(0));
+    for (seconds, count) in [(1, 1), (5, 2), (600, 3)] {
+        assert!(table.add(note("a"), at(seconds)));
+        let entry = table.next().unwrap();
+        assert_eq!((entry.count, entry.first), (count, at(1)));
+        assert_eq!(entry.stored.is_some(), count > 1);
+        table.written(&entry.note, ObjectKey::namespaced("shop", "web.1"));
+    }
+    assert!(table.next().is_none());
+    // After a long time it is news again.
+    table.add(note("a"), at(9_999));
+    let entry = table.next().unwrap();
+    assert_eq!(
+        (entry.count, entry.first, entry.stored),
+        (1, at(9_999), None)
+    );
+}
+
+#[test]
+fn events_that_wait_are_written_once_with_the_count_they_reached() {
+    let mut table = Table::new(at(0));
+    for _ in 0..3 {
+        table.add(note("a"), at(1));
+    }
+    assert_eq!(table.next().unwrap().count, 3);
+    assert!(table.next().is_none());
+}
+
+#[test]
+fn an_object_that_talks_too_much_is_cut_short() {
+    let mut table = Table::new(at(0));
+    let taken = |table: &mut Table, seconds| {
+        (0..100)
+            .filter(|number| table.add(note(&number.to_string()), at(seconds)))
+            .count()
+    };
+    assert_eq!(taken(&mut table, 1), 25);
+    assert_eq!(table.dropped, 75);
+    assert_eq!(taken(&mut table, 301), 1);
+    assert_eq!(taken(&mut table, 301 + 25 * 300), 25);
+}
+
+#[test]
+fn a_full_table_forgets_what_is_written_and_drops_what_is_not() {
+    let mut table = Table::new(at(0));
+    let numbered = |number: usize| Note {
+        about: ObjectRef {
+            uid: number.to_string(),
+            ..web()
+        },
+        ..note("a")
+    };
+    let taken = (0..5_000).filter(|number| table.add(numbered(*number), at(1)));
+    assert_eq!(taken.count(), 4_096);
+    let entry = table.next().unwrap();
+    table.written(&entry.note, ObjectKey::cluster("x"));
+    assert!(table.add(numbered(5_001), at(1)));
+    assert!(!table.add(numbered(5_002), at(1)));
+}
+
+#[test]
+fn an_event_that_was_lost_starts_anew() {
+    let mut table = Table::new(at(0));
+    table.add(note("a"), at(1));
+    let entry = table.next().unwrap();
+    table.lost(&entry.note);
+    table.add(note("a"), at(2));
+    assert_eq!(table.next().unwrap().count, 1);
+}
+
+#[test]
+fn names_and_messages_fit() {
+    let long = "ü".repeat(2_000);
+    assert!(shortened(&long).len() <= 1_024 && shortened(&long).ends_with("..."));
+    assert_eq!(shortened("short"), "short");
+    assert!(event_name(&long, u64::MAX).len() <= 253);
+    assert_eq!(event_name("web", 10), "web.000000000000000a");
+}

@@ -1,0 +1,225 @@
+//! Keys that want to be looked at: one entry for each, the most urgent first, none twice at once.
+//!
+//! Adding a key that is already waiting makes it no later and no less urgent, and nothing else: however often a thing
+//! changes, it is looked at once. Adding a key that is being looked at lets it be looked at again afterwards. So the queue
+//! is never longer than there are keys, which is its bound.
+
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+pub use self::state::Counts;
+use self::state::State;
+
+/// How urgent a key is: the higher comes first; the same, in the order they came.
+pub type Priority = i32;
+
+/// How long a key that failed waits: doubling from `first` to `longest`.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryAfter {
+    /// After the first failure.
+    pub first: Duration,
+    /// The longest wait.
+    pub longest: Duration,
+}
+
+/// Upstream: the controllers' default, 5 ms to 1,000 s, is too slow at the end for anybody who waits; a minute is enough to
+/// spare whoever is in trouble.
+impl Default for RetryAfter {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(5),
+            longest: Duration::from_secs(60),
+        }
+    }
+}
+
+/// The queue; clones are the same queue.
+pub struct Queue<K> {
+    shared: Arc<Shared<K>>,
+}
+
+struct Shared<K> {
+    state: Mutex<State<K>>,
+    /// Something became due earlier than those who wait know.
+    changed: Notify,
+}
+
+/// A key in the hands of a worker. Until this is dropped nobody else gets it.
+pub struct Taken<K: Clone + Eq + Hash> {
+    queue: Queue<K>,
+    key: K,
+}
+
+impl<K: Clone + Eq + Hash> Queue<K> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(retry: RetryAfter) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                state: Mutex::new(State::new(retry)),
+                changed: Notify::new(),
+            }),
+        }
+    }
+
+    /// Wants the key looked at now.
+    pub fn add(&self, key: K) {
+        self.add_with(key, Instant::now(), 0);
+    }
+
+    /// Wants the key looked at after that long at the latest.
+    pub fn add_after(&self, key: K, delay: Duration) {
+        self.add_with(key, later(Instant::now(), delay), 0);
+    }
+
+    /// Wants the key looked at from `due` on, with a priority.
+    pub fn add_with(&self, key: K, due: Instant, priority: Priority) {
+        if self.lock().add(key, due, priority, Instant::now()) {
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// Wants the key looked at after a wait that doubles with each call until [`Queue::forget`].
+    pub fn retry(&self, key: K) {
+        self.retry_with(key, 0);
+    }
+
+    /// The same, with a priority once it is due.
+    pub fn retry_with(&self, key: K, priority: Priority) {
+        if self.lock().retry(key, priority, Instant::now()) {
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// The key is well: its next failure is the first again.
+    pub fn forget(&self, key: &K) {
+        self.lock().forget(key);
+    }
+
+    /// How often the key failed since it was well.
+    #[must_use]
+    pub fn failures(&self, key: &K) -> u32 {
+        self.lock().failures(key)
+    }
+
+    /// Drops a key that waits, as if it had never been added; one that is being looked at is not looked at again.
+    pub fn remove(&self, key: &K) {
+        self.lock().remove(key);
+    }
+
+    /// Waits for a key that is due; `None` once the queue is closed. Dropping the future loses nothing.
+    pub async fn take(&self) -> Option<Taken<K>> {
+        loop {
+            // Registered before looking, so that nothing added in between is missed.
+            let changed = self.shared.changed.notified();
+            let next = {
+                let mut state = self.lock();
+                if state.is_closed() {
+                    // Pass it on: each waiter takes one permit.
+                    self.shared.changed.notify_one();
+                    return None;
+                }
+                let taken = state.take(Instant::now());
+                if let Some(key) = taken {
+                    if state.has_ready() {
+                        self.shared.changed.notify_one();
+                    }
+                    return Some(Taken {
+                        queue: self.clone(),
+                        key,
+                    });
+                }
+                state.next_due()
+            };
+            match next {
+                None => changed.await,
+                Some(due) => {
+                    tokio::select! {
+                        () = changed => {}
+                        () = tokio::time::sleep_until(due) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends the queue: what is added is ignored and everybody who waits is told.
+    pub fn close(&self) {
+        self.lock().close();
+        self.shared.changed.notify_one();
+    }
+
+    /// How full it is and what went through.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.lock().counts(Instant::now())
+    }
+
+    /// Whether nothing is due at this moment and nobody looks at anything.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        let counts = self.counts();
+        counts.ready == 0 && counts.running == 0
+    }
+
+    fn finish(&self, key: &K) {
+        if self.lock().finish(key, Instant::now()) {
+            self.shared.changed.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<K>> {
+        // Nothing that runs under the lock leaves it half changed.
+        let state = self.shared.state.lock();
+        state.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K> Clone for Queue<K> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<K: Clone + Eq + Hash> Default for Queue<K> {
+    fn default() -> Self {
+        Self::new(RetryAfter::default())
+    }
+}
+
+impl<K: Clone + Eq + Hash> std::fmt::Debug for Queue<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Queue").field(&self.counts()).finish()
+    }
+}
+
+impl<K: Clone + Eq + Hash> Taken<K> {
+    /// What to look at.
+    #[must_use]
+    pub fn key(&self) -> &K {
+        &self.key
+    }
+}
+
+/// Also when a worker panics or is dropped: the key is free again.
+impl<K: Clone + Eq + Hash> Drop for Taken<K> {
+    fn drop(&mut self) {
+        self.queue.finish(&self.key);
+    }
+}
+
+fn later(now: Instant, delay: Duration) -> Instant {
+    // A wait beyond what the clock can count is as good as a century.
+    now.checked_add(delay)
+        .unwrap_or_else(|| now + Duration::from_secs(100 * 365 * 86_400))
+}
