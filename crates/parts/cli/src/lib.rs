@@ -3,17 +3,25 @@
 //! A command is a function that takes what was asked for and returns what came of it; [`Failure`] says whether it was
 //! refused or failed, which becomes the exit code. The binary parses arguments and prints.
 //!
-//! Entry points: [`crds`], [`backup`], [`restore`].
+//! Entry points: [`crds`], [`backup`], [`restore`]; [`Reach`] finds the control plane that [`clusters`], [`cordon`] and
+//! [`taint`] are about.
 //!
 //! Invariants: a file given as output is complete or absent; nothing is overwritten.
 //!
 //! Non-goals: running servers (the binary does).
 
+mod age;
 mod backup;
+mod clusters;
 mod definitions;
 mod failure;
 mod kubeconfig;
+mod reach;
+mod table;
 
 pub use backup::{Saved, backup, restore};
+pub use clusters::{Cordon, TaintChange, clusters, cordon, taint};
 pub use definitions::{Format, crds};
 pub use failure::Failure;
+pub use reach::{Reach, call_failure};
+pub use table::Table;
