@@ -9,12 +9,8 @@
 
 use std::{fmt, str::FromStr};
 
-use api::well_known::labels::SKIP_AUTO_PROPAGATION;
+use api::well_known::{annotations::ACTIVATION_FINGERPRINT, labels::SKIP_AUTO_PROPAGATION};
 use object::{Map, Object, Value};
-
-/// On a template that a lazy policy has claimed without refreshing its binding, and on the binding of a template
-/// under a lazy policy: the fingerprint of the author's part at that time.
-pub const FINGERPRINT_ANNOTATION: &str = "resourcetemplate.karmada.io/activation-fingerprint";
 
 /// In the key of every label and annotation that this product writes.
 const OWN_KEYS: &str = ".karmada.io";
@@ -51,7 +47,7 @@ impl Fingerprint {
     /// The one an object was marked with.
     #[must_use]
     pub fn noted_on(object: &Object) -> Option<Self> {
-        object.annotation(FINGERPRINT_ANNOTATION)?.parse().ok()
+        object.annotation(ACTIVATION_FINGERPRINT)?.parse().ok()
     }
 }
 

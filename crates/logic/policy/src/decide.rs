@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use api::well_known::annotations::ACTIVATION_FINGERPRINT;
 use object::{Object, ObjectKey};
 
 use crate::{
-    activation::{FINGERPRINT_ANNOTATION, Fingerprint},
+    activation::Fingerprint,
     claim::{Claim, Preemption, challenge, contest},
     exemption::{Exemption, Exemptions},
     holder::{self, Holder, MetadataEdit},
@@ -240,8 +241,8 @@ impl Decision<'_> {
             }
             Outcome::Applied(policy) => {
                 let mut edit = holder::claim(template, policy);
-                if template.annotation(FINGERPRINT_ANNOTATION).is_some() {
-                    edit.annotations.insert(FINGERPRINT_ANNOTATION, None);
+                if template.annotation(ACTIVATION_FINGERPRINT).is_some() {
+                    edit.annotations.insert(ACTIVATION_FINGERPRINT, None);
                 }
                 edit
             }
@@ -299,7 +300,7 @@ impl Decision<'_> {
 
 fn note(edit: &mut MetadataEdit, fingerprint: Fingerprint) {
     edit.annotations
-        .insert(FINGERPRINT_ANNOTATION, Some(fingerprint.to_string()));
+        .insert(ACTIVATION_FINGERPRINT, Some(fingerprint.to_string()));
 }
 
 /// Whether the template was last written after the policy. Revisions count writes over all objects; where they are no

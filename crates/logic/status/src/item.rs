@@ -19,8 +19,8 @@ pub enum Contact {
     Silent,
 }
 
-/// What a work without a word about its manifest says of it.
-const NOT_APPLIED_YET: &str = "not applied yet";
+/// What an item says of a work that its member has not looked at yet.
+pub const NOT_APPLIED_YET: &str = "not applied yet";
 
 /// What an item says while its member does not answer.
 const SILENT: &str = "the cluster does not answer; this is what it last reported";

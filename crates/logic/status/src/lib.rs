@@ -23,6 +23,6 @@ mod tests;
 
 pub use crate::{
     fold::{Folded, Inputs, fold},
-    item::{Contact, item},
+    item::{Contact, NOT_APPLIED_YET, item},
     template::template_patch,
 };

@@ -74,3 +74,7 @@ pub const CACHED_FROM_CLUSTER: &str = "resource.karmada.io/cached-from-cluster";
 
 /// On an answer of the metrics adapter: the cluster it came from.
 pub const QUERY_FROM_CLUSTER: &str = "resource.karmada.io/query-from-cluster";
+
+/// On a template that a lazy policy has claimed without refreshing its binding, and on the binding of a template: the
+/// fingerprint of the author's part at that time. Ours alone; the reference has nothing like it.
+pub const ACTIVATION_FINGERPRINT: &str = "resourcetemplate.karmada.io/activation-fingerprint";

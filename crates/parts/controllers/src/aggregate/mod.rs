@@ -1,0 +1,127 @@
+//! Brings what members report back to the binding and to the template.
+//!
+//! Reads:  works, bindings, clusters, templates; asks the interpreter for the template's status.
+//! Writes: `aggregatedStatus` and the condition `FullyApplied` of bindings; the status of templates.
+//! Keeps:  nothing is written before a member has said something, and nothing that says nothing new.
+
+pub mod keys;
+pub mod plan;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use api::work::v1alpha2::ResourceBindingSpec;
+use binding::targets;
+use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
+use object::{Object, ObjectKey, Value};
+use runtime::Spawner;
+use status::{Folded, fold};
+use telemetry::chain;
+
+use self::plan::{Inputs, TemplateInputs, plan, template_items};
+use crate::{
+    answers::Answers,
+    binding_view::Binding,
+    bindings::{cluster_of, template_of},
+    templates::Found,
+    views::Views,
+};
+
+/// The controller.
+#[derive(Debug)]
+pub struct Aggregator {
+    views: Views,
+    answers: Answers,
+}
+
+impl Aggregator {
+    /// Starts the controller; `workers` bindings are looked at at once.
+    pub fn start(views: &Views, answers: &Answers, workers: usize, spawner: &Spawner, cx: &Cx) {
+        let aggregator = Self {
+            views: views.clone(),
+            answers: answers.clone(),
+        };
+        let bindings = views.bindings.clone();
+        Controller::new("bindingStatus", aggregator)
+            .workers(workers)
+            .watch(&views.bindings.works, keys::of_work)
+            .watch(&views.bindings.namespaced, keys::of_binding)
+            .watch(&views.bindings.cluster, keys::of_binding)
+            .watch(&views.clusters, move |change| {
+                keys::of_cluster(change, |cluster| bindings.on_cluster(cluster))
+            })
+            .run(spawner, cx.clone());
+    }
+
+    fn fold(
+        &self,
+        key: &ObjectKey,
+        spec: &ResourceBindingSpec,
+        expected: &BTreeSet<&str>,
+    ) -> Folded {
+        let (works, _) = self.views.bindings.works_of(key);
+        let works: Vec<&Object> = works.iter().map(Arc::as_ref).collect();
+        let silent = works
+            .iter()
+            .filter_map(|work| cluster_of(work))
+            .filter(|cluster| self.views.is_silent(cluster))
+            .collect();
+        fold(&status::Inputs {
+            template: &spec.resource,
+            expected,
+            works: &works,
+            silent: &silent,
+        })
+    }
+
+    async fn next_status(
+        &self,
+        template: &Object,
+        folded: &Folded,
+        expected: &BTreeSet<&str>,
+    ) -> Result<Option<Value>, String> {
+        let items = template_items(folded, expected);
+        let answer = self.answers.aggregate(template, &items).await;
+        answer.map_err(|error| chain(&error).to_string())
+    }
+
+    fn template(&self, object: &Object, spec: &ResourceBindingSpec) -> Option<Found> {
+        let found = self.views.templates.find(&template_of(object)?)?;
+        let uid = spec.resource.uid.as_str();
+        (uid.is_empty() || uid == found.object.uid()).then_some(found)
+    }
+}
+
+impl Reconcile for Aggregator {
+    type Key = ObjectKey;
+
+    async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
+        self.views.ready().await;
+        let Some(object) = self.views.bindings.get(key) else {
+            return Ok(Wake::OnChange);
+        };
+        let binding =
+            Binding::read(&object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
+        let expected = targets::expected(&binding.spec);
+        let folded = self.fold(key, &binding.spec, &expected);
+        let found = self.template(&object, &binding.spec);
+        let next = match &found {
+            Some(found) => self.next_status(&found.object, &folded, &expected).await,
+            None => Ok(None),
+        };
+        let plan = plan(&Inputs {
+            binding: &object,
+            current: &binding.status,
+            folded: &folded,
+            template: found.as_ref().map(|found| TemplateInputs {
+                resource: &found.resource,
+                object: &found.object,
+                next: next.as_ref().map(Option::as_ref).map_err(String::as_str),
+            }),
+            now: cx.now(),
+        });
+        cx.carry_out(&plan).await?;
+        Ok(plan.wake)
+    }
+}

@@ -1,0 +1,152 @@
+//! What is written of the reports of a binding's works.
+
+use std::collections::BTreeSet;
+
+use api::{
+    well_known::{conditions, events},
+    work::v1alpha2::{AggregatedStatusItem, ResourceBindingStatus},
+};
+use intent::{Action, EventKind, ObjectRef, Part, Plan};
+use object::{Object, ResourceType, Value, condition, time::Time};
+use status::Folded;
+
+use crate::binding_view;
+
+/// Everything the decision may look at.
+#[derive(Clone, Debug)]
+pub struct Inputs<'a> {
+    /// The binding.
+    pub binding: &'a Object,
+    /// Its status as it is.
+    pub current: &'a ResourceBindingStatus,
+    /// What the works say.
+    pub folded: &'a Folded,
+    /// The template, where it is, and its next status as the interpreter made it.
+    pub template: Option<TemplateInputs<'a>>,
+    /// Now.
+    pub now: Time,
+}
+
+/// The template's part.
+#[derive(Clone, Debug)]
+pub struct TemplateInputs<'a> {
+    /// Where templates of the kind are.
+    pub resource: &'a ResourceType,
+    /// The template.
+    pub object: &'a Object,
+    /// Its next status; `None` if its kind has none that could be made, or nothing changes.
+    pub next: Result<Option<&'a Value>, &'a str>,
+}
+
+/// What is written of the reports.
+#[must_use]
+pub fn plan(inputs: &Inputs<'_>) -> Plan {
+    let mut plan = Plan::default();
+    if inputs.binding.is_terminating() || inputs.is_untouched() {
+        return plan;
+    }
+    if let Some(patch) = inputs.folded.patch(inputs.current, inputs.now) {
+        plan.push(Action::patch(
+            binding_view::resource(inputs.binding.namespace()),
+            inputs.binding,
+            patch,
+            Part::Status,
+        ));
+        inputs.tell_flip(&mut plan);
+    }
+    if let Some(template) = &inputs.template {
+        inputs.write_template(&mut plan, template);
+    }
+    plan
+}
+
+/// The items that the template's status is made of: one for each cluster that should have it, whether or not it has a
+/// work yet, so that no generation counts as observed before all of them have seen it.
+#[must_use]
+pub fn template_items(folded: &Folded, expected: &BTreeSet<&str>) -> Vec<AggregatedStatusItem> {
+    let mut items = folded.items.clone();
+    for cluster in expected {
+        if !items.iter().any(|item| item.cluster_name == *cluster) {
+            items.push(AggregatedStatusItem {
+                cluster_name: (*cluster).to_owned(),
+                ..AggregatedStatusItem::default()
+            });
+        }
+    }
+    items.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
+    items
+}
+
+impl Inputs<'_> {
+    /// Whether no member has said anything yet, so that there is nothing to tell.
+    fn is_untouched(&self) -> bool {
+        let is_silent = |item: &AggregatedStatusItem| {
+            !item.applied
+                && item.status.is_none()
+                && item.applied_message == status::NOT_APPLIED_YET
+        };
+        self.current.aggregated_status.is_empty()
+            && condition::find(&self.current.conditions, conditions::binding::FULLY_APPLIED)
+                .is_none()
+            && !self.folded.items.is_empty()
+            && self.folded.items.iter().all(is_silent)
+            || self.is_unscheduled()
+    }
+
+    /// Whether there is nothing to fold: no work, and the scheduler has not looked at the binding yet.
+    fn is_unscheduled(&self) -> bool {
+        self.folded.items.is_empty()
+            && self.current.aggregated_status.is_empty()
+            && self.current.last_scheduled_time.is_none()
+    }
+
+    /// Tells when all clusters have it, or no longer have. What each of them says is in the status.
+    fn tell_flip(&self, plan: &mut Plan) {
+        let next = &self.folded.condition;
+        let before = condition::find(&self.current.conditions, &next.r#type);
+        if before.is_some_and(|before| before.status == next.status) {
+            return;
+        }
+        // Nothing was applied before, and nothing is now: that is how every binding starts.
+        if before.is_none() && !next.is_true() {
+            return;
+        }
+        plan.push(Action::report(
+            ObjectRef::of(self.binding),
+            EventKind::Normal,
+            events::binding::AGGREGATE_STATUS_SUCCEED,
+            &next.message,
+        ));
+    }
+
+    fn write_template(&self, plan: &mut Plan, template: &TemplateInputs<'_>) {
+        match template.next {
+            Ok(None) => {}
+            Ok(Some(next)) => {
+                let Some(patch) = status::template_patch(template.object, next) else {
+                    return;
+                };
+                // Nobody else writes this status, so whatever the author does meanwhile is no conflict.
+                plan.push(Action::Patch {
+                    resource: template.resource.clone(),
+                    key: template.object.key(),
+                    uid: Some(template.object.uid().to_owned()),
+                    revision: None,
+                    patch,
+                    part: Part::Status,
+                });
+            }
+            Err(message) => {
+                plan.problem(template.object.key().to_string(), message);
+                for about in [template.object, self.binding] {
+                    plan.push(Action::report(
+                        ObjectRef::of(about),
+                        EventKind::Warning,
+                        events::binding::AGGREGATE_STATUS_FAILED,
+                        message,
+                    ));
+                }
+            }
+        }
+    }
+}

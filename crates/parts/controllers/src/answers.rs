@@ -1,0 +1,111 @@
+//! What the controllers ask the interpreter.
+//!
+//! Questions are asked while facts are gathered and enter decisions as data. They are asked of the rules that are in force
+//! at that moment: customizations come and go while the process runs.
+
+use std::sync::Arc;
+
+use api::{config::DependentObjectReference, work::v1alpha2::AggregatedStatusItem};
+use binding::Needs;
+use interpret::{InterpretError, Interpreter, KindRef, Operation};
+use object::{Object, Value};
+use tokio::sync::watch;
+
+/// Whether the parts of templates with several kinds of pod are told apart (`MultiplePodTemplatesScheduling`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Components {
+    /// They are not looked at.
+    #[default]
+    Off,
+    /// They are.
+    On,
+}
+
+/// Answers questions about objects; clones follow the same rules.
+#[derive(Clone)]
+pub struct Answers {
+    rules: watch::Receiver<Arc<Interpreter>>,
+    components: Components,
+}
+
+impl Answers {
+    /// Answers by whatever rules the channel holds.
+    #[must_use]
+    pub fn new(rules: watch::Receiver<Arc<Interpreter>>, components: Components) -> Self {
+        Self { rules, components }
+    }
+
+    /// Waits until the rules change; never ends if nobody can change them any more.
+    pub async fn changed(&mut self) {
+        if self.rules.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// What a template needs from clusters.
+    pub async fn needs(&self, template: &Object) -> Result<Needs, InterpretError> {
+        let rules = self.rules();
+        let kind = KindRef::of(template);
+        if self.components == Components::On && rules.covers(kind, Operation::InterpretComponent) {
+            return rules.components(template).map(Needs::Components);
+        }
+        if !rules.covers(kind, Operation::InterpretReplica) {
+            return Ok(Needs::Unknown);
+        }
+        let replicas = rules.replicas(template)?;
+        Ok(Needs::Replicas {
+            count: replicas.replicas,
+            each: replicas.requirements,
+        })
+    }
+
+    /// The template with that number of replicas; `None` if nothing is known of replicas of its kind.
+    pub async fn revise(
+        &self,
+        template: &Object,
+        replicas: i32,
+    ) -> Result<Option<Object>, InterpretError> {
+        let rules = self.rules();
+        if !rules.covers(KindRef::of(template), Operation::ReviseReplica) {
+            return Ok(None);
+        }
+        rules.revise(template, replicas).map(Some)
+    }
+
+    /// The next status of a template; `None` if its kind has no rule for it, or nothing changes.
+    pub async fn aggregate(
+        &self,
+        template: &Object,
+        items: &[AggregatedStatusItem],
+    ) -> Result<Option<Value>, InterpretError> {
+        let rules = self.rules();
+        if !rules.covers(KindRef::of(template), Operation::AggregateStatus) {
+            return Ok(None);
+        }
+        rules.aggregate(template, items)
+    }
+
+    /// What a template refers to; `None` if its kind has no rule for it.
+    pub async fn dependencies(
+        &self,
+        template: &Object,
+    ) -> Result<Option<Vec<DependentObjectReference>>, InterpretError> {
+        let rules = self.rules();
+        if !rules.covers(KindRef::of(template), Operation::InterpretDependency) {
+            return Ok(None);
+        }
+        rules.dependencies(template).map(Some)
+    }
+
+    fn rules(&self) -> Arc<Interpreter> {
+        Arc::clone(&self.rules.borrow())
+    }
+}
+
+impl std::fmt::Debug for Answers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Answers")
+            .field("components", &self.components)
+            .finish_non_exhaustive()
+    }
+}

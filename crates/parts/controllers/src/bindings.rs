@@ -1,0 +1,229 @@
+//! All bindings of both kinds, and the works made from them, found by what they are about.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use api::{
+    names,
+    well_known::annotations::{
+        CLUSTER_RESOURCE_BINDING_NAME, RESOURCE_BINDING_NAME, RESOURCE_BINDING_NAMESPACE,
+    },
+    work::{
+        v1alpha1::Work,
+        v1alpha2::{ClusterResourceBinding, ResourceBinding},
+    },
+};
+use client::{Cache, Caches, CompleteView, Scope};
+use object::{GroupKind, Object, ObjectKey, Value};
+use policy::Holder;
+
+use crate::{dependencies::reference, kinds, templates::TemplateKey};
+
+const BY_TEMPLATE: &str = "template";
+const BY_CLUSTER: &str = "cluster";
+const BY_POLICY: &str = "policy";
+const BY_DEPENDENCY: &str = "dependency";
+const BY_REFERRER: &str = "referrer";
+const BY_BINDING: &str = "binding";
+
+/// All bindings and works; clones are the same.
+#[derive(Clone, Debug)]
+pub struct Bindings {
+    /// The ResourceBindings.
+    pub namespaced: Cache,
+    /// The ClusterResourceBindings.
+    pub cluster: Cache,
+    /// The works.
+    pub works: Cache,
+}
+
+impl Bindings {
+    /// Follows them.
+    #[must_use]
+    pub fn follow(caches: &Caches) -> Self {
+        let bindings = Self {
+            namespaced: caches.follow(&kinds::of::<ResourceBinding>(), Scope::all()),
+            cluster: caches.follow(&kinds::of::<ClusterResourceBinding>(), Scope::all()),
+            works: caches.follow(&kinds::of::<Work>(), Scope::all()),
+        };
+        for cache in [&bindings.namespaced, &bindings.cluster] {
+            cache.index_by(BY_TEMPLATE, |binding| {
+                template_of(binding).map(entry).into_iter().collect()
+            });
+            cache.index_by(BY_CLUSTER, clusters_of);
+            cache.index_by(BY_POLICY, |binding| {
+                let holder = Holder::of(binding);
+                holder
+                    .map(|holder| holder.permanent_id)
+                    .into_iter()
+                    .collect()
+            });
+        }
+        bindings
+            .namespaced
+            .index_by(BY_DEPENDENCY, reference::entries);
+        bindings.namespaced.index_by(BY_REFERRER, referrers_of);
+        bindings.works.index_by(BY_BINDING, |work| {
+            let binding = binding_of(work);
+            binding.map(|key| key.to_string()).into_iter().collect()
+        });
+        bindings
+    }
+
+    /// One binding; without a namespace it is a ClusterResourceBinding.
+    #[must_use]
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
+        self.cache(&key.namespace).get(key)
+    }
+
+    /// Whether it is known that the binding is not there.
+    #[must_use]
+    pub fn is_gone(&self, key: &ObjectKey) -> bool {
+        self.cache(&key.namespace)
+            .complete()
+            .is_some_and(|view| view.get(key).is_none())
+    }
+
+    /// The bindings of a template.
+    #[must_use]
+    pub fn of_template(&self, template: &TemplateKey) -> Vec<Arc<Object>> {
+        self.both(BY_TEMPLATE, &entry(template.clone()))
+    }
+
+    /// The bindings that have the cluster among those they go to or leave.
+    #[must_use]
+    pub fn on_cluster(&self, cluster: &str) -> Vec<Arc<Object>> {
+        self.both(BY_CLUSTER, cluster)
+    }
+
+    /// The bindings that carry the claim of a policy with this permanent id.
+    #[must_use]
+    pub fn held_by(&self, permanent_id: &str) -> Vec<Arc<Object>> {
+        self.both(BY_POLICY, permanent_id)
+    }
+
+    /// The bindings that note a reference under this entry.
+    #[must_use]
+    pub fn referring(&self, entry: &str) -> Vec<Arc<Object>> {
+        self.namespaced.indexed(BY_DEPENDENCY, entry)
+    }
+
+    /// The bindings that carry a snapshot of this one.
+    #[must_use]
+    pub fn attached_to(&self, referrer: &ObjectKey) -> Vec<Arc<Object>> {
+        self.namespaced.indexed(BY_REFERRER, &referrer.to_string())
+    }
+
+    /// The works of a binding, and all works if none is missing.
+    #[must_use]
+    pub fn works_of(&self, binding: &ObjectKey) -> (Vec<Arc<Object>>, Option<CompleteView>) {
+        let view = self.works.complete();
+        (self.works.indexed(BY_BINDING, &binding.to_string()), view)
+    }
+
+    /// All bindings of both kinds.
+    pub fn all(&self) -> impl Iterator<Item = Arc<Object>> + use<> {
+        let namespaced = self.namespaced.list();
+        namespaced.into_iter().chain(self.cluster.list())
+    }
+
+    /// Whether all bindings are in view.
+    #[must_use]
+    pub fn are_all_in_view(&self) -> bool {
+        self.namespaced.complete().is_some() && self.cluster.complete().is_some()
+    }
+
+    fn cache(&self, namespace: &str) -> &Cache {
+        if namespace.is_empty() {
+            &self.cluster
+        } else {
+            &self.namespaced
+        }
+    }
+
+    fn both(&self, index: &str, entry: &str) -> Vec<Arc<Object>> {
+        let mut found = self.namespaced.indexed(index, entry);
+        found.extend(self.cluster.indexed(index, entry));
+        found
+    }
+}
+
+/// The template of a binding; `None` if it names none.
+#[must_use]
+pub fn template_of(binding: &Object) -> Option<TemplateKey> {
+    let text = |field: &str| binding.text_at(&["spec", "resource", field]);
+    let api_version = text("apiVersion")?;
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    Some(TemplateKey {
+        kind: GroupKind::new(group, text("kind")?),
+        key: ObjectKey::namespaced(text("namespace").unwrap_or_default(), text("name")?),
+    })
+}
+
+/// The binding that a work was made for; `None` for works of others.
+#[must_use]
+pub fn binding_of(work: &Object) -> Option<ObjectKey> {
+    if let Some(name) = work.annotation(CLUSTER_RESOURCE_BINDING_NAME) {
+        return Some(ObjectKey::namespaced("", name));
+    }
+    let namespace = work.annotation(RESOURCE_BINDING_NAMESPACE)?;
+    Some(ObjectKey::namespaced(
+        namespace,
+        work.annotation(RESOURCE_BINDING_NAME)?,
+    ))
+}
+
+/// The clusters that a binding goes to, is needed on, or leaves.
+#[must_use]
+pub fn clusters_of(binding: &Object) -> Vec<String> {
+    let list = |path: &[&str]| {
+        binding
+            .at(path)
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    };
+    let text = |item: &Value, field: &str| -> Option<String> {
+        item.get(field).and_then(Value::as_str).map(str::to_owned)
+    };
+    let chosen = list(&["spec", "clusters"]).iter();
+    let required = list(&["spec", "requiredBy"]).iter().flat_map(|snapshot| {
+        snapshot
+            .get("clusters")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    });
+    let left = list(&["spec", "gracefulEvictionTasks"]).iter();
+    let names: BTreeSet<String> = chosen
+        .chain(required)
+        .filter_map(|target| text(target, "name"))
+        .chain(left.filter_map(|task| text(task, "fromCluster")))
+        .collect();
+    names.into_iter().collect()
+}
+
+/// The cluster a work is for.
+#[must_use]
+pub fn cluster_of(work: &Object) -> Option<&str> {
+    names::cluster_of_execution_space(work.namespace())
+}
+
+/// The bindings whose snapshots a binding carries.
+fn referrers_of(binding: &Object) -> Vec<String> {
+    let snapshots = binding
+        .at(&["spec", "requiredBy"])
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    snapshots
+        .filter_map(|snapshot| {
+            let text = |field: &str| snapshot.get(field).and_then(Value::as_str);
+            let namespace = text("namespace").unwrap_or_default();
+            Some(ObjectKey::namespaced(namespace, text("name")?).to_string())
+        })
+        .collect()
+}
+
+fn entry(template: TemplateKey) -> String {
+    format!("{} {}", template.kind, template.key)
+}

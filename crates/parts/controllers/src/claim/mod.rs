@@ -1,0 +1,222 @@
+//! Decides which policy a template belongs to, and keeps its binding saying what that policy says.
+//!
+//! Reads:  all templates, the policies, the names of override policies, bindings, priority classes; asks the interpreter
+//!         what a template needs.
+//! Writes: the claim on templates (labels and annotations of the policy, the note of a lazy one); the metadata and the
+//!         spec of bindings, but for what the scheduler, evictions and dependents own; deletes the binding of a template
+//!         that is gone.
+//! Keeps:  a template has at most one claim, and its binding carries the same one.
+
+pub mod keys;
+pub mod plan;
+#[cfg(test)]
+mod tests;
+
+use api::well_known::events::template::{
+    APPLY_POLICY_FAILED, GET_COMPONENTS_FAILED, GET_REPLICAS_FAILED,
+};
+use binding::{Lookups, terms};
+use client::{Cache, Caches, Scope};
+use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
+use intent::Plan;
+use interpret::{InterpretError, Operation};
+use object::{Object, ObjectKey, ResourceType};
+use policy::{Decision, Inputs, Outcome, Policy, Preemption, decide};
+use runtime::Spawner;
+use telemetry::chain;
+
+use self::plan::Failure;
+use crate::{
+    answers::Answers,
+    templates::{Found, TemplateKey},
+    views::Views,
+};
+
+/// What is switched on or off.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether policies may take templates over (`PropagationPolicyPreemption`).
+    pub preemption: Preemption,
+    /// Whether priority classes are looked up (`PriorityBasedScheduling`).
+    pub priorities: bool,
+    /// Whether groups of workloads are heeded (`WorkloadAffinity`).
+    pub workload_groups: bool,
+    /// How many templates are looked at at once.
+    pub workers: usize,
+}
+
+/// The controller.
+#[derive(Debug)]
+pub struct Claims {
+    views: Views,
+    answers: Answers,
+    options: Options,
+    priority_classes: Cache,
+}
+
+impl Claims {
+    /// Starts the controller.
+    pub fn start(
+        views: &Views,
+        answers: &Answers,
+        options: Options,
+        caches: &Caches,
+        spawner: &Spawner,
+        cx: &Cx,
+    ) {
+        let priority_classes = caches.follow(&priority_class_kind(), Scope::all());
+        let claims = Self {
+            views: views.clone(),
+            answers: answers.clone(),
+            options,
+            priority_classes: priority_classes.clone(),
+        };
+        let (bindings, templates) = (&views.bindings, &views.templates);
+        let of_binding = |templates: &crate::templates::Templates| {
+            let templates = templates.clone();
+            move |change: &client::Change| {
+                keys::of_binding(change, |kind| templates.kinds_spelled(kind))
+            }
+        };
+        let rules = views.clone();
+        let controller = Controller::new("claim", claims)
+            .workers(options.workers)
+            .watch(&bindings.namespaced, of_binding(templates))
+            .watch(&bindings.cluster, of_binding(templates))
+            .watch(&priority_classes, move |change| {
+                let name = change.key().name;
+                let policies = rules.rulebook.claims();
+                keys::of_reach(&keys::of_priority_class(&policies, &name), &rules.templates)
+            });
+        let queue = controller.queue();
+        views.templates.on_change(move |kind, change| {
+            if let Some(key) = keys::of_template(kind, change) {
+                queue.add(key);
+            }
+        });
+        let (queue, templates) = (controller.queue(), views.templates.clone());
+        let rulebook = views.rulebook.clone();
+        views.rulebook.on_amendment(move |amendment| {
+            let reach = keys::of_amendment(amendment, || rulebook.claims());
+            for key in keys::of_reach(&reach, &templates) {
+                queue.add(key);
+            }
+        });
+        controller.run(spawner, cx.clone());
+    }
+
+    async fn decide(&self, found: &Found) -> Plan {
+        let template = &*found.object;
+        let policies = self.views.rulebook.claims();
+        let overrides = self.views.rulebook.override_keys();
+        let binding = self.views.bindings.get(&terms::key(template));
+        let decision = decide(&Inputs {
+            template: policy::Template {
+                object: template,
+                other_versions: &found.other_versions,
+            },
+            binding: binding.as_deref(),
+            policies: &policies,
+            overrides: &overrides,
+            exemptions: self.views.templates.exemptions(),
+            preemption: self.options.preemption,
+        });
+        let lookups = self.look_up(template, &decision).await;
+        plan::plan(&plan::Inputs {
+            resource: &found.resource,
+            template,
+            binding: binding.as_deref(),
+            decision: &decision,
+            lookups: lookups.as_ref(),
+        })
+    }
+
+    /// What the binding needs beside the template and the policy.
+    async fn look_up(
+        &self,
+        template: &Object,
+        decision: &Decision<'_>,
+    ) -> Result<Lookups, Failure> {
+        let Outcome::Applied(policy) = &decision.outcome else {
+            return Ok(Lookups::default());
+        };
+        let needs = self.answers.needs(template).await.map_err(failure)?;
+        Ok(Lookups {
+            needs,
+            priority: self.priority(policy)?,
+            workload_groups: self.options.workload_groups,
+        })
+    }
+
+    fn priority(&self, policy: &Policy) -> Result<Option<i32>, Failure> {
+        let Some(priority) = &policy.spec.schedule_priority else {
+            return Ok(None);
+        };
+        if !self.options.priorities {
+            return Ok(None);
+        }
+        let name = priority.priority_class_name.as_str();
+        let class = self.priority_classes.get(&ObjectKey::cluster(name));
+        let value = class
+            .and_then(|class| class.integer_at(&["value"]))
+            .and_then(|value| i32::try_from(value).ok());
+        match value {
+            Some(value) => Ok(Some(value)),
+            None => Err(Failure {
+                reason: APPLY_POLICY_FAILED,
+                message: format!("the priority class {name:?} does not exist"),
+            }),
+        }
+    }
+
+    /// The plan for the bindings of a template that is gone.
+    fn plan_gone(&self, key: &TemplateKey) -> Plan {
+        let mut plan = Plan::default();
+        if self.views.templates.is_gone(key) {
+            for binding in self.views.bindings.of_template(key) {
+                plan.merge(plan::plan_gone(&binding));
+            }
+        }
+        plan
+    }
+}
+
+impl Reconcile for Claims {
+    type Key = TemplateKey;
+
+    async fn reconcile(&self, key: &TemplateKey, cx: &Cx) -> Result<Wake, ReconcileError> {
+        self.views.ready().await;
+        let plan = match self.views.templates.find(key) {
+            Some(found) => self.decide(&found).await,
+            None => self.plan_gone(key),
+        };
+        cx.carry_out(&plan).await?;
+        Ok(plan.wake)
+    }
+}
+
+fn failure(error: InterpretError) -> Failure {
+    let is_about_components = matches!(
+        &error,
+        InterpretError::Rule { operation, .. }
+        | InterpretError::NoRule { operation, .. }
+        | InterpretError::Webhook { operation, .. } if *operation == Operation::InterpretComponent
+    );
+    Failure {
+        reason: if is_about_components {
+            GET_COMPONENTS_FAILED
+        } else {
+            GET_REPLICAS_FAILED
+        },
+        message: chain(&error).to_string(),
+    }
+}
+
+fn priority_class_kind() -> ResourceType {
+    ResourceType::cluster(
+        "scheduling.k8s.io",
+        "v1",
+        "PriorityClass",
+        "priorityclasses",
+    )
+}

@@ -1,0 +1,307 @@
+//! The binding of something that templates refer to: on the clusters of all who refer to it.
+//!
+//! The decision is made for the object referred to, not for each of those that refer to it: a thousand workloads with one
+//! ConfigMap are one list, written when it changes, by one writer.
+
+use std::collections::BTreeMap;
+
+use api::{
+    TypeName, names,
+    policy::ConflictResolution,
+    well_known::{
+        annotations::ACTIVATION_FINGERPRINT,
+        events::binding::{
+            DEPENDENCY_POLICY_CONFLICT, SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES_FAILED,
+        },
+        finalizers,
+        labels::{DEPENDED_BY_PREFIX, depended_by},
+    },
+    work::v1alpha2::{BindingSnapshot, ObjectReference, ResourceBinding, ResourceBindingSpec},
+};
+use binding::terms;
+use intent::{Action, EventKind, ObjectRef, Part, Plan};
+use object::{Map, Object, ObjectKey, Value, patch};
+use policy::activation::Fingerprint;
+use serde_json::json;
+
+use crate::binding_view::{self, Binding};
+
+/// Everything the decision may look at.
+#[derive(Clone, Debug)]
+pub struct Inputs<'a> {
+    /// The namespace of those that refer to the object, in which its binding is.
+    pub namespace: &'a str,
+    /// The object that is referred to; `None` if it is not there (yet).
+    pub dependency: Option<&'a Object>,
+    /// Its binding, if it has one.
+    pub binding: Option<&'a Object>,
+    /// The bindings that refer to it, by name.
+    pub referrers: &'a [Referrer],
+    /// Whether all bindings are in view: only then may somebody be found to refer to it no longer.
+    pub are_all: bool,
+}
+
+/// A binding whose template refers to the object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Referrer {
+    /// The binding.
+    pub key: ObjectKey,
+    /// Its permanent id.
+    pub permanent_id: String,
+    /// What it says.
+    pub spec: ResourceBindingSpec,
+}
+
+/// The two things that those who refer to an object may disagree about.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Wishes {
+    conflict_resolution: Option<ConflictResolution>,
+    preserve: Option<bool>,
+    disagreement: Option<String>,
+}
+
+/// Writes the binding of an object that is referred to, or takes the snapshots off it when it no longer is.
+#[must_use]
+pub fn plan(inputs: &Inputs<'_>) -> Plan {
+    let mut plan = Plan::default();
+    match (inputs.binding, inputs.dependency) {
+        (None, Some(dependency)) if !inputs.referrers.is_empty() => {
+            plan.push(inputs.create(dependency));
+        }
+        (None, _) => {}
+        (Some(binding), dependency) if !binding.is_terminating() => {
+            inputs.update(&mut plan, binding, dependency);
+        }
+        (Some(_), _) => {}
+    }
+    plan
+}
+
+impl Inputs<'_> {
+    fn create(&self, dependency: &Object) -> Action {
+        let wishes = wishes(self.referrers);
+        let spec = ResourceBindingSpec {
+            resource: resource(dependency),
+            required_by: self.snapshots(),
+            conflict_resolution: wishes.conflict_resolution,
+            preserve_resources_on_deletion: wishes.preserve,
+            ..ResourceBindingSpec::default()
+        };
+        let labels: Map = self
+            .labels()
+            .into_iter()
+            .map(|(key, value)| (key, Value::from(value)))
+            .collect();
+        let metadata = json!({
+            "name": names::binding_name(dependency.kind(), dependency.name()),
+            "namespace": self.namespace,
+            "labels": labels,
+            "annotations": {ACTIVATION_FINGERPRINT: Fingerprint::of(dependency).to_string()},
+            "ownerReferences": [terms::owner(dependency)],
+            "finalizers": [finalizers::BINDING],
+        });
+        let mut object = Object::default();
+        let fields = object.fields_mut();
+        fields.insert("apiVersion".to_owned(), ResourceBinding::API_VERSION.into());
+        fields.insert("kind".to_owned(), ResourceBinding::KIND.into());
+        fields.insert("metadata".to_owned(), metadata);
+        fields.insert("spec".to_owned(), json!(spec));
+        Action::Create {
+            resource: binding_view::resource(self.namespace),
+            object,
+        }
+    }
+
+    fn update(&self, plan: &mut Plan, binding: &Object, dependency: Option<&Object>) {
+        if let Some(dependency) = dependency
+            && !self.referrers.is_empty()
+            && let Err(foreign) = terms::check_owner(binding, dependency)
+        {
+            for referrer in self.referrers {
+                self.warn(plan, referrer, foreign.to_string());
+            }
+            return;
+        }
+        let Ok(current) = Binding::read(binding) else {
+            return;
+        };
+        let mut spec = current.spec.clone();
+        spec.required_by = self.kept_snapshots(&current.spec);
+        let mut metadata = self.label_changes(binding);
+        let mut disagreement = None;
+        // A binding that has a placement has a policy of its own, which says the rest.
+        if current.spec.placement.is_none() {
+            let wishes = wishes(self.referrers);
+            spec.conflict_resolution = wishes.conflict_resolution;
+            spec.preserve_resources_on_deletion = wishes.preserve;
+            disagreement = wishes.disagreement;
+            if let Some(dependency) = dependency {
+                let now = Fingerprint::of(dependency);
+                if Fingerprint::noted_on(binding) != Some(now) {
+                    spec.resource = resource(dependency);
+                    metadata.insert(
+                        "annotations".to_owned(),
+                        json!({ACTIVATION_FINGERPRINT: now.to_string()}),
+                    );
+                }
+            }
+        }
+        let mut patch = Map::new();
+        if !metadata.is_empty() {
+            patch.insert("metadata".to_owned(), Value::Object(metadata));
+        }
+        let change = patch::diff(&json!(current.spec), &json!(spec));
+        if change != json!({}) {
+            patch.insert("spec".to_owned(), change);
+        }
+        if patch.is_empty() {
+            return;
+        }
+        plan.push(Action::patch(
+            binding_view::resource(binding.namespace()),
+            binding,
+            Value::Object(patch),
+            Part::Object,
+        ));
+        if let Some(disagreement) = disagreement {
+            plan.push(Action::report(
+                ObjectRef::of(binding),
+                EventKind::Warning,
+                DEPENDENCY_POLICY_CONFLICT,
+                disagreement,
+            ));
+        }
+    }
+
+    /// One snapshot for each that refers to the object.
+    fn snapshots(&self) -> Vec<BindingSnapshot> {
+        let mut snapshots: Vec<BindingSnapshot> = self
+            .referrers
+            .iter()
+            .map(|referrer| BindingSnapshot {
+                namespace: referrer.key.namespace.clone(),
+                name: referrer.key.name.clone(),
+                clusters: referrer.spec.clusters.clone(),
+            })
+            .collect();
+        snapshots.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        snapshots
+    }
+
+    /// The same; while not all bindings are in view, those of bindings that are not seen stay.
+    fn kept_snapshots(&self, current: &ResourceBindingSpec) -> Vec<BindingSnapshot> {
+        let mut snapshots = self.snapshots();
+        if !self.are_all {
+            for old in &current.required_by {
+                let is_known = snapshots
+                    .iter()
+                    .any(|new| (&new.namespace, &new.name) == (&old.namespace, &old.name));
+                if !is_known {
+                    snapshots.push(old.clone());
+                }
+            }
+            snapshots.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        }
+        snapshots
+    }
+
+    fn labels(&self) -> BTreeMap<String, String> {
+        self.referrers
+            .iter()
+            .map(|referrer| (label(&referrer.key), referrer.permanent_id.clone()))
+            .collect()
+    }
+
+    fn label_changes(&self, binding: &Object) -> Map {
+        let wanted = self.labels();
+        let mut changes = Map::new();
+        for (key, value) in &wanted {
+            if binding.label(key) != Some(value) {
+                changes.insert(key.clone(), Value::from(value.as_str()));
+            }
+        }
+        for key in binding.labels().keys() {
+            if self.are_all && key.starts_with(DEPENDED_BY_PREFIX) && !wanted.contains_key(*key) {
+                changes.insert((*key).to_owned(), Value::Null);
+            }
+        }
+        let mut metadata = Map::new();
+        if !changes.is_empty() {
+            metadata.insert("labels".to_owned(), Value::Object(changes));
+        }
+        metadata
+    }
+
+    fn warn(&self, plan: &mut Plan, referrer: &Referrer, message: String) {
+        plan.problem(referrer.key.to_string(), &message);
+        let about = ObjectRef {
+            kind: binding_view::resource(self.namespace).kind,
+            key: referrer.key.clone(),
+            ..ObjectRef::default()
+        };
+        plan.push(Action::report(
+            about,
+            EventKind::Warning,
+            SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES_FAILED,
+            message,
+        ));
+    }
+}
+
+/// The label by which a binding marks what it refers to.
+#[must_use]
+pub fn label(referrer: &ObjectKey) -> String {
+    depended_by(&names::binding_reference_key(
+        &referrer.namespace,
+        &referrer.name,
+    ))
+}
+
+/// Whoever wants more has it: overwriting before aborting, keeping before deleting. Nobody wants anything of an object
+/// that nobody refers to.
+fn wishes(referrers: &[Referrer]) -> Wishes {
+    if referrers.is_empty() {
+        return Wishes::default();
+    }
+    let overwrites = |referrer: &Referrer| {
+        referrer.spec.conflict_resolution == Some(ConflictResolution::Overwrite)
+    };
+    let preserves =
+        |referrer: &Referrer| referrer.spec.preserve_resources_on_deletion == Some(true);
+    let count = |wish: &dyn Fn(&Referrer) -> bool| referrers.iter().filter(|r| wish(r)).count();
+    let (overwriting, preserving) = (count(&overwrites), count(&preserves));
+    let mut disagreements = Vec::new();
+    for (field, number) in [
+        ("conflictResolution", overwriting),
+        ("preserveResourcesOnDeletion", preserving),
+    ] {
+        if number != 0 && number != referrers.len() {
+            disagreements.push(field);
+        }
+    }
+    Wishes {
+        conflict_resolution: Some(if overwriting > 0 {
+            ConflictResolution::Overwrite
+        } else {
+            ConflictResolution::Abort
+        }),
+        preserve: Some(preserving > 0),
+        disagreement: (!disagreements.is_empty()).then(|| {
+            format!(
+                "the bindings that refer to this one disagree about {}",
+                disagreements.join(" and ")
+            )
+        }),
+    }
+}
+
+fn resource(dependency: &Object) -> ObjectReference {
+    ObjectReference {
+        api_version: dependency.api_version().to_owned(),
+        kind: dependency.kind().to_owned(),
+        namespace: dependency.namespace().to_owned(),
+        name: dependency.name().to_owned(),
+        uid: dependency.uid().to_owned(),
+        resource_version: dependency.resource_version().to_owned(),
+    }
+}

@@ -1,0 +1,189 @@
+//! Sends what a template refers to after it: ConfigMaps, Secrets and the like go to the clusters of whoever needs them.
+//!
+//! Two controllers. The first looks at a binding whose policy asks for it (`propagateDeps`), finds out what its template
+//! refers to, and notes that on the binding. The second looks at an object that is referred to, and keeps its binding
+//! listing all who refer to it, with their clusters. So a thousand workloads with one ConfigMap are one list with one
+//! writer, written as often as it changes and no binding is written because of its neighbours.
+//!
+//! Upstream: each binding writes itself into the lists of all it refers to, so that bindings which share a reference get
+//! into each other's way.
+//!
+//! Reads:  ResourceBindings, templates; asks the interpreter for references.
+//! Writes: the note of references and the finalizer of bindings that refer; `requiredBy` and its labels on bindings that are
+//!         referred to, and those bindings as a whole while no policy claims them.
+//! Keeps:  a binding that refers to others goes only when none of them lists it any more.
+
+pub mod attachment;
+pub mod keys;
+pub mod reference;
+pub mod referrer;
+#[cfg(test)]
+mod tests;
+
+use api::{names, well_known::labels::permanent_id};
+use client::Change;
+use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
+use object::{GroupKind, GroupVersionKind, ObjectKey};
+use runtime::{Queue, Spawner};
+use telemetry::chain;
+
+use self::{attachment::Referrer, reference::DependencyKey};
+use crate::{
+    answers::Answers,
+    binding_view::Binding,
+    bindings::template_of,
+    templates::{Found, TemplateKey},
+    views::Views,
+};
+
+/// Notes on bindings what their templates refer to.
+#[derive(Debug)]
+pub struct Referrers {
+    views: Views,
+    answers: Answers,
+}
+
+/// Keeps the bindings of what is referred to.
+#[derive(Debug)]
+pub struct Attachments {
+    views: Views,
+}
+
+/// Starts both controllers.
+pub fn start(views: &Views, answers: &Answers, workers: usize, spawner: &Spawner, cx: &Cx) {
+    let attachments = Attachments {
+        views: views.clone(),
+    };
+    let controller = Controller::new("dependencies attach", attachments).workers(workers);
+    wake_attachments(views, &controller.queue());
+    let looked_up = views.clone();
+    controller
+        .watch(&views.bindings.namespaced, move |change| {
+            keys::attachments_of_binding(change, |kind, namespace| {
+                looked_up.templates.of_kind(kind, namespace)
+            })
+        })
+        .run(spawner, cx.clone());
+
+    let referrers = Referrers {
+        views: views.clone(),
+        answers: answers.clone(),
+    };
+    let controller = Controller::new("dependencies", referrers)
+        .workers(workers)
+        .watch(&views.bindings.namespaced, keys::referrers_of_binding);
+    let (queue, bindings) = (controller.queue(), views.bindings.clone());
+    views.templates.on_change(move |kind, change| {
+        for key in keys::referrers_of_template(kind, change, |key| bindings.of_template(key)) {
+            queue.add(key);
+        }
+    });
+    controller.run(spawner, cx.clone());
+}
+
+/// Something that is referred to came, went or changed: its binding follows.
+fn wake_attachments(views: &Views, queue: &Queue<DependencyKey>) {
+    let (queue, bindings) = (queue.clone(), views.bindings.clone());
+    views.templates.on_change(move |kind, change: &Change| {
+        for key in keys::attachments_of_object(kind, change, |entry| bindings.referring(entry)) {
+            queue.add(key);
+        }
+    });
+}
+
+impl Referrers {
+    fn template(&self, binding: &object::Object) -> Option<Found> {
+        self.views.templates.find(&template_of(binding)?)
+    }
+}
+
+impl Reconcile for Referrers {
+    type Key = ObjectKey;
+
+    async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
+        self.views.ready().await;
+        let Some(object) = self.views.bindings.get(key) else {
+            return Ok(Wake::OnChange);
+        };
+        let binding =
+            Binding::read(&object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
+        let template = self.template(&object);
+        let references = match &template {
+            Some(found) if binding.spec.propagate_deps => {
+                self.answers.dependencies(&found.object).await
+            }
+            _ => Ok(None),
+        };
+        let references = references.map_err(|error| chain(&error).to_string());
+        let is_complete = self.views.bindings.namespaced.complete().is_some();
+        let plan = referrer::plan(&referrer::Inputs {
+            binding: &object,
+            spec: &binding.spec,
+            template: template.as_ref().map(|found| &*found.object),
+            references: references
+                .as_ref()
+                .map(Option::as_deref)
+                .map_err(String::as_str),
+            attached: is_complete.then(|| self.views.bindings.attached_to(key).len()),
+        });
+        cx.carry_out(&plan).await?;
+        Ok(plan.wake)
+    }
+}
+
+impl Attachments {
+    fn referrers(&self, key: &DependencyKey, dependency: &object::Object) -> Vec<Referrer> {
+        let kind = GroupVersionKind::new(&*key.group, "", &*key.kind);
+        let bindings = &self.views.bindings;
+        let mut referrers: Vec<Referrer> = reference::entries_for(&kind, &key.object)
+            .iter()
+            .flat_map(|entry| bindings.referring(entry))
+            .filter(|binding| binding.namespace() == key.namespace)
+            .filter(|binding| reference::refers_to(binding, &kind, dependency))
+            .filter_map(|binding| {
+                Some(Referrer {
+                    key: binding.key(),
+                    permanent_id: binding
+                        .label(permanent_id::RESOURCE_BINDING)
+                        .unwrap_or_default()
+                        .to_owned(),
+                    spec: Binding::read(&binding).ok()?.spec,
+                })
+            })
+            .collect();
+        referrers.sort_by(|a, b| a.key.cmp(&b.key));
+        referrers.dedup_by(|a, b| a.key == b.key);
+        referrers
+    }
+}
+
+impl Reconcile for Attachments {
+    type Key = DependencyKey;
+
+    async fn reconcile(&self, key: &DependencyKey, cx: &Cx) -> Result<Wake, ReconcileError> {
+        self.views.ready().await;
+        let template = TemplateKey {
+            kind: GroupKind::new(&*key.group, &*key.kind),
+            key: key.object.clone(),
+        };
+        let found = self.views.templates.find(&template);
+        let name = names::binding_name(&key.kind, &key.object.name);
+        let binding = self
+            .views
+            .bindings
+            .get(&ObjectKey::namespaced(&*key.namespace, name));
+        let referrers = match &found {
+            Some(found) => self.referrers(key, &found.object),
+            None => Vec::new(),
+        };
+        let plan = attachment::plan(&attachment::Inputs {
+            namespace: &key.namespace,
+            dependency: found.as_ref().map(|found| &*found.object),
+            binding: binding.as_deref(),
+            referrers: &referrers,
+            are_all: self.views.bindings.namespaced.complete().is_some(),
+        });
+        cx.carry_out(&plan).await?;
+        Ok(plan.wake)
+    }
+}

@@ -1,0 +1,115 @@
+//! What a binding's template refers to, as the binding notes it.
+
+use api::{config::DependentObjectReference, well_known::annotations::DEPENDENCIES};
+use object::{GroupVersionKind, Object, ObjectKey, field::FieldPath, selector::Selector};
+
+/// What stands for the name in the key of a reference by labels.
+const ANY: &str = "*";
+
+/// Names an object that something refers to, whatever version it was named in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DependencyKey {
+    /// The namespace of the bindings that refer to it, in which its own binding is.
+    pub namespace: String,
+    /// The group of its kind.
+    pub group: String,
+    /// Its kind.
+    pub kind: String,
+    /// Which object.
+    pub object: ObjectKey,
+}
+
+/// The references that a binding notes; none if it notes none that can be read.
+#[must_use]
+pub fn noted_on(binding: &Object) -> Vec<DependentObjectReference> {
+    binding
+        .annotation(DEPENDENCIES)
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default()
+}
+
+/// Whether the binding wants what it refers to on its clusters: it is to stay, and somewhere, and its policy says so.
+#[must_use]
+pub fn is_referrer(binding: &Object) -> bool {
+    let has_clusters = binding
+        .at(&["spec", "clusters"])
+        .and_then(object::Value::as_array)
+        .is_some_and(|clusters| !clusters.is_empty());
+    has_clusters
+        && !binding.is_terminating()
+        && binding.at(&["spec", "propagateDeps"]) == Some(&object::Value::Bool(true))
+}
+
+/// The entries under which a binding is found by what it refers to; none unless it is a referrer.
+#[must_use]
+pub fn entries(binding: &Object) -> Vec<String> {
+    if binding.annotation(DEPENDENCIES).is_none() || !is_referrer(binding) {
+        return Vec::new();
+    }
+    let mut entries: Vec<String> = noted_on(binding)
+        .iter()
+        .map(|reference| {
+            let (group, _) = split(&reference.api_version);
+            let name = if reference.name.is_empty() {
+                ANY
+            } else {
+                &reference.name
+            };
+            entry(group, &reference.kind, &reference.namespace, name)
+        })
+        .collect();
+    entries.sort_unstable();
+    entries.dedup();
+    entries
+}
+
+/// The entries under which those are found that may refer to an object: by its name, and by labels.
+#[must_use]
+pub fn entries_for(kind: &GroupVersionKind, object: &ObjectKey) -> [String; 2] {
+    let entry = |name: &str| entry(&kind.group, &kind.kind, &object.namespace, name);
+    [entry(&object.name), entry(ANY)]
+}
+
+/// Whether a binding's note names the object, or labels that the object has.
+#[must_use]
+pub fn refers_to(binding: &Object, kind: &GroupVersionKind, object: &Object) -> bool {
+    noted_on(binding).iter().any(|reference| {
+        let (group, _) = split(&reference.api_version);
+        let fits = group == kind.group
+            && reference.kind == kind.kind
+            && reference.namespace == object.namespace();
+        fits && match &reference.label_selector {
+            _ if !reference.name.is_empty() => reference.name == object.name(),
+            None => false,
+            Some(labels) => labels
+                .compile(&FieldPath::new("labelSelector"))
+                .is_ok_and(|labels: Selector| labels.matches(|key| object.label(key))),
+        }
+    })
+}
+
+/// The objects that a binding names; those it finds by labels are not among them.
+#[must_use]
+pub fn named_by(binding: &Object) -> Vec<DependencyKey> {
+    noted_on(binding)
+        .into_iter()
+        .filter(|reference| !reference.name.is_empty())
+        .map(|reference| {
+            let (group, _) = split(&reference.api_version);
+            DependencyKey {
+                namespace: binding.namespace().to_owned(),
+                group: group.to_owned(),
+                kind: reference.kind,
+                object: ObjectKey::namespaced(reference.namespace, reference.name),
+            }
+        })
+        .collect()
+}
+
+fn entry(group: &str, kind: &str, namespace: &str, name: &str) -> String {
+    format!("{group}/{kind}/{namespace}/{name}")
+}
+
+fn split(api_version: &str) -> (&str, &str) {
+    api_version.split_once('/').unwrap_or(("", api_version))
+}

@@ -1,0 +1,133 @@
+//! The controllers of the control plane, one folder each: from a template to its works, and back to its status.
+//!
+//! Stand around the scheduler. Before it, [`claim`] says which policy a template belongs to and writes its binding, and
+//! [`policies`] lets policies go. After it, [`works`] renders the template for each target cluster; [`dependencies`] sends
+//! along what it refers to; [`aggregate`] brings back what members report.
+//!
+//! Entry point: [`run`]. It starts what [`Enabled`] allows and returns; everything runs until the spawner is stopped:
+//!
+//! ```ignore
+//! let options = controllers::Options::default(); // gates, exemptions, workers, which controllers
+//! let (rules, current) = tokio::sync::watch::channel(Arc::new(Interpreter::default()));
+//! controllers::run(&cx, &caches, &spawner, current, options);
+//! ```
+//!
+//! Whoever loads customizations sends a new `Interpreter` into `rules`; the controllers take it up at once.
+//!
+//! Each controller is a pure `plan` over what its shell gathered from caches, and `keys` that say whom a change wakes.
+//! Everything is driven by watches: nothing is polled, and a reconcile that finds all in order writes nothing.
+//!
+//! Invariants:
+//! - One writer for each field, as ARCHITECTURE.md lists them.
+//! - What is deleted is decided on complete views alone, and says why.
+//! - A restart takes the same way as an event and writes nothing where nothing changed.
+//!
+//! Non-goals: choosing clusters (`scheduler`), talking to members (`member`), interpreting kinds (`interpret`).
+
+pub mod enabled;
+mod kinds;
+
+pub mod answers;
+pub mod binding_view;
+pub mod bindings;
+mod change;
+pub mod rulebook;
+pub mod templates;
+pub mod views;
+
+pub mod aggregate;
+pub mod claim;
+pub mod dependencies;
+pub mod policies;
+pub mod works;
+
+use std::sync::Arc;
+
+use api::well_known::feature_gates::{FeatureGates, Gate};
+use client::Caches;
+use control::Cx;
+use interpret::Interpreter;
+use policy::{Exemptions, Preemption};
+use runtime::Spawner;
+use tokio::sync::watch;
+
+pub use crate::enabled::Enabled;
+use crate::{
+    aggregate::Aggregator,
+    answers::{Answers, Components},
+    claim::Claims,
+    policies::PolicyReleaser,
+    views::Views,
+    works::WorkMaker,
+};
+
+/// How the controllers run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which of them.
+    pub enabled: Enabled,
+    /// What is switched on or off.
+    pub gates: FeatureGates,
+    /// What is never a template.
+    pub exemptions: Exemptions,
+    /// How many keys each of the busy controllers looks at at once.
+    pub workers: usize,
+}
+
+/// What operators get who say nothing.
+impl Default for Options {
+    fn default() -> Self {
+        let exemptions = Exemptions::parse("", [policy::exemption::DEFAULT_SKIPPED_NAMESPACES]);
+        Self {
+            enabled: Enabled::default(),
+            gates: FeatureGates::default(),
+            exemptions: exemptions.expect("invariant: the default expression is valid"),
+            // Reconciles wait for writes more than they compute; a write in the process takes well under a millisecond.
+            workers: 8,
+        }
+    }
+}
+
+/// Starts the controllers. They begin once everything they look at has been seen once, and stop with the spawner.
+pub fn run(
+    cx: &Cx,
+    caches: &Caches,
+    spawner: &Spawner,
+    rules: watch::Receiver<Arc<Interpreter>>,
+    options: Options,
+) {
+    let is_on = |gate: Gate| options.gates.is_enabled(gate);
+    let components = if is_on(Gate::MultiplePodTemplatesScheduling) {
+        Components::On
+    } else {
+        Components::Off
+    };
+    let answers = Answers::new(rules, components);
+    let views = Views::follow(caches, options.exemptions.clone(), spawner);
+    let claiming = claim::Options {
+        preemption: if is_on(Gate::PropagationPolicyPreemption) {
+            Preemption::On
+        } else {
+            Preemption::Off
+        },
+        priorities: is_on(Gate::PriorityBasedScheduling),
+        workload_groups: is_on(Gate::WorkloadAffinity),
+        workers: options.workers,
+    };
+    // Upstream: claims and dependencies are not in the list of controllers, so they cannot be switched off there.
+    Claims::start(&views, &answers, claiming, caches, spawner, cx);
+    PolicyReleaser::start(&views, spawner, cx);
+    if is_on(Gate::PropagateDeps) {
+        dependencies::start(&views, &answers, options.workers, spawner, cx);
+    }
+    if options.enabled.is_on("binding") {
+        let making = works::Options {
+            hands_state_over: is_on(Gate::StatefulFailoverInjection),
+            workers: options.workers,
+        };
+        WorkMaker::start(&views, &answers, making, spawner, cx);
+    }
+    if options.enabled.is_on("bindingStatus") {
+        Aggregator::start(&views, &answers, options.workers, spawner, cx);
+    }
+}

@@ -1,0 +1,444 @@
+//! Every kind that may be propagated, followed as long as it is served.
+//!
+//! What is served is found by discovery, at the start and whenever a CustomResourceDefinition changes; nothing is polled. A
+//! kind is followed once, in the version the server likes best, and known by its group and name, so that a policy or a
+//! binding may name any version of it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use client::{Cache, Caches, Change, Discovered, Discovery, Scope, Subscription};
+use object::{GroupKind, GroupVersionKind, Object, ObjectKey, ResourceType};
+use policy::{Exemptions, Holder, Selector, selector::Which};
+use runtime::Spawner;
+use tokio::sync::{Notify, watch};
+
+use crate::kinds;
+
+/// What a resource must offer to be propagated.
+const VERBS: [&str; 3] = ["delete", "list", "watch"];
+
+/// How long a definition that is announced but not yet served is waited for at first, and at most.
+const SOON: Duration = Duration::from_millis(100);
+const LATER: Duration = Duration::from_secs(30);
+
+/// The index of templates by the permanent id of the policy that holds them.
+const BY_POLICY: &str = "policy";
+
+/// Names a template, whatever version it is asked for in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TemplateKey {
+    /// What it is.
+    pub kind: GroupKind,
+    /// Which one.
+    pub key: ObjectKey,
+}
+
+/// A template in view.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Where templates of the kind are.
+    pub resource: Arc<ResourceType>,
+    /// Versions of the kind beside the one it is in.
+    pub other_versions: Arc<Vec<String>>,
+    /// The template.
+    pub object: Arc<Object>,
+}
+
+/// All templates; clones are the same.
+#[derive(Clone)]
+pub struct Templates {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    caches: Caches,
+    exemptions: Exemptions,
+    definitions: Cache,
+    state: Mutex<State>,
+    /// Held while somebody subscribes, so that no kind and no listener misses the other. The state is not locked
+    /// meanwhile: listeners may ask for templates.
+    subscribing: Mutex<()>,
+    rediscover: Notify,
+    /// Whether discovery has answered at least once.
+    discovered: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    kinds: BTreeMap<GroupKind, Followed>,
+    /// Whether all that is served is known: no group failed.
+    is_whole: bool,
+    listeners: Vec<Listener>,
+}
+
+type Listener = Arc<dyn Fn(&GroupKind, &Change) + Send + Sync>;
+
+struct Followed {
+    resource: Arc<ResourceType>,
+    other_versions: Arc<Vec<String>>,
+    cache: Cache,
+    subscriptions: Vec<Subscription>,
+}
+
+impl Templates {
+    /// Starts to follow what is served, but for what is exempt.
+    #[must_use]
+    pub fn follow(caches: &Caches, exemptions: Exemptions, spawner: &Spawner) -> Self {
+        let definitions = caches.follow(&kinds::definitions(), Scope::all());
+        let inner = Arc::new(Inner {
+            caches: caches.clone(),
+            exemptions,
+            definitions,
+            state: Mutex::default(),
+            subscribing: Mutex::default(),
+            rediscover: Notify::new(),
+            discovered: watch::Sender::new(false),
+        });
+        let templates = Self { inner };
+        let task = templates.clone();
+        spawner.spawn("discover templates", |stop| async move {
+            let waker = Arc::downgrade(&task.inner);
+            let _subscription = task.inner.definitions.on_change(move |_| {
+                if let Some(inner) = waker.upgrade() {
+                    inner.rediscover.notify_one();
+                }
+            });
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = task.keep_current() => {}
+            }
+        });
+        templates
+    }
+
+    /// What is never a template.
+    #[must_use]
+    pub fn exemptions(&self) -> &Exemptions {
+        &self.inner.exemptions
+    }
+
+    /// Calls `listener` for every template there is and for each change, of kinds to come too.
+    pub fn on_change(&self, listener: impl Fn(&GroupKind, &Change) + Send + Sync + 'static) {
+        let listener: Listener = Arc::new(listener);
+        let _turn = self.take_turn();
+        let caches: Vec<(GroupKind, Cache)> = {
+            let mut state = self.lock();
+            state.listeners.push(Arc::clone(&listener));
+            let kinds = state.kinds.iter();
+            kinds
+                .map(|(kind, followed)| (kind.clone(), followed.cache.clone()))
+                .collect()
+        };
+        for (kind, cache) in caches {
+            let subscription = subscribe(&cache, &kind, &listener);
+            if let Some(followed) = self.lock().kinds.get_mut(&kind) {
+                followed.subscriptions.push(subscription);
+            }
+        }
+    }
+
+    /// Waits until what is served is known and all of it is in view.
+    pub async fn synced(&self) {
+        let mut discovered = self.inner.discovered.subscribe();
+        // The sender lives as long as this.
+        _ = discovered.wait_for(|known| *known).await;
+        let caches: Vec<Cache> = self
+            .lock()
+            .kinds
+            .values()
+            .map(|followed| followed.cache.clone())
+            .collect();
+        for cache in caches {
+            cache.synced().await;
+        }
+    }
+
+    /// One template.
+    #[must_use]
+    pub fn find(&self, key: &TemplateKey) -> Option<Found> {
+        let (followed, object) = {
+            let state = self.lock();
+            let followed = state.kinds.get(&key.kind)?;
+            (followed.kind_only(), followed.cache.get(&key.key)?)
+        };
+        Some(Found {
+            resource: followed.0,
+            other_versions: followed.1,
+            object,
+        })
+    }
+
+    /// Whether it is known that the template is not there: all of its kind are in view, and it is not among them.
+    #[must_use]
+    pub fn is_gone(&self, key: &TemplateKey) -> bool {
+        let Some(cache) = self.cache(&key.kind) else {
+            return false;
+        };
+        cache
+            .complete()
+            .is_some_and(|view| view.get(&key.key).is_none())
+    }
+
+    /// The kinds that have this name in lower case, whatever their group.
+    #[must_use]
+    pub fn kinds_spelled(&self, lower_case: &str) -> Vec<GroupKind> {
+        self.lock()
+            .kinds
+            .keys()
+            .filter(|kind| kind.kind.eq_ignore_ascii_case(lower_case))
+            .cloned()
+            .collect()
+    }
+
+    /// The templates that a selector of a policy in `namespace` (empty for a cluster-wide one) selects.
+    #[must_use]
+    pub fn selected(&self, namespace: &str, selector: &Selector) -> Vec<TemplateKey> {
+        let kind = GroupKind::new(selector.group.as_str(), selector.kind.as_str());
+        let Some((other_versions, cache)) = self
+            .lock()
+            .kinds
+            .get(&kind)
+            .map(|followed| (Arc::clone(&followed.other_versions), followed.cache.clone()))
+        else {
+            return Vec::new();
+        };
+        let scope = if namespace.is_empty() {
+            selector.namespace.as_str()
+        } else {
+            namespace
+        };
+        let candidates = match &selector.which {
+            Which::Nothing(_) => Vec::new(),
+            Which::Name(name) if !scope.is_empty() || !cache.resource().namespaced => {
+                let key = ObjectKey::namespaced(scope, name.as_str());
+                cache.get(&key).into_iter().collect()
+            }
+            _ if scope.is_empty() => cache.list(),
+            _ => cache.in_namespace(scope),
+        };
+        candidates
+            .iter()
+            .filter(|object| {
+                selector
+                    .select(&policy::Template {
+                        object,
+                        other_versions: &other_versions,
+                    })
+                    .is_some()
+            })
+            .map(|object| TemplateKey {
+                kind: kind.clone(),
+                key: object.key(),
+            })
+            .collect()
+    }
+
+    /// The templates that carry the claim of a policy with this permanent id.
+    #[must_use]
+    pub fn held_by(&self, permanent_id: &str) -> Vec<(GroupKind, Arc<Object>)> {
+        let caches: Vec<(GroupKind, Cache)> = self
+            .lock()
+            .kinds
+            .iter()
+            .map(|(kind, followed)| (kind.clone(), followed.cache.clone()))
+            .collect();
+        caches
+            .into_iter()
+            .flat_map(|(kind, cache)| {
+                let held = cache.indexed(BY_POLICY, permanent_id);
+                held.into_iter().map(move |object| (kind.clone(), object))
+            })
+            .collect()
+    }
+
+    /// Whether all templates of all kinds are in view.
+    #[must_use]
+    pub fn are_all_in_view(&self) -> bool {
+        let (is_whole, caches): (bool, Vec<Cache>) = {
+            let state = self.lock();
+            let caches = state.kinds.values().map(|kind| kind.cache.clone());
+            (state.is_whole, caches.collect())
+        };
+        is_whole && caches.iter().all(|cache| cache.complete().is_some())
+    }
+
+    /// All templates of one kind, and whether none is missing.
+    #[must_use]
+    pub fn of_kind(&self, kind: &GroupKind, namespace: &str) -> Vec<Arc<Object>> {
+        self.cache(kind)
+            .map(|cache| cache.in_namespace(namespace))
+            .unwrap_or_default()
+    }
+
+    fn cache(&self, kind: &GroupKind) -> Option<Cache> {
+        let state = self.lock();
+        state.kinds.get(kind).map(|followed| followed.cache.clone())
+    }
+
+    /// Discovers anew whenever definitions change, and again soon while one that should be served is not yet.
+    async fn keep_current(&self) {
+        let mut wait = SOON;
+        loop {
+            let is_settled = match self.inner.caches.client().discover().await {
+                Ok(discovery) => {
+                    self.adopt(&discovery);
+                    self.inner.discovered.send_replace(true);
+                    discovery.failed.is_empty() && self.is_all_served(&discovery)
+                }
+                Err(error) => {
+                    tracing::warn!(error = %telemetry::chain(&error), "cannot discover what is served");
+                    false
+                }
+            };
+            if is_settled {
+                wait = SOON;
+                self.inner.rediscover.notified().await;
+                continue;
+            }
+            // Fullness of the notification does not matter: one permit stands for any number of changes.
+            if tokio::time::timeout(wait, self.inner.rediscover.notified())
+                .await
+                .is_ok()
+            {
+                wait = SOON;
+            } else {
+                wait = wait.saturating_mul(2).min(LATER);
+            }
+        }
+    }
+
+    /// Whether discovery knows every definition that says it is established.
+    fn is_all_served(&self, discovery: &Discovery) -> bool {
+        self.inner
+            .definitions
+            .list()
+            .iter()
+            .filter(|definition| is_established(definition))
+            .all(|definition| {
+                let group = definition.text_at(&["spec", "group"]).unwrap_or_default();
+                let kind = definition
+                    .text_at(&["spec", "names", "kind"])
+                    .unwrap_or_default();
+                discovery.find_kind(&GroupKind::new(group, kind)).is_some()
+            })
+    }
+
+    /// Follows kinds that are new, and lets go of those that are known not to be served any more.
+    fn adopt(&self, discovery: &Discovery) {
+        let wanted: Vec<(GroupKind, &Discovered)> = discovery
+            .preferred()
+            .filter(|found| VERBS.iter().all(|verb| found.can(verb)))
+            .filter(|found| !self.inner.exemptions.skips_kind(&found.resource.kind))
+            .map(|found| (found.resource.kind.group_kind(), found))
+            .collect();
+        let _turn = self.take_turn();
+        let listeners = {
+            let mut state = self.lock();
+            state.is_whole = discovery.failed.is_empty();
+            state.kinds.retain(|_, followed| {
+                // A group that could not be read is no reason to forget what it serves.
+                !discovery.lacks(&followed.resource.kind)
+            });
+            state.listeners.clone()
+        };
+        for (kind, found) in wanted {
+            let others = other_versions(discovery, &found.resource.kind);
+            if let Some(followed) = self.lock().kinds.get_mut(&kind)
+                && *followed.resource == found.resource
+            {
+                followed.other_versions = Arc::new(others);
+                continue;
+            }
+            let cache = self.inner.caches.follow(&found.resource, Scope::all());
+            cache.index_by(BY_POLICY, holders);
+            let followed = Followed {
+                resource: Arc::new(found.resource.clone()),
+                other_versions: Arc::new(others),
+                cache: cache.clone(),
+                subscriptions: Vec::new(),
+            };
+            self.lock().kinds.insert(kind.clone(), followed);
+            let subscriptions: Vec<Subscription> = listeners
+                .iter()
+                .map(|listener| subscribe(&cache, &kind, listener))
+                .collect();
+            if let Some(followed) = self.lock().kinds.get_mut(&kind) {
+                followed.subscriptions = subscriptions;
+            }
+        }
+    }
+
+    fn take_turn(&self) -> MutexGuard<'_, ()> {
+        self.inner
+            .subscribing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that runs under this lock leaves the state half changed.
+        self.inner
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Followed {
+    fn kind_only(&self) -> (Arc<ResourceType>, Arc<Vec<String>>) {
+        (Arc::clone(&self.resource), Arc::clone(&self.other_versions))
+    }
+}
+
+impl std::fmt::Debug for Templates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Templates")
+            .field("kinds", &self.lock().kinds.len())
+            .finish_non_exhaustive()
+    }
+}
+
+fn subscribe(cache: &Cache, kind: &GroupKind, listener: &Listener) -> Subscription {
+    let (kind, listener) = (kind.clone(), Arc::clone(listener));
+    cache.on_change(move |change| listener(&kind, change))
+}
+
+/// The permanent id of the policy that holds a template.
+fn holders(template: &Object) -> Vec<String> {
+    Holder::of(template)
+        .map(|holder| holder.permanent_id)
+        .into_iter()
+        .collect()
+}
+
+fn other_versions(discovery: &Discovery, kind: &GroupVersionKind) -> Vec<String> {
+    discovery
+        .resources
+        .iter()
+        .map(|found| &found.resource.kind)
+        .filter(|other| {
+            other.group == kind.group && other.kind == kind.kind && other.version != kind.version
+        })
+        .map(|other| other.version.clone())
+        .collect()
+}
+
+fn is_established(definition: &Object) -> bool {
+    definition
+        .at(&["status", "conditions"])
+        .and_then(object::Value::as_array)
+        .into_iter()
+        .flatten()
+        .any(|condition| {
+            condition
+                .get("type")
+                .is_some_and(|name| name == "Established")
+                && condition
+                    .get("status")
+                    .is_some_and(|status| status == "True")
+        })
+}

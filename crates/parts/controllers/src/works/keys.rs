@@ -1,0 +1,89 @@
+//! Whom a change wakes: the bindings whose works have to be looked at.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use client::Change;
+use object::{GroupKind, Object, ObjectKey};
+use overrides::Template;
+use policy::activation::{Origin, origin};
+
+use crate::{
+    bindings::binding_of,
+    change::is_more_than_status,
+    templates::{Found, TemplateKey},
+    views::traits,
+};
+
+/// A binding itself, unless only its status changed.
+#[must_use]
+pub fn of_binding(change: &Change) -> Option<ObjectKey> {
+    is_more_than_status(change.before.as_ref(), change.after.as_ref()).then(|| change.key())
+}
+
+/// The binding of a work that came, went or was changed by somebody.
+#[must_use]
+pub fn of_work(change: &Change) -> Vec<ObjectKey> {
+    if !is_more_than_status(change.before.as_ref(), change.after.as_ref()) {
+        return Vec::new();
+    }
+    let keys: BTreeSet<ObjectKey> = change
+        .states()
+        .filter_map(|work| binding_of(work))
+        .collect();
+    keys.into_iter().collect()
+}
+
+/// The bindings that go to a cluster of which something changed that override rules ask about.
+#[must_use]
+pub fn of_cluster(
+    change: &Change,
+    on_cluster: impl Fn(&str) -> Vec<Arc<Object>>,
+) -> Vec<ObjectKey> {
+    let same = match (&change.before, &change.after) {
+        (Some(before), Some(after)) => traits(before) == traits(after),
+        _ => false,
+    };
+    if same {
+        return Vec::new();
+    }
+    let bindings = on_cluster(&change.key().name);
+    bindings.iter().map(|binding| binding.key()).collect()
+}
+
+/// The bindings of a template that came, or of which only our own labels and annotations changed. What its author changes
+/// reaches them through the binding, which may have to be scheduled first.
+#[must_use]
+pub fn of_template(
+    kind: &GroupKind,
+    change: &Change,
+    of_template: impl Fn(&TemplateKey) -> Vec<Arc<Object>>,
+) -> Vec<ObjectKey> {
+    let concerns = match (&change.before, &change.after) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(before), Some(after)) => origin(before, after) == Origin::Control,
+    };
+    if !concerns {
+        return Vec::new();
+    }
+    let key = TemplateKey {
+        kind: kind.clone(),
+        key: change.key(),
+    };
+    let bindings = of_template(&key);
+    bindings.iter().map(|binding| binding.key()).collect()
+}
+
+/// Whether a change of an override policy is about a template.
+#[must_use]
+pub fn is_overridden(
+    before: Option<&overrides::Policy>,
+    after: Option<&overrides::Policy>,
+    template: &Found,
+) -> bool {
+    let template = Template {
+        object: &template.object,
+        other_versions: &template.other_versions,
+    };
+    overrides::concerns(before, after, &template)
+}

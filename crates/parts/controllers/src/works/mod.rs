@@ -1,0 +1,212 @@
+//! Turns a scheduled binding into one `Work` for each target cluster.
+//!
+//! Reads:  bindings, their templates, the override policies, clusters, works; asks the interpreter for templates with other
+//!         numbers of replicas.
+//! Writes: metadata and spec of works made from bindings, and deletes them; the binding's finalizer.
+//! Keeps:  exactly one work for each target, none for any other cluster; a work says what its binding speaks of, not what
+//!         the author has changed since and the binding does not know yet.
+
+pub mod keys;
+pub mod plan;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use binding::{targets, work};
+use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
+use futures_util::future::join_all;
+use object::{Object, ObjectKey};
+use overrides::Template;
+use runtime::Spawner;
+use telemetry::chain;
+
+use self::plan::{Decision, Inputs, Works};
+use crate::{
+    answers::Answers,
+    binding_view::Binding,
+    bindings::{binding_of, template_of},
+    rulebook::Amendment,
+    templates::Found,
+    views::Views,
+};
+
+/// What is switched on or off.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether a copy that replaces a failed one gets state from it (`StatefulFailoverInjection`).
+    pub hands_state_over: bool,
+    /// How many bindings are looked at at once.
+    pub workers: usize,
+}
+
+/// The controller.
+#[derive(Debug)]
+pub struct WorkMaker {
+    views: Views,
+    answers: Answers,
+    options: Options,
+}
+
+impl WorkMaker {
+    /// Starts the controller.
+    pub fn start(views: &Views, answers: &Answers, options: Options, spawner: &Spawner, cx: &Cx) {
+        let maker = Self {
+            views: views.clone(),
+            answers: answers.clone(),
+            options,
+        };
+        let bindings = views.bindings.clone();
+        let controller = Controller::new("binding", maker)
+            .workers(options.workers)
+            .watch(&views.bindings.namespaced, keys::of_binding)
+            .watch(&views.bindings.cluster, keys::of_binding)
+            .watch(&views.bindings.works, keys::of_work)
+            .watch(&views.clusters, move |change| {
+                keys::of_cluster(change, |cluster| bindings.on_cluster(cluster))
+            });
+        let (queue, bindings) = (controller.queue(), views.bindings.clone());
+        views.templates.on_change(move |kind, change| {
+            for key in keys::of_template(kind, change, |template| bindings.of_template(template)) {
+                queue.add(key);
+            }
+        });
+        let (queue, everything) = (controller.queue(), views.clone());
+        views.rulebook.on_amendment(move |amendment| {
+            let Amendment::Overrides(before, after) = amendment else {
+                return;
+            };
+            for binding in everything.bindings.all() {
+                let template = template_of(&binding);
+                let found = template.and_then(|key| everything.templates.find(&key));
+                if found.is_some_and(|found| {
+                    keys::is_overridden(before.as_deref(), after.as_deref(), &found)
+                }) {
+                    queue.add(binding.key());
+                }
+            }
+        });
+        controller.run(spawner, cx.clone());
+    }
+
+    async fn decide(&self, key: &ObjectKey, object: &Object) -> Result<Decision, ReconcileError> {
+        let binding =
+            Binding::read(object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
+        let template = self.template(object, &binding);
+        let revised = self.revise(&binding, template.as_ref()).await;
+        let goals = targets::targets(&binding.spec);
+        let names = goals.iter().map(|target| target.name.as_str());
+        let clusters = self.views.clusters_named(names.clone());
+        let (owned, view) = self.views.bindings.works_of(key);
+        let namesakes = self.namesakes(key, template.as_ref(), names);
+        let overrides = self.views.rulebook.overrides();
+        Ok(plan::plan(&Inputs {
+            binding: object,
+            view: binding.view(),
+            template: template.as_ref().map(|found| Template {
+                object: &found.object,
+                other_versions: &found.other_versions,
+            }),
+            revised: &revised,
+            overrides: &overrides,
+            clusters: &clusters,
+            works: Works {
+                owned: owned.iter().map(Arc::as_ref).collect(),
+                namesakes: namesakes.iter().map(Arc::as_ref).collect(),
+                are_all: view.is_some(),
+            },
+            hands_state_over: self.options.hands_state_over,
+        }))
+    }
+
+    /// The binding's own template; one of the same name that came later is another's.
+    fn template(&self, object: &Object, binding: &Binding) -> Option<Found> {
+        let found = self.views.templates.find(&template_of(object)?)?;
+        let uid = binding.spec.resource.uid.as_str();
+        (uid.is_empty() || uid == found.object.uid()).then_some(found)
+    }
+
+    /// The template with each number of replicas that a target has.
+    async fn revise(
+        &self,
+        binding: &Binding,
+        template: Option<&Found>,
+    ) -> BTreeMap<i32, Result<Object, String>> {
+        let mut revised = BTreeMap::new();
+        let Some(template) = template.filter(|_| binding.spec.is_workload()) else {
+            return revised;
+        };
+        let numbers: BTreeSet<i32> = targets::targets(&binding.spec)
+            .into_iter()
+            .map(|target| target.replicas)
+            .collect();
+        for replicas in numbers {
+            match self.answers.revise(&template.object, replicas).await {
+                Ok(None) => {}
+                Ok(Some(object)) => drop(revised.insert(replicas, Ok(object))),
+                Err(error) => drop(revised.insert(replicas, Err(chain(&error).to_string()))),
+            }
+        }
+        revised
+    }
+
+    /// The works of others that have the names of works this binding wants.
+    fn namesakes<'n>(
+        &self,
+        key: &ObjectKey,
+        template: Option<&Found>,
+        clusters: impl Iterator<Item = &'n str>,
+    ) -> Vec<Arc<Object>> {
+        let Some(template) = template else {
+            return Vec::new();
+        };
+        clusters
+            .filter_map(|cluster| {
+                let name = work::key(&template.object, cluster);
+                self.views.bindings.works.get(&name)
+            })
+            .filter(|work| binding_of(work).as_ref() != Some(key))
+            .collect()
+    }
+
+    fn decide_gone(&self, key: &ObjectKey) -> Decision {
+        let mut decision = Decision::default();
+        if self.views.bindings.is_gone(key) {
+            let (owned, view) = self.views.bindings.works_of(key);
+            let works = Works {
+                owned: owned.iter().map(Arc::as_ref).collect(),
+                namesakes: Vec::new(),
+                are_all: view.is_some(),
+            };
+            decision.plans.push(plan::plan_gone(key, &works));
+        }
+        decision
+    }
+}
+
+impl Reconcile for WorkMaker {
+    type Key = ObjectKey;
+
+    async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
+        self.views.ready().await;
+        let binding = self.views.bindings.get(key);
+        let decision = match &binding {
+            Some(binding) => self.decide(key, binding).await?,
+            None => self.decide_gone(key),
+        };
+        let carried = join_all(decision.plans.iter().map(|plan| cx.carry_out(plan))).await;
+        // All have been tried; the first that failed is told.
+        if let Some(error) = carried.into_iter().find_map(Result::err) {
+            if let Some(binding) = binding.as_deref().filter(|_| !error.is_stale()) {
+                let failed = plan::plan_failed(binding, &chain(&error).to_string());
+                cx.carry_out(&failed).await?;
+            }
+            return Err(error.into());
+        }
+        cx.carry_out(&decision.news).await?;
+        Ok(decision.news.wake)
+    }
+}

@@ -1,0 +1,373 @@
+//! Which works are made, changed and deleted for a binding.
+
+use std::{collections::BTreeMap, error::Error as _};
+
+use api::{
+    cluster::Cluster, names, twins::BindingView, well_known::events, work::v1alpha1::Work,
+    work::v1alpha2::TargetCluster,
+};
+use binding::{Draft, completions, failover, targets, work};
+use intent::{Action, EventKind, ObjectRef, Part, Plan};
+use object::{Object, ObjectKey, Value, patch};
+use overrides::{ClusterFacts, OverrideError, Overrides, Template};
+use policy::activation::Fingerprint;
+use schedule::assign::apportion::{self, Ties};
+use serde_json::json;
+
+use crate::{binding_view, kinds};
+
+/// Everything the decision may look at.
+#[derive(Clone, Debug)]
+pub struct Inputs<'a> {
+    /// The binding.
+    pub binding: &'a Object,
+    /// The same, read.
+    pub view: BindingView<'a>,
+    /// The template; `None` once its author has deleted it.
+    pub template: Option<Template<'a>>,
+    /// The template with the replicas of each target that needs a revision, as the interpreter made it.
+    pub revised: &'a BTreeMap<i32, Result<Object, String>>,
+    /// All override policies.
+    pub overrides: &'a Overrides,
+    /// The clusters there are, of those the binding names.
+    pub clusters: &'a BTreeMap<String, Cluster>,
+    /// The works there are.
+    pub works: Works<'a>,
+    /// Whether labels of a copy that failed go to the copy that replaces it (`StatefulFailoverInjection`).
+    pub hands_state_over: bool,
+}
+
+/// The works a decision knows of.
+#[derive(Clone, Debug, Default)]
+pub struct Works<'a> {
+    /// Those that carry the binding's permanent id.
+    pub owned: Vec<&'a Object>,
+    /// Those of others that have the name of a work this binding wants.
+    pub namesakes: Vec<&'a Object>,
+    /// Whether these are all: only then may one be found to be too many.
+    pub are_all: bool,
+}
+
+/// What is to be done: each plan whatever becomes of the others, and the last once all have succeeded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// Deletions; and the writes for each cluster, so that one that cannot be reached holds no other back.
+    pub plans: Vec<Plan>,
+    /// What to tell when all of that is done.
+    pub news: Plan,
+}
+
+/// A cluster that gets nothing, and why.
+struct Refusal {
+    reason: &'static str,
+    message: String,
+}
+
+/// What is to be done for a binding.
+#[must_use]
+pub fn plan(inputs: &Inputs<'_>) -> Decision {
+    if inputs.binding.is_terminating() {
+        return Decision {
+            plans: vec![inputs.release()],
+            news: Plan::default(),
+        };
+    }
+    let mut decision = Decision {
+        plans: vec![inputs.remove_orphans()],
+        news: Plan::default(),
+    };
+    let Some(template) = inputs.template else {
+        return decision;
+    };
+    if !is_spoken_of(inputs.binding, template.object) {
+        return decision;
+    }
+    let mut written = 0_usize;
+    for (target, share) in inputs.shares(&template) {
+        let mut plan = Plan::default();
+        match inputs.write(&template, target, share) {
+            Ok(None) => continue,
+            Ok(Some(action)) => {
+                written += 1;
+                plan.push(action);
+            }
+            Err(refusal) => inputs.refuse(&mut plan, &template, target, &refusal),
+        }
+        decision.plans.push(plan);
+    }
+    if written > 0 {
+        decision.news.push(Action::report(
+            ObjectRef::of(template.object),
+            EventKind::Normal,
+            events::binding::SYNC_WORK_SUCCEED,
+            format!("works of {} are up to date", inputs.view.key()),
+        ));
+    }
+    decision
+}
+
+/// What is to be done about works whose binding is not there, although all bindings are in view.
+#[must_use]
+pub fn plan_gone(binding: &ObjectKey, works: &Works<'_>) -> Plan {
+    let mut plan = Plan::default();
+    if works.are_all {
+        let cause = format!("its binding {binding} is gone");
+        plan.extend(live(&works.owned).map(|work| delete(work, &cause)));
+    }
+    plan
+}
+
+/// What is told when works could not be written.
+#[must_use]
+pub fn plan_failed(binding: &Object, message: &str) -> Plan {
+    let mut plan = Plan::default();
+    plan.push(Action::report(
+        ObjectRef::of(binding),
+        EventKind::Warning,
+        events::binding::SYNC_WORK_FAILED,
+        message,
+    ));
+    plan
+}
+
+/// Whether the binding is about the template as it is now. If its author has changed it since, the binding follows, or
+/// stays as it is because its policy is lazy or gone; in both cases the members keep what they have until then.
+///
+/// Upstream: whatever makes the works anew, such as a restart, lets the change through.
+fn is_spoken_of(binding: &Object, template: &Object) -> bool {
+    Fingerprint::noted_on(binding).is_none_or(|noted| noted == Fingerprint::of(template))
+}
+
+impl Inputs<'_> {
+    /// Deletes the works of a binding that is going, then lets it go.
+    fn release(&self) -> Plan {
+        let mut plan = Plan::default();
+        if !self.works.are_all {
+            return plan;
+        }
+        let cause = format!("its binding {} is being deleted", self.view.key());
+        plan.extend(live(&self.works.owned).map(|work| delete(work, &cause)));
+        let finalizer = self.view.finalizer();
+        if self.binding.finalizers().any(|found| found == finalizer) {
+            let rest: Vec<&str> = self
+                .binding
+                .finalizers()
+                .filter(|found| *found != finalizer)
+                .collect();
+            plan.push(Action::patch(
+                binding_view::resource(self.binding.namespace()),
+                self.binding,
+                json!({"metadata": {"finalizers": rest}}),
+                Part::Object,
+            ));
+        }
+        plan
+    }
+
+    fn remove_orphans(&self) -> Plan {
+        let mut plan = Plan::default();
+        if !self.works.are_all {
+            return plan;
+        }
+        let expected = targets::expected(self.view.spec);
+        for work in live(&self.works.owned) {
+            let cluster = names::cluster_of_execution_space(work.namespace());
+            if cluster.is_some_and(|cluster| expected.contains(cluster)) {
+                continue;
+            }
+            let cause = format!(
+                "cluster {} is not among those of binding {}",
+                cluster.unwrap_or(work.namespace()),
+                self.view.key()
+            );
+            plan.push(delete(work, &cause));
+        }
+        plan
+    }
+
+    /// The targets that get a work now, each with its share of a Job's completions if those are shared.
+    fn shares(&self, template: &Template<'_>) -> Vec<(&TargetCluster, Option<i64>)> {
+        let with_work = self
+            .works
+            .owned
+            .iter()
+            .filter_map(|work| names::cluster_of_execution_space(work.namespace()))
+            .collect();
+        let held_back = targets::held_back(self.view.spec, &with_work);
+        let shares = share_completions(template.object, self.view);
+        targets::targets(self.view.spec)
+            .into_iter()
+            .filter(|target| !held_back.contains(&target.name.as_str()))
+            .map(|target| (target, shares.get(target.name.as_str()).copied()))
+            .collect()
+    }
+
+    /// The work for a target as an action; `None` if it is as it should be.
+    fn write(
+        &self,
+        template: &Template<'_>,
+        target: &TargetCluster,
+        share: Option<i64>,
+    ) -> Result<Option<Action>, Refusal> {
+        let Some(cluster) = self.clusters.get(&target.name) else {
+            return Err(Refusal::sync("the cluster does not exist".to_owned()));
+        };
+        let revised = match self.revised.get(&target.replicas) {
+            None => template.object,
+            Some(Ok(revised)) => revised,
+            Some(Err(message)) => return Err(Refusal::sync(message.clone())),
+        };
+        let shared = match share {
+            None => None,
+            Some(share) => Some(
+                completions::with_completions(revised.clone(), share)
+                    .map_err(|error| Refusal::sync(error.to_string()))?,
+            ),
+        };
+        let rendered = overrides::render(
+            self.overrides,
+            &Template {
+                object: shared.as_ref().unwrap_or(revised),
+                other_versions: template.other_versions,
+            },
+            &ClusterFacts::from(cluster),
+        )
+        .map_err(|error| Refusal {
+            reason: events::template::APPLY_OVERRIDE_POLICY_FAILED,
+            message: sentence(&error),
+        })?;
+        let key = work::key(&rendered.object, &target.name);
+        let existing = self
+            .works
+            .owned
+            .iter()
+            .chain(&self.works.namesakes)
+            .copied()
+            .find(|work| work.namespace() == key.namespace && work.name() == key.name);
+        let inherited_labels = self
+            .hands_state_over
+            .then(|| failover::inherited_labels(self.view.spec, &target.name))
+            .flatten();
+        let draft = binding::draft(Draft {
+            binding: self.view,
+            template: template.object,
+            cluster: &target.name,
+            applied_overrides: rendered.annotations(),
+            rendered: rendered.object,
+            inherited_labels,
+            existing,
+        })
+        .map_err(|error| Refusal::sync(error.to_string()))?;
+        Ok(write(existing, draft))
+    }
+
+    fn refuse(
+        &self,
+        plan: &mut Plan,
+        template: &Template<'_>,
+        target: &TargetCluster,
+        refusal: &Refusal,
+    ) {
+        let message = format!("{}: {}", target.name, refusal.message);
+        plan.problem(&target.name, &refusal.message);
+        for about in [template.object, self.binding] {
+            plan.push(Action::report(
+                ObjectRef::of(about),
+                EventKind::Warning,
+                refusal.reason,
+                &message,
+            ));
+        }
+    }
+}
+
+impl Refusal {
+    fn sync(message: String) -> Self {
+        Self {
+            reason: events::binding::SYNC_WORK_FAILED,
+            message,
+        }
+    }
+}
+
+/// The share of each cluster of a Job's completions; empty where each gets what the template says.
+fn share_completions<'b>(template: &Object, binding: BindingView<'b>) -> BTreeMap<&'b str, i64> {
+    let Some(mut division) = completions::division(template, binding.spec) else {
+        return BTreeMap::new();
+    };
+    division.weights.sort_unstable();
+    let claims: Vec<apportion::Claim> = division
+        .weights
+        .iter()
+        .enumerate()
+        .map(|(cluster, (_, replicas))| apportion::Claim {
+            cluster,
+            weight: i64::from(*replicas),
+        })
+        .collect();
+    let ties = Ties::of_template(template.uid());
+    let shares = apportion::apportion(division.completions, &claims, ties);
+    let clusters = division.weights.iter().map(|(cluster, _)| *cluster);
+    clusters.zip(shares).collect()
+}
+
+/// What makes the draft of the existing work; `None` if they are the same.
+fn write(existing: Option<&Object>, draft: Object) -> Option<Action> {
+    let resource = kinds::of::<Work>();
+    let Some(existing) = existing else {
+        return Some(Action::Create {
+            resource,
+            object: draft,
+        });
+    };
+    if *existing == draft {
+        return None;
+    }
+    // A merge patch carries no null inside a list, which the pruned token of a service account is.
+    if has_null(draft.at(&["spec", "workload", "manifests"])) {
+        return Some(Action::Replace {
+            resource,
+            object: draft,
+            part: Part::Object,
+        });
+    }
+    let before = Value::Object(existing.fields().clone());
+    let change = patch::diff(&before, &draft.into_value());
+    // Members write the status of works all the time. What is ours is ours alone, so the revision need not match.
+    Some(Action::Patch {
+        resource,
+        key: existing.key(),
+        uid: Some(existing.uid().to_owned()),
+        revision: None,
+        patch: change,
+        part: Part::Object,
+    })
+}
+
+fn has_null(value: Option<&Value>) -> bool {
+    match value {
+        Some(Value::Null) => true,
+        Some(Value::Array(items)) => items.iter().any(|item| has_null(Some(item))),
+        Some(Value::Object(fields)) => fields.values().any(|field| has_null(Some(field))),
+        _ => false,
+    }
+}
+
+fn delete(work: &Object, cause: &str) -> Action {
+    Action::delete(kinds::of::<Work>(), work, cause)
+}
+
+fn live<'w>(works: &[&'w Object]) -> impl Iterator<Item = &'w Object> {
+    works.iter().copied().filter(|work| !work.is_terminating())
+}
+
+/// An error with its causes.
+fn sentence(error: &OverrideError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
