@@ -3,20 +3,32 @@
 //! A request comes with a certificate, a token or nothing. [`access::Access`] makes a user of that, lets the user act as
 //! somebody else if asked to, and holds what they attempt against the roles in the server's own cache.
 //!
-//! Entry points: [`access::Access::new`] and [`access::Access::admit`].
+//! Entry points: [`access::Access::new`] and [`access::Access::admit`] in front of a server; [`reviews::insert`] and
+//! [`token_request::insert`] for what is asked of it; [`escalation::EscalationCheck`] among its admission;
+//! [`bootstrap::ensure`] at its start and [`account_chores::follow`] while it runs.
 //!
 //! Invariants: nobody is served without a name; a decision is as current as the cache; a rule is parsed when it changes
-//! and not when it is applied; no token, key or secret is ever logged or part of an error.
+//! and not when it is applied; nobody gives away what they do not have; no token, key or secret is ever logged or part of
+//! an error.
 //!
 //! Non-goals: knowing any kind beyond those Kubernetes' access control stands on; sockets and TLS (`listen`).
 
 pub mod access;
+pub mod account_chores;
 pub mod attempt;
 pub mod authenticate;
+pub mod bootstrap;
 pub mod bootstrap_token;
+pub mod escalation;
 pub mod impersonate;
+pub mod issuer;
 pub mod keys;
 pub mod names;
 pub mod policy;
+pub mod reviews;
+pub mod roles;
 pub mod rule;
 pub mod service_account;
+pub mod token_request;
+
+pub use access::{Access, Admitted, Options, Refused};

@@ -32,6 +32,8 @@ pub struct Policy {
 pub enum Decision {
     /// The user may do everything.
     Master,
+    /// Everybody may ask whether the server is well.
+    Probe,
     /// A binding gives it.
     Allowed(Grant),
     /// Nothing gives it. The text names roles that are bound and do not exist, if there are any.
@@ -451,7 +453,7 @@ impl Decision {
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
-            Self::Master => String::new(),
+            Self::Master | Self::Probe => String::new(),
             Self::Allowed(grant) => format!("RBAC: allowed by {grant}"),
             Self::Denied(why) => why.clone(),
         }

@@ -1,0 +1,183 @@
+//! Nobody gives away what they do not have: writes to roles and bindings are held against the writer's own rules.
+//!
+//! A role may say what its writer is given, or anything if the writer may `escalate` it. A role may be bound by whoever
+//! is given all of it, or may `bind` it.
+
+use std::sync::{Arc, OnceLock};
+
+use object::Value;
+use serve::call::{Admission, Call, Proposal, User, Verdict, at_once};
+use serve::status::{Status, Subject};
+use serve::target::ResourceTarget;
+
+use crate::access::Access;
+use crate::attempt::Attempt;
+use crate::names::{self, RBAC_GROUP};
+use crate::rule::{self, Rule};
+
+/// Judges writes to roles and bindings.
+#[derive(Default)]
+pub struct EscalationCheck {
+    /// Set once the server is open, before it answers anybody.
+    access: OnceLock<Arc<Access>>,
+}
+
+impl EscalationCheck {
+    /// Judges by these rules from now on.
+    pub fn judge_by(&self, access: &Arc<Access>) {
+        drop(self.access.set(Arc::clone(access)));
+    }
+
+    fn check(&self, call: &Call, old: Option<&Value>, new: &Value) -> Result<(), Status> {
+        let is_access = call.target.group == RBAC_GROUP && call.target.subresource.is_empty();
+        if !is_access || names::is_master(&call.user) {
+            return Ok(());
+        }
+        let Some(access) = self.access.get() else {
+            return Ok(());
+        };
+        let field_changes = |field: &str| old.is_none_or(|old| old.get(field) != new.get(field));
+        match call.target.resource.as_str() {
+            "roles" | "clusterroles" => {
+                if field_changes("rules") {
+                    check_role(access, call, new)?;
+                }
+                if new.get("aggregationRule").is_some() && field_changes("aggregationRule") {
+                    check_gathering(access, call, new)?;
+                }
+                Ok(())
+            }
+            "rolebindings" | "clusterrolebindings" => {
+                if field_changes("roleRef") || field_changes("subjects") {
+                    return check_binding(access, call, new);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Admission for EscalationCheck {
+    fn mutate<'a>(&'a self, _: &'a Call, _: Proposal<'a>) -> Verdict<'a> {
+        at_once(Ok(Vec::new()))
+    }
+
+    fn validate<'a>(
+        &'a self,
+        call: &'a Call,
+        old: Option<&'a Value>,
+        new: Option<&'a Value>,
+    ) -> Verdict<'a> {
+        let verdict = new.map_or(Ok(()), |new| self.check(call, old, new));
+        at_once(verdict.map(|()| Vec::new()))
+    }
+}
+
+fn check_role(access: &Access, call: &Call, role: &Value) -> Result<(), Status> {
+    let attempt = Attempt::on("escalate", call.target.clone());
+    if access.decide(&call.user, &attempt).is_allowed() {
+        return Ok(());
+    }
+    cover(access, call, role, &Rule::all_of(role))
+}
+
+/// Whoever lets a role gather others could be given anything, so they must be given everything.
+fn check_gathering(access: &Access, call: &Call, role: &Value) -> Result<(), Status> {
+    let all: Box<[Box<str>]> = Box::new(["*".into()]);
+    let everything = [
+        Rule {
+            verbs: all.clone(),
+            groups: all.clone(),
+            resources: all.clone(),
+            ..Rule::default()
+        },
+        Rule {
+            verbs: all.clone(),
+            urls: all,
+            ..Rule::default()
+        },
+    ];
+    let given = access.policy().rules().given(&call.user, "");
+    if rule::missing(&given, &everything).is_empty() {
+        return Ok(());
+    }
+    Err(Status::forbidden(
+        subject(call, role),
+        "must have cluster-admin privileges to use the aggregationRule",
+    ))
+}
+
+fn check_binding(access: &Access, call: &Call, binding: &Value) -> Result<(), Status> {
+    let role = binding.get("roleRef").unwrap_or(&Value::Null);
+    let text = |field: &str| role.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (kind, name, namespace) = (text("kind"), text("name"), call.target.namespace.as_str());
+    let target = ResourceTarget {
+        group: RBAC_GROUP.to_owned(),
+        version: "*".to_owned(),
+        namespace: namespace.to_owned(),
+        resource: if kind == "ClusterRole" {
+            "clusterroles".to_owned()
+        } else {
+            "roles".to_owned()
+        },
+        name: name.to_owned(),
+        ..ResourceTarget::default()
+    };
+    if access
+        .decide(&call.user, &Attempt::on("bind", target.clone()))
+        .is_allowed()
+    {
+        return Ok(());
+    }
+    let rules = access.policy().rules();
+    let Some(wanted) = rules.of_role(kind, namespace, name) else {
+        return Err(Status::not_found(Subject {
+            group: RBAC_GROUP,
+            resource: &target.resource,
+            name,
+        }));
+    };
+    cover(access, call, binding, wanted)
+}
+
+fn cover(access: &Access, call: &Call, object: &Value, wanted: &[Rule]) -> Result<(), Status> {
+    let given = access
+        .policy()
+        .rules()
+        .given(&call.user, &call.target.namespace);
+    let missing = rule::missing(&given, wanted);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let why = lacking(&call.user, &missing);
+    Err(Status::forbidden(subject(call, object), &why))
+}
+
+/// The object by the name it gives itself: a creation's path has none.
+fn subject<'a>(call: &'a Call, object: &'a Value) -> Subject<'a> {
+    let name = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("name"));
+    Subject {
+        name: name.and_then(Value::as_str).unwrap_or_default(),
+        ..call.subject()
+    }
+}
+
+fn lacking(user: &User, missing: &[Rule]) -> String {
+    let mut lines: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    lines.sort();
+    lines.dedup();
+    let groups: Vec<String> = user
+        .groups
+        .iter()
+        .map(|group| format!("{group:?}"))
+        .collect();
+    format!(
+        "user {:?} (groups=[{}]) is attempting to grant RBAC permissions not currently held:\n{}",
+        user.name,
+        groups.join(" "),
+        lines.join("\n")
+    )
+}
