@@ -2,7 +2,7 @@
 
 use object::field::FieldPath;
 
-use crate::{interpreter::Layer, operation::Operation};
+use crate::{interpreter::Layer, operation::Operation, script::ScriptError};
 
 /// Why a question about an object has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -58,20 +58,33 @@ pub enum RuleError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A script failed.
+    #[error(transparent)]
+    Script(Box<ScriptError>),
     /// A rule from outside this crate failed, in its own words.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
 }
 
+impl From<ScriptError> for RuleError {
+    fn from(error: ScriptError) -> Self {
+        Self::Script(Box::new(error))
+    }
+}
+
 impl InterpretError {
     /// Whether asking again gives the same answer until an object or a rule changes.
     ///
-    /// Built-in rules look at their inputs alone. A rule from outside may have failed for lack of time or memory.
+    /// Built-in rules look at their inputs alone, and so do scripts unless they were stopped for lack of time or memory.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::NoRule { .. } | Self::Webhook { .. } => true,
-            Self::Rule { source, .. } => !matches!(source, RuleError::Other(_)),
+            Self::Rule { source, .. } => match source {
+                RuleError::Shape { .. } | RuleError::Value { .. } => true,
+                RuleError::Script(error) => error.is_terminal(),
+                RuleError::Other(_) => false,
+            },
         }
     }
 }

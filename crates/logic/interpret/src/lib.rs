@@ -64,6 +64,9 @@ pub mod operation;
 mod interpreter;
 pub mod rules;
 
+pub mod customization;
+pub mod script;
+
 pub mod generation;
 mod native;
 mod node;
@@ -72,10 +75,12 @@ pub mod prune;
 pub mod retention;
 
 pub use crate::{
+    customization::Customizations,
     error::{InterpretError, RuleError},
     interpreter::{Interpreter, Layer, Layers},
     kind::KindRef,
     native::{Native, Options},
     operation::Operation,
     rules::{Coverage, Replicas, Rules},
+    script::Engine,
 };

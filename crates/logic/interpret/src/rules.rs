@@ -21,6 +21,12 @@ pub struct Replicas {
 pub trait Coverage: Send + Sync {
     /// Whether there is a rule for this operation on exactly this kind.
     fn covers(&self, kind: KindRef<'_>, operation: Operation) -> bool;
+
+    /// Whose rule it is, if the layer has rules of several.
+    fn origin(&self, kind: KindRef<'_>, operation: Operation) -> Option<String> {
+        let _ = (kind, operation);
+        None
+    }
 }
 
 /// A layer whose rules run in this process.
