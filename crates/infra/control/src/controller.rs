@@ -299,3 +299,6 @@ impl<R: Reconcile> Shell<R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,7 +51,7 @@ pub(crate) async fn carry_out(cx: &Cx, plan: &Plan) -> Result<(), CarryOutError>
             key: action.key(),
             source,
         });
-        cx.observer.acted(action, result.as_ref().map(|()| ()));
+        cx.observer.acted(action, result.as_ref().err());
         result?;
     }
     Ok(())
@@ -202,3 +202,6 @@ fn with_preconditions(patch: &Value, uid: Option<&str>, revision: Option<&str>) 
     }
     patch
 }
+
+#[cfg(test)]
+mod tests;

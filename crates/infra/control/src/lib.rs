@@ -18,6 +18,8 @@ pub mod election;
 mod events;
 mod execute;
 mod observe;
+#[cfg(test)]
+mod scripted;
 
 pub use crate::controller::{Controller, Reconcile, ReconcileError, Running};
 pub use crate::cx::Cx;

@@ -14,9 +14,9 @@ pub trait Observer: Send + Sync {
         let _ = (controller, took, failed);
     }
 
-    /// An action was carried out, or was not.
-    fn acted(&self, action: &Action, result: Result<(), &CarryOutError>) {
-        let _ = (action, result);
+    /// An action was carried out, or failed.
+    fn acted(&self, action: &Action, failure: Option<&CarryOutError>) {
+        let _ = (action, failure);
     }
 
     /// Whether [`Observer::deleting`] wants to see objects before they are deleted, which costs a read each.

@@ -185,6 +185,21 @@ mod tests {
         ));
         plan.problem("member1", "no such cluster");
         plan.wake = Wake::After(Duration::from_secs(90));
-        insta::assert_snapshot!(serde_json::to_string_pretty(&plan).unwrap());
+        let resource =
+            json!({"apiVersion": "v1", "kind": "Pod", "plural": "pods", "namespaced": true});
+        let key = json!({"namespace": "shop", "name": "web"});
+        let about = json!({"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web", "uid": "u"});
+        assert_eq!(
+            serde_json::to_value(&plan).unwrap(),
+            json!({
+                "actions": [
+                    {"do": "delete", "resource": resource, "key": key, "uid": "u", "cause": "its owner is gone"},
+                    {"do": "patch", "resource": resource, "key": key, "uid": "u", "patch": {"a": null}, "part": "status"},
+                    {"do": "report", "about": about, "kind": "Warning", "reason": "Gone", "message": "it went"},
+                ],
+                "problems": [{"subject": "member1", "message": "no such cluster"}],
+                "wake": "1m30s",
+            })
+        );
     }
 }

@@ -35,17 +35,22 @@ pub(super) struct Entry {
     pub(super) serial: u64,
     /// Where it was written before.
     pub(super) stored: Option<ObjectKey>,
+    /// It is in `waiting`.
     waits: bool,
+    /// It is in `settled`.
+    settled: bool,
 }
 
 pub(super) struct Table {
     entries: HashMap<Note, Entry>,
     /// What is to be written, in order.
     waiting: VecDeque<Note>,
-    /// In the order of their coming, for forgetting.
-    known: VecDeque<Note>,
+    /// What was handed out for writing, each once, the first to be forgotten first; some of it may wait again.
+    settled: VecDeque<Note>,
     /// For each object: how many more events it may have, and as of when.
     allowances: HashMap<String, (i64, Time)>,
+    /// When to forget those who have all of theirs again.
+    next_sweep: Time,
     serial: u64,
     pub(super) dropped: u64,
 }
@@ -58,8 +63,9 @@ impl Table {
         Self {
             entries: HashMap::new(),
             waiting: VecDeque::new(),
-            known: VecDeque::new(),
+            settled: VecDeque::new(),
             allowances: HashMap::new(),
+            next_sweep: now,
             serial: seconds << 32,
             dropped: 0,
         }
@@ -101,9 +107,9 @@ impl Table {
             serial: self.serial,
             stored: None,
             waits: true,
+            settled: false,
         };
         self.entries.insert(note.clone(), entry);
-        self.known.push_back(note.clone());
         self.waiting.push_back(note);
         true
     }
@@ -114,6 +120,9 @@ impl Table {
             let note = self.waiting.pop_front()?;
             if let Some(entry) = self.entries.get_mut(&note) {
                 entry.waits = false;
+                if !std::mem::replace(&mut entry.settled, true) {
+                    self.settled.push_back(note);
+                }
                 return Some(entry.clone());
             }
         }
@@ -128,30 +137,28 @@ impl Table {
 
     /// It could not be written: the next of its kind starts anew.
     pub(super) fn lost(&mut self, note: &Note) {
-        if self.entries.get(note).is_some_and(|entry| !entry.waits) {
-            self.entries.remove(note);
-            self.known.retain(|known| known != note);
+        if let Some(entry) = self.entries.get_mut(note).filter(|entry| !entry.waits) {
+            entry.last = Time::MIN;
         }
     }
 
+    /// Forgets the first that is written, if there is no room; whether there is now.
     fn make_room(&mut self) -> bool {
-        if self.entries.len() < ROOM {
-            return true;
+        while self.entries.len() >= ROOM {
+            let Some(note) = self.settled.pop_front() else {
+                return false;
+            };
+            match self.entries.get_mut(&note) {
+                Some(entry) if entry.waits => entry.settled = false,
+                _ => _ = self.entries.remove(&note),
+            }
         }
-        let written = self
-            .known
-            .iter()
-            .position(|note| self.entries.get(note).is_none_or(|entry| !entry.waits));
-        let Some(note) = written.and_then(|place| self.known.remove(place)) else {
-            return false;
-        };
-        self.entries.remove(&note);
         true
     }
 
     fn allow(&mut self, about: &ObjectRef, now: Time) -> bool {
-        if self.allowances.len() >= ROOM {
-            // Those who have all of theirs again need not be remembered.
+        if self.allowances.len() >= ROOM && now >= self.next_sweep {
+            self.next_sweep = now.plus_seconds(REFILL_SECONDS);
             self.allowances.retain(|_, (left, since)| {
                 *left + now.seconds_since(*since) / REFILL_SECONDS < BURST
             });

@@ -1,0 +1,105 @@
+//! The loop, in the test's own time.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use object::time::Time;
+use runtime::{Clock, Tasks};
+
+use super::*;
+use crate::events::Recorder;
+use crate::scripted::Api;
+
+/// Does what the key says, and notes when.
+#[derive(Clone, Default)]
+struct Script {
+    log: Arc<Mutex<Vec<(String, u64)>>>,
+    tries: Arc<Mutex<BTreeMap<String, u32>>>,
+    origin: Option<Instant>,
+}
+
+impl Reconcile for Script {
+    type Key = String;
+
+    async fn reconcile(&self, key: &String, cx: &Cx) -> Result<Wake, ReconcileError> {
+        let passed = self.origin.map(|origin| origin.elapsed().as_millis());
+        let passed = u64::try_from(passed.unwrap_or_default()).unwrap();
+        self.log.lock().unwrap().push((key.clone(), passed));
+        let tries = {
+            let mut tries = self.tries.lock().unwrap();
+            let tries = tries.entry(key.clone()).or_default();
+            *tries += 1;
+            *tries
+        };
+        match key.as_str() {
+            "panics twice" if tries < 3 => panic!("an invariant broke"),
+            "fails twice" if tries < 3 => Err(ReconcileError::Failed {
+                doing: "cannot".to_owned(),
+                source: "trouble".into(),
+            }),
+            "never will" => Err(ReconcileError::Terminal("bad input".to_owned())),
+            "hangs once" if tries == 1 => std::future::pending().await,
+            "in a minute" if tries == 1 => Ok(Wake::After(Duration::from_secs(60))),
+            "at the hour" if tries == 1 => Ok(Wake::At(cx.now().plus_seconds(3_600))),
+            _ => Ok(Wake::OnChange),
+        }
+    }
+}
+
+/// Runs the keys for an hour and more; when each was looked at, in milliseconds.
+async fn looks(keys: &[&str]) -> Vec<(String, u64)> {
+    let api = Api::default();
+    let tasks = Tasks::new();
+    let clock = Clock::tied(Time::from_unix_seconds(0));
+    let script = Script {
+        origin: Some(Instant::now()),
+        ..Script::default()
+    };
+    let cx = Cx::new(api.client(), clock, Recorder::silent(), "tester");
+    let running = Controller::new("test", script.clone())
+        .workers(2)
+        .run(&tasks.spawner(), cx);
+    for key in keys {
+        running.queue.add((*key).to_owned());
+    }
+    let hours = tokio::time::sleep(Duration::from_secs(7_200));
+    let outcome = tasks.run_until(hours, Duration::from_secs(5)).await;
+    assert_eq!(outcome, runtime::Outcome::Clean);
+    let log = script.log.lock().unwrap();
+    log.clone()
+}
+
+async fn check(key: &str, times: &[u64]) {
+    let found: Vec<u64> = looks(&[key]).await.into_iter().map(|(_, at)| at).collect();
+    assert_eq!(found, times, "{key}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_is_looked_at_again_when_it_asks_for_it() {
+    check("is well", &[0]).await;
+    check("in a minute", &[0, 60_000]).await;
+    check("at the hour", &[0, 3_600_000]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_fails_waits_longer_each_time_and_a_hopeless_one_for_a_change() {
+    check("fails twice", &[0, 5, 15]).await;
+    check("never will", &[0]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_costs_its_key_a_backoff_and_nobody_else_anything() {
+    check("panics twice", &[0, 5, 15]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconcile_that_hangs_is_cut_off() {
+    check("hangs once", &[0, 300_005]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_stuck_key_does_not_hold_the_others_up() {
+    let looks = looks(&["hangs once", "a", "b", "c"]).await;
+    let quick = looks.iter().filter(|(key, at)| key.len() == 1 && *at == 0);
+    assert_eq!(quick.count(), 3);
+}

@@ -1,1 +1,0 @@
-//! One of several processes is the one that acts.
