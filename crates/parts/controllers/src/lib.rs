@@ -41,6 +41,9 @@ pub mod dependencies;
 pub mod policies;
 pub mod works;
 
+#[cfg(test)]
+mod told;
+
 use std::sync::Arc;
 
 use api::well_known::feature_gates::{FeatureGates, Gate};

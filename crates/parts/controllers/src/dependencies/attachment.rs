@@ -261,7 +261,11 @@ pub fn label(referrer: &ObjectKey) -> String {
 /// that nobody refers to.
 fn wishes(referrers: &[Referrer]) -> Wishes {
     if referrers.is_empty() {
-        return Wishes::default();
+        return Wishes {
+            // What the schema fills in where nothing is said.
+            conflict_resolution: Some(ConflictResolution::Abort),
+            ..Wishes::default()
+        };
     }
     let overwrites = |referrer: &Referrer| {
         referrer.spec.conflict_resolution == Some(ConflictResolution::Overwrite)

@@ -1,1 +1,465 @@
+//! Cases: a binding with its template, policies, clusters and works in, what is done out.
 
+use std::{collections::BTreeMap, sync::Arc};
+
+use api::{
+    cluster::Cluster,
+    policy::{ClusterOverridePolicy, OverridePolicy},
+    read::read,
+};
+use binding::{targets, work};
+use client::Change;
+use intent::{Action, Plan};
+use interpret::Interpreter;
+use object::{GroupKind, Object, ObjectKey, patch};
+use overrides::{Overrides, Policy, Template};
+use policy::activation::Fingerprint;
+use serde_json::json;
+
+use super::{
+    keys,
+    plan::{Decision, Inputs, Works, plan, plan_gone},
+};
+use crate::{
+    binding_view::Binding,
+    told::{documents, one, told},
+};
+
+const WEB: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: test, uid: u1, generation: 3, labels: {app: web}}, spec: {replicas: 5}}";
+
+fn binding(spec: &str) -> String {
+    format!(
+        "{{apiVersion: work.karmada.io/v1alpha2, kind: ResourceBinding, metadata: {{name: web-deployment, namespace: test, uid: b, resourceVersion: '9', labels: {{resourcebinding.karmada.io/permanent-id: rb1}}, finalizers: [karmada.io/binding-controller, x]}}, spec: {{resource: {{apiVersion: apps/v1, kind: Deployment, namespace: test, name: web, uid: u1}}, {spec}}}}}"
+    )
+}
+
+const DIVIDED: &str = "replicas: 5, placement: {replicaScheduling: {replicaSchedulingType: Divided}}, clusters: [{name: m1, replicas: 3}, {name: m2, replicas: 2}]";
+
+/// What is there before the decision.
+struct Scene {
+    binding: Object,
+    template: Option<Object>,
+    overrides: Overrides,
+    clusters: BTreeMap<String, Cluster>,
+    works: Vec<Object>,
+    are_all: bool,
+}
+
+fn scene(text: &str) -> Scene {
+    let mut scene = Scene {
+        binding: Object::default(),
+        template: None,
+        overrides: Overrides::default(),
+        clusters: BTreeMap::new(),
+        works: Vec::new(),
+        are_all: true,
+    };
+    for name in ["m1", "m2"] {
+        let mut cluster = Cluster::default();
+        cluster.metadata.name = name.to_owned();
+        scene.clusters.insert(name.to_owned(), cluster);
+    }
+    for document in documents(text) {
+        match document.kind() {
+            "ResourceBinding" => scene.binding = document,
+            "OverridePolicy" => {
+                let policy = Policy::from(&read::<OverridePolicy>(&document).unwrap());
+                scene.overrides.insert(policy);
+            }
+            "ClusterOverridePolicy" => {
+                let policy = Policy::from(&read::<ClusterOverridePolicy>(&document).unwrap());
+                scene.overrides.insert(policy);
+            }
+            "Work" => scene.works.push(document),
+            _ => scene.template = Some(document),
+        }
+    }
+    scene
+}
+
+impl Scene {
+    fn decide(&self) -> Decision {
+        let read = Binding::read(&self.binding).unwrap();
+        let interpreter = Interpreter::default();
+        let mut revised = BTreeMap::new();
+        if let Some(template) = self.template.as_ref().filter(|_| read.spec.is_workload()) {
+            for target in targets::targets(&read.spec) {
+                let answer = interpreter.revise(template, target.replicas);
+                revised.insert(target.replicas, answer.map_err(|error| error.to_string()));
+            }
+        }
+        plan(&Inputs {
+            binding: &self.binding,
+            view: read.view(),
+            template: self.template.as_ref().map(Template::new),
+            revised: &revised,
+            overrides: &self.overrides,
+            clusters: &self.clusters,
+            works: self.known_works(),
+            hands_state_over: false,
+        })
+    }
+
+    fn known_works(&self) -> Works<'_> {
+        Works {
+            owned: self.works.iter().collect(),
+            namesakes: Vec::new(),
+            are_all: self.are_all,
+        }
+    }
+
+    /// All plans, one after the other, without those that do nothing.
+    fn story(&self) -> String {
+        let decision = self.decide();
+        let plans = decision.plans.iter().chain([&decision.news]);
+        let lines: Vec<String> = plans.filter(|plan| !plan.is_empty()).map(told).collect();
+        lines.join("\n")
+    }
+
+    /// The manifest that a cluster is sent.
+    fn manifest(&self, cluster: &str) -> Object {
+        let space = format!("karmada-es-{cluster}");
+        let decision = self.decide();
+        let mut actions = decision.plans.iter().flat_map(|plan| &plan.actions);
+        let action = actions.find(|action| action.key().namespace == space);
+        let Some(Action::Create { object, .. }) = action else {
+            panic!("no work is made for {cluster}: {action:?}");
+        };
+        let manifests = object.at(&["spec", "workload", "manifests"]).unwrap();
+        Object::from_value(manifests[0].clone()).unwrap()
+    }
+
+    /// The scene after the plans have been carried out, as the server stores it.
+    fn after(mut self) -> Self {
+        let decision = self.decide();
+        for action in decision.plans.iter().flat_map(|plan| &plan.actions) {
+            match action {
+                Action::Create { object, .. } => self.works.push(object.clone()),
+                Action::Patch { key, patch, .. } => {
+                    let work = self
+                        .works
+                        .iter_mut()
+                        .find(|work| work.key() == *key)
+                        .unwrap();
+                    let merged = patch::merge(&work.clone().into_value(), patch);
+                    *work = Object::from_value(merged).unwrap();
+                }
+                _ => {}
+            }
+        }
+        self
+    }
+}
+
+#[test]
+fn each_target_gets_one_work_with_its_share_of_the_replicas() {
+    let scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED)));
+    for (cluster, replicas) in [("m1", 3), ("m2", 2)] {
+        let manifest = scene.manifest(cluster);
+        assert_eq!(manifest.integer_at(&["spec", "replicas"]), Some(replicas));
+        assert_eq!(manifest.label("karmada.io/managed"), Some("true"));
+        assert_eq!(
+            manifest.annotation("resourcetemplate.karmada.io/generation"),
+            Some("3")
+        );
+        assert_eq!(
+            manifest.annotation("work.karmada.io/conflict-resolution"),
+            Some("abort")
+        );
+    }
+    let text = scene.story();
+    let key = work::key(&one(WEB), "m1");
+    for line in [
+        format!("create Work {key}"),
+        "report Deployment test/web Normal SyncWorkSucceed: works of test/web-deployment are up to date".to_owned(),
+    ] {
+        assert!(text.contains(&line), "{text}");
+    }
+}
+
+#[test]
+fn what_is_as_it_should_be_is_not_written_again() {
+    let scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED))).after();
+    assert_eq!(scene.works.len(), 2);
+    assert_eq!(scene.story(), "");
+}
+
+#[test]
+fn a_changed_share_is_a_patch_of_that_work_alone() {
+    let mut scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED))).after();
+    scene
+        .binding
+        .set(
+            &["spec", "clusters"],
+            json!([{"name": "m1", "replicas": 3}, {"name": "m2", "replicas": 4}]),
+        )
+        .unwrap();
+    let text = scene.story();
+    assert_eq!(text.matches("patch Work").count(), 1, "{text}");
+    assert!(
+        text.contains("patch Work karmada-es-m2/") && text.contains(r#""replicas":4"#),
+        "{text}"
+    );
+    assert!(!text.contains("status"), "{text}");
+}
+
+#[test]
+fn a_cluster_that_is_no_longer_wanted_loses_its_work_if_all_works_are_in_view() {
+    let mut scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED))).after();
+    scene
+        .binding
+        .set(
+            &["spec", "clusters"],
+            json!([{"name": "m1", "replicas": 3}]),
+        )
+        .unwrap();
+    let key = work::key(&one(WEB), "m2");
+    assert_eq!(
+        scene.story().lines().next().unwrap(),
+        format!("delete Work {key}: cluster m2 is not among those of binding test/web-deployment")
+    );
+    scene.are_all = false;
+    assert_eq!(scene.story(), "");
+}
+
+#[test]
+fn a_binding_on_its_way_out_takes_its_works_along_and_then_lets_go() {
+    let mut scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED))).after();
+    scene
+        .binding
+        .set(&["metadata", "deletionTimestamp"], "2026-01-02T03:04:05Z")
+        .unwrap();
+    let text = scene.story();
+    assert_eq!(text.matches("is being deleted").count(), 2, "{text}");
+    assert!(
+        text.ends_with(
+            r#"patch ResourceBinding test/web-deployment@9 {"metadata":{"finalizers":["x"]}}"#
+        ),
+        "{text}"
+    );
+    scene.are_all = false;
+    assert_eq!(scene.story(), "");
+}
+
+#[test]
+fn works_without_binding_go_if_all_works_are_in_view() {
+    let mut scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED))).after();
+    let key = ObjectKey::namespaced("test", "web-deployment");
+    let plan = plan_gone(&key, &scene.known_works());
+    assert_eq!(
+        told(&plan)
+            .matches("its binding test/web-deployment is gone")
+            .count(),
+        2
+    );
+    scene.are_all = false;
+    assert_eq!(plan_gone(&key, &scene.known_works()), Plan::default());
+}
+
+#[test]
+fn an_override_that_does_not_fit_keeps_its_cluster_back_and_no_other() {
+    let op = "{apiVersion: policy.karmada.io/v1alpha1, kind: OverridePolicy, metadata: {name: op, namespace: test}, spec: {overrideRules: [{targetCluster: {clusterNames: [m1]}, overriders: {plaintext: [{path: /spec/nothing, operator: remove}]}}]}}";
+    let scene = scene(&format!("{WEB}\n---\n{}\n---\n{op}", binding(DIVIDED)));
+    let text = scene.story();
+    assert!(text.contains("report Deployment test/web Warning ApplyOverridePolicyFailed: m1: cannot apply OverridePolicy test/op: spec.overrideRules[0].overriders.plaintext[0] at /spec/nothing"), "{text}");
+    assert!(
+        text.contains("create Work karmada-es-m2/") && !text.contains("create Work karmada-es-m1/"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_overrides_of_the_namespace_have_the_last_word() {
+    let label = |kind: &str, name: &str, selector: &str, value: &str| {
+        let namespace = if kind == "OverridePolicy" {
+            ", namespace: test"
+        } else {
+            ""
+        };
+        format!(
+            "\n---\n{{apiVersion: policy.karmada.io/v1alpha1, kind: {kind}, metadata: {{name: {name}{namespace}}}, spec: {{resourceSelectors: [{{apiVersion: apps/v1, kind: Deployment{selector}}}], overrideRules: [{{overriders: {{labelsOverrider: [{{operator: add, value: {{env: {value}}}}}]}}}}]}}}}"
+        )
+    };
+    let cop = label("ClusterOverridePolicy", "cop", ", name: web", "cop");
+    let op = label("OverridePolicy", "op", "", "op");
+    let scene = scene(&format!("{WEB}\n---\n{}{cop}{op}", binding(DIVIDED)));
+    assert_eq!(scene.manifest("m1").label("env"), Some("op"));
+}
+
+#[test]
+fn a_cluster_that_does_not_exist_is_told_and_holds_nobody_back() {
+    let spec = DIVIDED.replace("name: m2", "name: m9");
+    let scene = scene(&format!("{WEB}\n---\n{}", binding(&spec)));
+    let text = scene.story();
+    assert!(
+        text.contains("Warning SyncWorkFailed: m9: the cluster does not exist"),
+        "{text}"
+    );
+    assert!(text.contains("create Work karmada-es-m1/"), "{text}");
+}
+
+#[test]
+fn a_jobs_completions_are_shared_like_its_replicas() {
+    let job = "{apiVersion: batch/v1, kind: Job, metadata: {name: pi, namespace: test, uid: u1}, spec: {parallelism: 4, completions: 9, ttlSecondsAfterFinished: 5}}";
+    let spec = DIVIDED
+        .replace("replicas: 5", "replicas: 4")
+        .replace("replicas: 3", "replicas: 2");
+    let scene = scene(&format!("{job}\n---\n{}", binding(&spec)));
+    let of = |cluster: &str| {
+        let manifest = scene.manifest(cluster);
+        assert_eq!(manifest.integer_at(&["spec", "parallelism"]), Some(2));
+        assert_eq!(manifest.at(&["spec", "ttlSecondsAfterFinished"]), None);
+        manifest.integer_at(&["spec", "completions"]).unwrap()
+    };
+    let mut shares = [of("m1"), of("m2")];
+    shares.sort_unstable();
+    assert_eq!(shares, [4, 5]);
+}
+
+#[test]
+fn a_suspended_cluster_is_marked_and_the_others_are_not() {
+    let spec = format!("{DIVIDED}, suspension: {{dispatchingOnClusters: {{clusterNames: [m1]}}}}");
+    let text = scene(&format!("{WEB}\n---\n{}", binding(&spec))).story();
+    for (cluster, suspended) in [("m1", true), ("m2", false)] {
+        let line = text
+            .lines()
+            .find(|line| line.contains(&format!("karmada-es-{cluster}/")))
+            .unwrap();
+        assert!(
+            line.contains(&format!(r#""suspendDispatching":{suspended}"#)),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn members_keep_what_they_have_while_the_binding_does_not_speak_of_the_template() {
+    let mut scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED)));
+    let template = scene.template.clone().unwrap();
+    let note = [
+        "metadata",
+        "annotations",
+        "resourcetemplate.karmada.io/activation-fingerprint",
+    ];
+    scene
+        .binding
+        .set(&note, Fingerprint::of(&template).to_string())
+        .unwrap();
+    let mut scene = scene.after();
+    assert_eq!(scene.works.len(), 2);
+    // The author edits; the binding has not followed, be it because the policy is lazy or because it is gone.
+    scene
+        .template
+        .as_mut()
+        .unwrap()
+        .set(&["spec", "paused"], true)
+        .unwrap();
+    assert_eq!(scene.story(), "");
+    let template = scene.template.clone().unwrap();
+    scene
+        .binding
+        .set(&note, Fingerprint::of(&template).to_string())
+        .unwrap();
+    assert_eq!(scene.story().matches("patch Work").count(), 2);
+}
+
+#[test]
+fn a_member_that_is_left_directly_must_be_left_before_another_is_entered() {
+    let spec = "replicas: 5, clusters: [{name: m2, replicas: 5}], gracefulEvictionTasks: [{fromCluster: m1, purgeMode: Directly, reason: R, producer: P}]";
+    let mut scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED))).after();
+    scene
+        .works
+        .retain(|work| work.namespace() == "karmada-es-m1");
+    scene.binding = one(&binding(spec));
+    let text = scene.story();
+    assert!(
+        text.starts_with("delete Work karmada-es-m1/") && !text.contains("create"),
+        "{text}"
+    );
+    scene.works.clear();
+    assert!(scene.story().contains("create Work karmada-es-m2/"));
+}
+
+#[test]
+fn a_token_without_data_is_written_whole() {
+    let secret = "{apiVersion: v1, kind: Secret, metadata: {name: web, namespace: test, uid: u1}, type: kubernetes.io/service-account-token, data: {token: dA==}}";
+    let mut scene = scene(&format!(
+        "{secret}\n---\n{}",
+        binding("clusters: [{name: m1}]")
+    ))
+    .after();
+    assert_eq!(scene.story(), "");
+    scene
+        .template
+        .as_mut()
+        .unwrap()
+        .set(&["metadata", "labels", "a"], "b")
+        .unwrap();
+    assert!(scene.story().starts_with("replace Work karmada-es-m1/"));
+}
+
+fn change(before: Option<&str>, after: Option<&str>) -> Change {
+    let state = |text: Option<&str>| text.map(|text| Arc::new(one(text)));
+    Change {
+        before: state(before),
+        after: state(after),
+    }
+}
+
+#[test]
+fn works_and_bindings_wake_when_more_than_their_status_changed() {
+    let work = "{metadata: {name: w, namespace: karmada-es-m1, annotations: {clusterresourcebinding.karmada.io/name: b}}}";
+    let reported = work.replace("{metadata", "{status: {x: 1}, metadata");
+    let changed = work.replace("{metadata", "{spec: {x: 1}, metadata");
+    for (before, after, wakes) in [
+        (None, Some(work), true),
+        (Some(work), None, true),
+        (Some(work), Some(changed.as_str()), true),
+        (Some(work), Some(reported.as_str()), false),
+    ] {
+        let change = change(before, after);
+        let expected = if wakes {
+            vec![ObjectKey::cluster("b")]
+        } else {
+            vec![]
+        };
+        assert_eq!(keys::of_work(&change), expected);
+        assert_eq!(keys::of_binding(&change).is_some(), wakes);
+    }
+}
+
+#[test]
+fn a_cluster_wakes_its_bindings_when_rules_could_tell_the_difference() {
+    let cluster = "{metadata: {name: m1, labels: {a: b}}, spec: {region: r}}";
+    let ready = cluster.replace("spec:", "status: {x: 1}, spec:");
+    let moved = cluster.replace("region: r", "region: s");
+    let on_cluster = |_: &str| vec![Arc::new(one(&binding(DIVIDED)))];
+    for (before, after, wakes) in [
+        (None, Some(cluster), true),
+        (Some(cluster), Some(moved.as_str()), true),
+        (Some(cluster), Some(ready.as_str()), false),
+    ] {
+        let keys = keys::of_cluster(&change(before, after), on_cluster);
+        assert_eq!(!keys.is_empty(), wakes);
+    }
+}
+
+#[test]
+fn a_template_wakes_its_binding_when_it_comes_or_only_our_own_keys_change() {
+    let adopted = WEB.replace(
+        "uid: u1,",
+        "uid: u1, annotations: {work.karmada.io/conflict-resolution: overwrite},",
+    );
+    let edited = WEB.replace("replicas: 5", "replicas: 6");
+    let of_template = |_: &crate::templates::TemplateKey| vec![Arc::new(one(&binding(DIVIDED)))];
+    for (before, after, wakes) in [
+        (None, Some(WEB), true),
+        (Some(WEB), Some(adopted.as_str()), true),
+        (Some(WEB), Some(edited.as_str()), false),
+        (Some(WEB), None, false),
+    ] {
+        let kind = GroupKind::new("apps", "Deployment");
+        let keys = keys::of_template(&kind, &change(before, after), of_template);
+        assert_eq!(!keys.is_empty(), wakes);
+    }
+}
