@@ -33,91 +33,48 @@ pub(crate) enum Done {
     Failed(String),
 }
 
-/// The patch of a work's conditions after an attempt to apply it, with the events about it. Nothing is written when the
-/// conditions say it already.
-pub(crate) fn plan_applied(
+/// The patch of a work's conditions, with the events about it. `done` is what became of each manifest, or `None` if its
+/// changes are held back. Nothing is written when the conditions say it already.
+pub(crate) fn plan(
     object: &Object,
     work: &Work,
-    done: &[(&Object, Done)],
+    done: Option<&[(&Object, Done)]>,
     now: Time,
 ) -> Plan {
     let mut plan = Plan::default();
-    let conditions = &work.status.conditions;
-    let failures: Vec<&str> = done
-        .iter()
-        .filter_map(|(_, done)| match done {
-            Done::Failed(why) => Some(why.as_str()),
-            _ => None,
-        })
-        .collect();
-    let was_applied = is_true(conditions, APPLIED);
-    let has_written = done
-        .iter()
-        .any(|(_, done)| matches!(done, Done::Made | Done::Changed));
-    // Applied once and not there: somebody deleted it in the member.
-    let is_again = was_applied && done.iter().any(|(_, done)| *done == Done::Made);
-    let applied = if failures.is_empty() {
-        if was_applied && !has_written {
-            return plan;
+    let mut conditions = work.status.conditions.clone();
+    if let Some((condition, event)) = dispatching(object, work) {
+        conditions = with_condition(conditions, condition, now).0;
+        plan.push(event);
+    }
+    if let Some(done) = done {
+        if let Some(applied) = applied(&conditions, done) {
+            conditions = with_condition(conditions, applied, now).0;
         }
-        let reason = if is_again {
-            RECREATE_SUCCESSFUL
-        } else {
-            APPLIED_SUCCESSFUL
+        plan.extend(events(object, done));
+    }
+    if conditions != work.status.conditions {
+        // No revision: only this crate writes a work's conditions, and its other status is written beside them.
+        let patch = Action::Patch {
+            resource: resources::of::<Work>(),
+            key: object.key(),
+            uid: Some(object.uid().to_owned()),
+            revision: None,
+            patch: serde_json::json!({"status": {"conditions": conditions}}),
+            part: Part::Status,
         };
-        Condition::new(APPLIED, ConditionStatus::True, reason, APPLIED_MESSAGE)
-    } else {
-        let message = format!(
-            "Failed to apply all manifests ({}/{}): {}",
-            done.len() - failures.len(),
-            done.len(),
-            failures.join(", ")
-        );
-        let again =
-            find(conditions, APPLIED).is_some_and(|applied| applied.reason == RECREATE_FAILED);
-        let reason = if again {
-            RECREATE_FAILED
-        } else {
-            APPLIED_FAILED
-        };
-        Condition::new(APPLIED, ConditionStatus::False, reason, message)
-    };
-    set(object, conditions, applied, now, &mut plan);
-    for (manifest, done) in done {
-        let (kind, reason, message) = match done {
-            Done::Kept => continue,
-            Done::Made | Done::Changed => (
-                EventKind::Normal,
-                SYNC_SUCCEED,
-                format!(
-                    "applied {} {} to the cluster",
-                    manifest.kind(),
-                    manifest.key()
-                ),
-            ),
-            Done::Failed(why) => (
-                EventKind::Warning,
-                SYNC_FAILED,
-                format!("cannot apply {} {}: {why}", manifest.kind(), manifest.key()),
-            ),
-        };
-        plan.push(Action::report(
-            ObjectRef::of(object),
-            kind,
-            reason,
-            message.clone(),
-        ));
-        if let Some(template) = template_of(manifest) {
-            plan.push(Action::report(template, kind, reason, message));
-        }
+        plan.actions.insert(0, patch);
     }
     plan
 }
 
-/// The patch of a work's conditions when its changes are held back, or no longer are.
-pub(crate) fn plan_dispatching(object: &Object, work: &Work, now: Time) -> Plan {
-    let mut plan = Plan::default();
+/// Whether changes are held back, if that is news, and the event that says so.
+fn dispatching(object: &Object, work: &Work) -> Option<(Condition, Action)> {
     let is_held = work.spec.suspend_dispatching.unwrap_or_default();
+    let status = ConditionStatus::from(!is_held);
+    if find(&work.status.conditions, DISPATCHING).is_some_and(|known| known.status == status) {
+        return None;
+    }
     let (reason, message) = if is_held {
         (
             SUSPEND_DISPATCHING,
@@ -126,35 +83,95 @@ pub(crate) fn plan_dispatching(object: &Object, work: &Work, now: Time) -> Plan 
     } else {
         (DISPATCHING, "Work is being dispatched to member clusters.")
     };
-    let status = ConditionStatus::from(!is_held);
-    if find(&work.status.conditions, DISPATCHING).is_some_and(|known| known.status == status) {
-        return plan;
-    }
-    let condition = Condition::new(DISPATCHING, status, reason, message);
-    set(object, &work.status.conditions, condition, now, &mut plan);
-    plan.push(Action::report(
+    let event = Action::report(
         ObjectRef::of(object),
         EventKind::Normal,
         WORK_DISPATCHING,
         message,
-    ));
-    plan
+    );
+    Some((Condition::new(DISPATCHING, status, reason, message), event))
 }
 
-fn set(object: &Object, conditions: &[Condition], new: Condition, now: Time, plan: &mut Plan) {
-    let (conditions, is_changed) = with_condition(conditions.to_vec(), new, now);
-    if !is_changed {
-        return;
+/// Whether the work is applied, if there is anything new to say.
+fn applied(conditions: &[Condition], done: &[(&Object, Done)]) -> Option<Condition> {
+    let failures: Vec<&str> = done
+        .iter()
+        .filter_map(|(_, done)| match done {
+            Done::Failed(why) => Some(why.as_str()),
+            _ => None,
+        })
+        .collect();
+    let was_applied = is_true(conditions, APPLIED);
+    if failures.is_empty() {
+        let has_written = done
+            .iter()
+            .any(|(_, done)| matches!(done, Done::Made | Done::Changed));
+        if was_applied && !has_written {
+            return None;
+        }
+        // Applied once and not there: somebody deleted it in the member.
+        let is_again = was_applied && done.iter().any(|(_, done)| *done == Done::Made);
+        let reason = if is_again {
+            RECREATE_SUCCESSFUL
+        } else {
+            APPLIED_SUCCESSFUL
+        };
+        return Some(Condition::new(
+            APPLIED,
+            ConditionStatus::True,
+            reason,
+            APPLIED_MESSAGE,
+        ));
     }
-    // No revision: only this crate writes a work's conditions, and its other status is written beside them.
-    plan.push(Action::Patch {
-        resource: resources::of::<Work>(),
-        key: object.key(),
-        uid: Some(object.uid().to_owned()),
-        revision: None,
-        patch: serde_json::json!({"status": {"conditions": conditions}}),
-        part: Part::Status,
-    });
+    let message = format!(
+        "Failed to apply all manifests ({}/{}): {}",
+        done.len() - failures.len(),
+        done.len(),
+        failures.join(", ")
+    );
+    let is_again = find(conditions, APPLIED).is_some_and(|known| known.reason == RECREATE_FAILED);
+    let reason = if is_again {
+        RECREATE_FAILED
+    } else {
+        APPLIED_FAILED
+    };
+    Some(Condition::new(
+        APPLIED,
+        ConditionStatus::False,
+        reason,
+        message,
+    ))
+}
+
+/// What is told about each manifest that was written or could not be: on the work, and on the template it came from.
+fn events(object: &Object, done: &[(&Object, Done)]) -> Vec<Action> {
+    let mut events = Vec::new();
+    for (manifest, done) in done {
+        let what = format!("{} {}", manifest.kind(), manifest.key());
+        let (kind, reason, message) = match done {
+            Done::Kept => continue,
+            Done::Made | Done::Changed => (
+                EventKind::Normal,
+                SYNC_SUCCEED,
+                format!("applied {what} to the cluster"),
+            ),
+            Done::Failed(why) => (
+                EventKind::Warning,
+                SYNC_FAILED,
+                format!("cannot apply {what}: {why}"),
+            ),
+        };
+        events.push(Action::report(
+            ObjectRef::of(object),
+            kind,
+            reason,
+            message.clone(),
+        ));
+        if let Some(template) = template_of(manifest) {
+            events.push(Action::report(template, kind, reason, message));
+        }
+    }
+    events
 }
 
 /// The template that a manifest was made from, if the manifest says.

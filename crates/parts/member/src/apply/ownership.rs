@@ -11,7 +11,7 @@ use object::{Map, Object, Value};
 pub const MANAGER: &str = "karavel";
 
 /// Whether the object's fields are already ours to apply, so that nothing must be taken over first.
-pub(crate) fn is_applied_by_us(object: &Object) -> bool {
+fn is_applied_by_us(object: &Object) -> bool {
     let mut entries = entries(object).filter(|entry| is_ours(entry));
     entries.clone().next().is_some() && entries.all(|entry| text(entry, "operation") == "Apply")
 }

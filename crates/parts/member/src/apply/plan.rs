@@ -10,7 +10,7 @@ use intent::{Action, Part};
 use interpret::Interpreter;
 use object::{Map, Object, ResourceType, Value};
 
-use crate::apply::ownership::{MANAGER, is_applied_by_us, taken_over};
+use crate::apply::ownership::{MANAGER, taken_over};
 use crate::apply::record::{Version, Written, fingerprint};
 
 /// Everything the decision may look at.
@@ -20,7 +20,7 @@ pub(crate) struct Inputs<'a> {
     pub(crate) resource: &'a ResourceType,
     /// What the member is to have.
     pub(crate) manifest: &'a Object,
-    /// What it has, if anything.
+    /// What it has, if anything; with its `managedFields`, unless it is known to have been applied.
     pub(crate) observed: Option<&'a Object>,
     /// What was written last, if that is known.
     pub(crate) written: Option<&'a Written>,
@@ -93,7 +93,7 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Result<Step, Refusal> {
             source,
         })?;
     // Somebody changed the object, but nothing of what the manifest says.
-    if is_known && is_applied_by_us(observed) && contains(observed, &retained) {
+    if is_known && contains(observed, &retained) {
         return Ok(Step::Keep);
     }
     Ok(Step::Bring(bring(inputs, observed, retained)))
@@ -128,7 +128,9 @@ fn bring(inputs: &Inputs<'_>, observed: &Object, retained: Object) -> Vec<Action
     if !uid.is_empty() {
         put(&mut object, &["metadata", "uid"], uid);
     }
-    match take_over(inputs, observed) {
+    let is_applied = inputs.written.is_some_and(|written| written.is_applied);
+    let taking = (!is_applied).then(|| take_over(inputs, observed)).flatten();
+    match taking {
         Some(patch) => {
             actions.push(Action::patch(
                 inputs.resource.clone(),

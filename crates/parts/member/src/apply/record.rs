@@ -13,6 +13,8 @@ pub(crate) struct Written {
     pub(crate) manifest: u64,
     /// The member's state afterwards.
     pub(crate) version: Version,
+    /// Whether it was applied, so that its fields are known to be ours; an object that was made or found is not.
+    pub(crate) is_applied: bool,
 }
 
 /// A state of a member's object, as far as its desired side goes.

@@ -5,7 +5,7 @@ use interpret::Interpreter;
 use object::{Object, ObjectKey, ResourceType, Value};
 use serde_json::json;
 
-use crate::apply::outcome::{Done, plan_applied, plan_dispatching};
+use crate::apply::outcome::{self, Done};
 use crate::apply::ownership::taken_over;
 use crate::apply::plan::{Inputs, Step, plan};
 use crate::apply::record::{Version, Written, fingerprint};
@@ -75,6 +75,7 @@ fn written(manifest: &Object, observed: &Object) -> Written {
     Written {
         manifest: fingerprint(manifest),
         version: Version::of(observed),
+        is_applied: true,
     }
 }
 
@@ -329,6 +330,10 @@ fn work(conditions: Value, suspended: bool) -> (Object, Work) {
     (object, work)
 }
 
+fn dispatching(status: &str) -> Value {
+    json!({"type": "Dispatching", "status": status, "lastTransitionTime": "2026-01-01T00:00:00Z", "reason": "Dispatching", "message": "d"})
+}
+
 #[test]
 fn a_work_says_what_became_of_it() {
     let template = manifest(
@@ -336,29 +341,34 @@ fn a_work_says_what_became_of_it() {
         json!({"metadata|annotations|resourcetemplate.karmada.io/uid": "t"}),
     );
     let plain = manifest("v1", json!({}));
-    let applied = json!([{"type": "Applied", "status": "True", "reason": "AppliedSuccessful",
-                          "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+    let applied = json!({"type": "Applied", "status": "True", "reason": "AppliedSuccessful",
+                         "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let said = r#"{"type":"Dispatching","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z","reason":"Dispatching","message":"d"}"#;
     let (object, fresh) = work(json!([]), false);
     check(
         "first time",
-        &plan_applied(&object, &fresh, &[(&template, Done::Made)], at(0)),
+        &outcome::plan(&object, &fresh, Some(&[(&template, Done::Made)]), at(0)),
         &[
-            r#"patch Work karmada-es-m1/web-1 @w/status {"status":{"conditions":[{"type":"Applied","status":"True","lastTransitionTime":"<t0>","reason":"AppliedSuccessful","message":"Manifest has been successfully applied"}]}}"#,
+            r#"patch Work karmada-es-m1/web-1 @w/status {"status":{"conditions":[{"type":"Dispatching","status":"True","lastTransitionTime":"<t0>","reason":"Dispatching","message":"Work is being dispatched to member clusters."},{"type":"Applied","status":"True","lastTransitionTime":"<t0>","reason":"AppliedSuccessful","message":"Manifest has been successfully applied"}]}}"#,
+            "report Work karmada-es-m1/web-1 Normal WorkDispatching: Work is being dispatched to member clusters.",
             "report Work karmada-es-m1/web-1 Normal SyncSucceed: applied Deployment shop/web to the cluster",
             "report Deployment shop/web Normal SyncSucceed: applied Deployment shop/web to the cluster",
         ],
     );
-    let (object, known) = work(applied, false);
+    let (object, known) = work(json!([dispatching("True"), applied]), false);
     check(
         "nothing new",
-        &plan_applied(&object, &known, &[(&plain, Done::Kept)], at(0)),
+        &outcome::plan(&object, &known, Some(&[(&plain, Done::Kept)]), at(0)),
         &[],
+    );
+    let again = format!(
+        r#"patch Work karmada-es-m1/web-1 @w/status {{"status":{{"conditions":[{said},{{"type":"Applied","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z","reason":"ReCreateSuccessful","message":"Manifest has been successfully applied"}}]}}}}"#
     );
     check(
         "made again",
-        &plan_applied(&object, &known, &[(&plain, Done::Made)], at(0)),
+        &outcome::plan(&object, &known, Some(&[(&plain, Done::Made)]), at(0)),
         &[
-            r#"patch Work karmada-es-m1/web-1 @w/status {"status":{"conditions":[{"type":"Applied","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z","reason":"ReCreateSuccessful","message":"Manifest has been successfully applied"}]}}"#,
+            &again,
             "report Work karmada-es-m1/web-1 Normal SyncSucceed: applied Deployment shop/web to the cluster",
         ],
     );
@@ -367,11 +377,14 @@ fn a_work_says_what_became_of_it() {
         (&plain, Done::Failed("no room".to_owned())),
         (&plain, Done::Failed("no time".to_owned())),
     ];
+    let failed = format!(
+        r#"patch Work karmada-es-m1/web-1 @w/status {{"status":{{"conditions":[{said},{{"type":"Applied","status":"False","lastTransitionTime":"<t0>","reason":"AppliedFailed","message":"Failed to apply all manifests (1/3): no room, no time"}}]}}}}"#
+    );
     check(
         "one of three",
-        &plan_applied(&object, &known, &done, at(0)),
+        &outcome::plan(&object, &known, Some(&done), at(0)),
         &[
-            r#"patch Work karmada-es-m1/web-1 @w/status {"status":{"conditions":[{"type":"Applied","status":"False","lastTransitionTime":"<t0>","reason":"AppliedFailed","message":"Failed to apply all manifests (1/3): no room, no time"}]}}"#,
+            &failed,
             "report Work karmada-es-m1/web-1 Warning SyncFailed: cannot apply Deployment shop/web: no room",
             "report Work karmada-es-m1/web-1 Warning SyncFailed: cannot apply Deployment shop/web: no time",
         ],
@@ -383,16 +396,16 @@ fn holding_changes_back_is_said_once() {
     let (object, held) = work(json!([]), true);
     check(
         "held",
-        &plan_dispatching(&object, &held, at(0)),
+        &outcome::plan(&object, &held, None, at(0)),
         &[
             r#"patch Work karmada-es-m1/web-1 @w/status {"status":{"conditions":[{"type":"Dispatching","status":"False","lastTransitionTime":"<t0>","reason":"SuspendDispatching","message":"Work dispatching is in a suspended state."}]}}"#,
             "report Work karmada-es-m1/web-1 Normal WorkDispatching: Work dispatching is in a suspended state.",
         ],
     );
-    let (object, said) = work(json!([{"type": "Dispatching", "status": "False"}]), true);
+    let (object, said) = work(json!([dispatching("False")]), true);
     check(
         "said already",
-        &plan_dispatching(&object, &said, at(0)),
+        &outcome::plan(&object, &said, None, at(0)),
         &[],
     );
 }

@@ -7,6 +7,7 @@
 //! Keeps: the totals are those of a fresh count over the nodes and pods held, in whatever order they came and went.
 
 mod amounts;
+mod feed;
 mod models;
 mod node;
 mod pod;
@@ -15,4 +16,5 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use crate::census::feed::Feed;
 pub use crate::census::tally::Census;

@@ -1,7 +1,123 @@
 //! What a cluster needs around it in the control plane: its execution namespace, its finalizer, its taints; and the order
 //! in which all that goes.
+//!
+//! Reads:  the cluster, its execution namespace and the works in it, the bindings that name it as a target.
+//! Writes: the execution namespace; the cluster's finalizer and the taints that follow from its condition; the finalizers
+//!         of works that nobody can finish.
+//! Keeps:  a cluster goes after its works, and after the scheduler has moved its bindings away.
 
 mod plan;
 mod taints;
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
+
+use api::cluster::Cluster;
+use api::names::{cluster_of_execution_space, execution_space};
+use api::work::v1alpha1::Work;
+use api::work::v1alpha2::{ClusterResourceBinding, ResourceBinding};
+use client::{Cache, Caches, Change, Scope};
+use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
+use object::{Object, ObjectKey, Value};
+use runtime::Spawner;
+use telemetry::chain;
+
+use crate::lifecycle::plan::{Inputs, plan};
+use crate::resources;
+
+/// Bindings by the clusters they name.
+const BY_TARGET: &str = "target clusters";
+
+/// Takes care of all clusters.
+struct Lifecycle {
+    clusters: Cache,
+    namespaces: Cache,
+    works: Cache,
+    bindings: [Cache; 2],
+}
+
+/// Starts the controller of clusters.
+pub fn run(caches: &Caches, cx: Cx, workers: usize, spawner: &Spawner) {
+    let follow = |resource| caches.follow(&resource, Scope::all());
+    let bindings = [
+        follow(resources::of::<ResourceBinding>()),
+        follow(resources::of::<ClusterResourceBinding>()),
+    ];
+    for cache in &bindings {
+        cache.index_by(BY_TARGET, targets);
+    }
+    let lifecycle = Lifecycle {
+        clusters: follow(resources::of::<Cluster>()),
+        namespaces: follow(resources::namespaces()),
+        works: follow(resources::of::<Work>()),
+        bindings,
+    };
+    let (clusters, namespaces, works) = (
+        lifecycle.clusters.clone(),
+        lifecycle.namespaces.clone(),
+        lifecycle.works.clone(),
+    );
+    Controller::new("cluster", lifecycle)
+        .workers(workers)
+        .watch(&clusters, |change| [change.object().name().to_owned()])
+        .watch(&namespaces, owner_of_namespace)
+        .needs(&works)
+        .run(spawner, cx);
+}
+
+impl Reconcile for Lifecycle {
+    type Key = String;
+
+    async fn reconcile(&self, name: &String, cx: &Cx) -> Result<Wake, ReconcileError> {
+        let Some(object) = self.clusters.get(&ObjectKey::cluster(name.as_str())) else {
+            return Ok(Wake::OnChange);
+        };
+        let cluster = api::read::read(&object)
+            .map_err(|error| ReconcileError::Terminal(chain(&error).to_string()))?;
+        let space = execution_space(name);
+        let namespace = self.namespaces.get(&ObjectKey::cluster(space.as_str()));
+        let works = match object.is_terminating() {
+            true => self.works.in_namespace(&space),
+            false => Vec::new(),
+        };
+        let works: Vec<&Object> = works.iter().map(Arc::as_ref).collect();
+        let plan = plan(&Inputs {
+            object: &object,
+            cluster: &cluster,
+            namespace: namespace.as_deref(),
+            works: &works,
+            targeted_by: self.targeted_by(name),
+            now: cx.now(),
+        });
+        cx.carry_out(&plan).await?;
+        Ok(plan.wake)
+    }
+}
+
+impl Lifecycle {
+    /// How many bindings name the cluster; `None` while that is not known for sure.
+    fn targeted_by(&self, name: &str) -> Option<usize> {
+        let mut count = 0;
+        for cache in &self.bindings {
+            cache.complete()?;
+            count += cache.indexed(BY_TARGET, name).len();
+        }
+        Some(count)
+    }
+}
+
+/// The cluster whose execution namespace changed.
+fn owner_of_namespace(change: &Change) -> Option<String> {
+    cluster_of_execution_space(change.object().name()).map(str::to_owned)
+}
+
+/// The clusters a binding names.
+fn targets(binding: &Object) -> Vec<String> {
+    let targets = binding.at(&["spec", "clusters"]).and_then(Value::as_array);
+    let names = targets
+        .into_iter()
+        .flatten()
+        .filter_map(|target| target.get("name")?.as_str());
+    names.map(str::to_owned).collect()
+}

@@ -1,5 +1,243 @@
-//! Reports on a member: health, version, kinds, room.
+//! Reports on one member: whether it is well, its version, the kinds it serves, how much room it has.
+//!
+//! Reads:  the member's health, version, discovery and census.
+//! Writes: the cluster's status, but for conditions and fields of others.
+//! Keeps:  what is known of a member stays when it does not answer; only its Ready condition changes.
 
 mod plan;
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::cluster::{ApiEnablement, ApiResource, Cluster};
+use api::well_known::finalizers;
+use client::{Cache, CallError, Discovery};
+use control::{Cx, ReconcileError};
+use object::{Object, ObjectKey};
+use runtime::CancellationToken;
+use telemetry::chain;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+use crate::health::{Answer, Damping, Thresholds, condition, unconnected};
+use crate::report::plan::{Apis, Findings, plan};
+use crate::resources;
+use crate::works::connection::Connection;
+
+/// A member's connection, or why there is none.
+pub(crate) type Linked = Result<Arc<Connection>, String>;
+
+/// How often, and with what patience, a member is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Rhythm {
+    /// How often a member is asked whether it is well. Upstream: `--cluster-status-update-frequency`.
+    pub period: Duration,
+    /// How long a change must last to be believed.
+    pub thresholds: Thresholds,
+    /// How often a member is asked for its kinds when nothing suggests that they have changed.
+    pub discovery: Duration,
+    /// How long changes of nodes are gathered before they are reported.
+    pub settle: Duration,
+}
+
+impl Default for Rhythm {
+    fn default() -> Self {
+        Self {
+            period: Duration::from_secs(10),
+            thresholds: Thresholds::default(),
+            discovery: Duration::from_secs(60),
+            settle: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Reports on one member until it is stopped.
+pub(crate) struct Reporter {
+    pub(crate) cluster: String,
+    pub(crate) clusters: Cache,
+    pub(crate) cx: Cx,
+    pub(crate) rhythm: Rhythm,
+    pub(crate) link: watch::Receiver<Linked>,
+    /// Somebody wants a report now: the cluster changed.
+    pub(crate) wanted: Arc<Notify>,
+    pub(crate) damping: Damping,
+    pub(crate) discovered: Option<Instant>,
+}
+
+impl Reporter {
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
+        let mut due = Instant::now();
+        loop {
+            let feed = match &*self.link.borrow_and_update() {
+                Ok(connection) => connection.census.clone(),
+                Err(_) => None,
+            };
+            let nodes = async {
+                match &feed {
+                    Some(feed) => feed.nodes_changed().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let wait = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep_until(due) => Duration::ZERO,
+                changed = self.link.changed() => {
+                    if changed.is_err() {
+                        return stop.cancelled().await;
+                    }
+                    self.discovered = None;
+                    Duration::ZERO
+                }
+                () = self.wanted.notified() => Duration::ZERO,
+                () = nodes => self.rhythm.settle,
+            };
+            if !wait.is_zero() {
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(wait) => {}
+                }
+            }
+            let reporting = self.report();
+            let reported = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                reported = reporting => reported,
+            };
+            if let Err(error) = reported {
+                tracing::debug!(cluster = self.cluster, error = %chain(&error), "cannot report on the member");
+            }
+            due = Instant::now() + self.rhythm.period;
+        }
+    }
+
+    /// Looks at the member once and writes what came of it.
+    async fn report(&mut self) -> Result<(), ReconcileError> {
+        let key = ObjectKey::cluster(self.cluster.as_str());
+        let Some(object) = self.clusters.get(&key) else {
+            return Ok(());
+        };
+        // Whoever takes care of the cluster's removal must have seen it first.
+        if object.finalizers().all(|name| name != finalizers::CLUSTER) {
+            return Ok(());
+        }
+        let linked = self.link.borrow().clone();
+        let answer = match &linked {
+            Ok(connection) => Some(probe(connection).await),
+            Err(_) => None,
+        };
+        let observed = match (&linked, answer) {
+            (Err(problem), _) => unconnected(problem),
+            (Ok(_), answer) => condition(answer.unwrap_or(Answer::Silence)),
+        };
+        let cluster = read(&object)?;
+        let stored = object::condition::find(&cluster.status.conditions, &observed.r#type);
+        let is_well = observed.is_true();
+        let now = self.cx.now();
+        let ready = self
+            .damping
+            .settle(stored, observed, self.rhythm.thresholds, now);
+        let findings = match &linked {
+            Ok(connection) if is_well && ready.is_true() => {
+                Some(self.find_out(connection, &cluster).await)
+            }
+            _ => None,
+        };
+        let decided = plan(&object, &cluster, ready.clone(), findings.clone(), now);
+        let written = self.cx.carry_out(&decided).await;
+        let Err(error) = written else {
+            return Ok(());
+        };
+        if !error.is_stale() {
+            return Err(error.into());
+        }
+        // Somebody else wrote the status in between, and the cache may not show it yet.
+        let object = self
+            .cx
+            .client
+            .get(&resources::of::<Cluster>(), &key)
+            .await?;
+        let cluster = read(&object)?;
+        let decided = plan(&object, &cluster, ready, findings, now);
+        Ok(self.cx.carry_out(&decided).await?)
+    }
+
+    async fn find_out(&mut self, connection: &Connection, cluster: &Cluster) -> Findings {
+        let version = connection.client.version().await;
+        let is_due = self
+            .discovered
+            .is_none_or(|asked| asked.elapsed() >= self.rhythm.discovery);
+        let apis = match is_due {
+            false => Apis::Unasked,
+            true => match connection.kinds.ask().await {
+                Ok(discovery) => {
+                    self.discovered = Some(Instant::now());
+                    connection.kinds_changed();
+                    found(&discovery)
+                }
+                Err(error) => {
+                    tracing::debug!(cluster = self.cluster, error = %chain(&error), "cannot discover the member's kinds");
+                    Apis::Failed
+                }
+            },
+        };
+        let models = &cluster.spec.resource_models;
+        Findings {
+            version: version
+                .ok()
+                .map(|version| version.git_version)
+                .filter(|version| !version.is_empty()),
+            apis,
+            room: connection
+                .census
+                .as_ref()
+                .and_then(|feed| feed.summary(models)),
+        }
+    }
+}
+
+/// Asks a member whether it is well; one that does not know the newer path is asked by the older.
+async fn probe(connection: &Connection) -> Answer {
+    let answer = |result: Result<(u16, String), CallError>| match connection.heard(result) {
+        Ok((code, _)) => Answer::Status(code),
+        Err(_) => Answer::Silence,
+    };
+    match answer(connection.client.ready("/readyz").await) {
+        Answer::Status(404) => answer(connection.client.ready("/healthz").await),
+        other => other,
+    }
+}
+
+/// What discovery found, as a cluster's status lists it.
+fn found(discovery: &Discovery) -> Apis {
+    let mut groups: BTreeMap<String, Vec<ApiResource>> = BTreeMap::new();
+    for found in &discovery.resources {
+        let group_version = found.resource.group_version().to_string();
+        groups.entry(group_version).or_default().push(ApiResource {
+            name: found.resource.plural.clone(),
+            kind: found.resource.kind.kind.clone(),
+        });
+    }
+    let enablements = groups
+        .into_iter()
+        .map(|(group_version, resources)| ApiEnablement {
+            group_version,
+            resources,
+        });
+    Apis::Found {
+        enablements: enablements.collect(),
+        silent: discovery
+            .failed
+            .iter()
+            .map(|failed| failed.group_version.to_string())
+            .collect(),
+    }
+}
+
+fn read(object: &Object) -> Result<Cluster, ReconcileError> {
+    api::read::read(object).map_err(|error| ReconcileError::Terminal(chain(&error).to_string()))
+}

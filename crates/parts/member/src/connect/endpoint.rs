@@ -1,0 +1,156 @@
+//! Where a member is and who we are to it.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use api::cluster::{Cluster, LocalSecretReference};
+use api::names::impersonation_secret;
+use client::{Endpoint, Identity};
+use object::{Object, ObjectKey};
+
+use crate::connect::secret::value;
+
+/// Where a member is, who we are to it, and a number that tells one such answer from another.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The server and the credentials.
+    pub endpoint: Endpoint,
+    /// Equal as long as nothing of it has changed.
+    pub identity: u64,
+}
+
+/// Why a member cannot be called.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// The cluster does not say where it is.
+    #[error("the api endpoint of cluster {0} is empty")]
+    NoEndpoint(String),
+    /// The cluster names no credentials.
+    #[error("cluster {0} does not have a secret")]
+    NoSecret(String),
+    /// The Secret it names is not there.
+    #[error("the secret {secret} of cluster {cluster} is not there")]
+    SecretMissing {
+        /// Which cluster.
+        cluster: String,
+        /// Which secret.
+        secret: ObjectKey,
+    },
+    /// The Secret belongs to something else.
+    #[error(
+        "the secret {secret} does not belong to cluster {cluster}: it has another name and another owner"
+    )]
+    SecretForeign {
+        /// Which cluster.
+        cluster: String,
+        /// Which secret.
+        secret: ObjectKey,
+    },
+    /// The Secret has no token.
+    #[error("the secret for cluster {0} is missing a non-empty value for \"token\"")]
+    NoToken(String),
+    /// The Secret has no authority, and checking certificates was not given up.
+    #[error("the secret for cluster {0} is missing the CA data key \"caBundle\"")]
+    NoAuthority(String),
+    /// No account to impersonate with is named.
+    #[error("the impersonatorSecretRef of cluster {0} is nil")]
+    NoImpersonator(String),
+}
+
+/// The key of a secret that a cluster refers to.
+pub(crate) fn secret_key(reference: &LocalSecretReference) -> ObjectKey {
+    ObjectKey::namespaced(reference.namespace.as_str(), reference.name.as_str())
+}
+
+/// How the control plane itself reaches a cluster. `secret` is the one that `spec.secretRef` names, if it is there.
+pub(crate) fn link(cluster: &Cluster, secret: Option<&Object>) -> Result<Link, LinkError> {
+    let name = &cluster.metadata.name;
+    if cluster.spec.api_endpoint.is_empty() {
+        return Err(LinkError::NoEndpoint(name.clone()));
+    }
+    let Some(reference) = &cluster.spec.secret_ref else {
+        return Err(LinkError::NoSecret(name.clone()));
+    };
+    let secret = own_secret(cluster, reference, secret)?;
+    let token = token(secret).ok_or_else(|| LinkError::NoToken(name.clone()))?;
+    let mut endpoint = trust(cluster, Some(secret))?;
+    endpoint.identity = Identity::Token(token.clone());
+    let mut hasher = DefaultHasher::new();
+    (
+        &endpoint.server,
+        &endpoint.ca,
+        endpoint.insecure,
+        &endpoint.proxy,
+        &token,
+    )
+        .hash(&mut hasher);
+    cluster.spec.proxy_header.hash(&mut hasher);
+    Ok(Link {
+        endpoint,
+        identity: hasher.finish(),
+    })
+}
+
+/// The server of a cluster and whom to believe that it is the server; nobody's credentials.
+pub(crate) fn trust(cluster: &Cluster, secret: Option<&Object>) -> Result<Endpoint, LinkError> {
+    let spec = &cluster.spec;
+    let ca = match secret {
+        // Without a secret there are only the authorities that the machine trusts.
+        None => Vec::new(),
+        Some(_) if spec.insecure_skip_tls_verification => Vec::new(),
+        Some(secret) => value(secret, "caBundle")
+            .ok_or_else(|| LinkError::NoAuthority(cluster.metadata.name.clone()))?,
+    };
+    Ok(Endpoint {
+        server: spec.api_endpoint.clone(),
+        ca,
+        insecure: spec.insecure_skip_tls_verification,
+        proxy: (!spec.proxy_url.is_empty()).then(|| spec.proxy_url.clone()),
+        ..Endpoint::default()
+    })
+}
+
+/// The token of the account that impersonates users in a cluster.
+pub(crate) fn impersonator_token(
+    cluster: &Cluster,
+    secret: Option<&Object>,
+) -> Result<String, LinkError> {
+    let name = &cluster.metadata.name;
+    let Some(reference) = &cluster.spec.impersonator_secret_ref else {
+        return Err(LinkError::NoImpersonator(name.clone()));
+    };
+    let secret = own_secret(cluster, reference, secret)?;
+    token(secret).ok_or_else(|| LinkError::NoToken(name.clone()))
+}
+
+/// The secret, if it is the cluster's own: by its name or by its owner.
+///
+/// Invariant: whoever may write Clusters cannot have other clusters' credentials sent to an endpoint of their choice.
+fn own_secret<'s>(
+    cluster: &Cluster,
+    reference: &LocalSecretReference,
+    secret: Option<&'s Object>,
+) -> Result<&'s Object, LinkError> {
+    let (name, key) = (&cluster.metadata.name, secret_key(reference));
+    let Some(secret) = secret else {
+        return Err(LinkError::SecretMissing {
+            cluster: name.clone(),
+            secret: key,
+        });
+    };
+    let is_named_so = reference.name == *name || reference.name == impersonation_secret(name);
+    let uid = &cluster.metadata.uid;
+    let is_owned = !uid.is_empty() && secret.owner_references().any(|owner| owner.uid == *uid);
+    if is_named_so || is_owned {
+        return Ok(secret);
+    }
+    Err(LinkError::SecretForeign {
+        cluster: name.clone(),
+        secret: key,
+    })
+}
+
+fn token(secret: &Object) -> Option<String> {
+    let token = String::from_utf8(value(secret, "token")?).ok()?;
+    let token = token.trim();
+    (!token.is_empty()).then(|| token.to_owned())
+}

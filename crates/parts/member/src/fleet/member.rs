@@ -1,0 +1,214 @@
+//! The loops of one member.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use api::cluster::Cluster;
+use api::names::execution_space;
+use api::well_known::conditions::cluster::READY;
+use client::{Cache, Client};
+use control::Controller;
+use object::condition;
+use runtime::Spawner;
+use telemetry::chain;
+use tokio::sync::{Notify, watch};
+
+use crate::connect::{Link, LinkError};
+use crate::fleet::{Fleet, Routes, priority, write};
+use crate::health::Damping;
+use crate::lease::Renewal;
+use crate::report::{Linked, Reporter};
+use crate::works::Works;
+use crate::works::connection::Connection;
+
+/// One member: what runs as long as its cluster is there, and what runs as long as it is reached in one way.
+pub(crate) struct Member {
+    name: String,
+    /// Everything that faces the member.
+    branch: Spawner,
+    link: watch::Sender<Linked>,
+    wanted: Arc<Notify>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The way it is reached, and everything that depends on it.
+    reached: Option<(u64, Spawner)>,
+    is_ready: bool,
+    generation: i64,
+    has_finalizer: bool,
+    is_reporting: bool,
+}
+
+impl Member {
+    /// Starts reporting on a member; it is not reached yet.
+    pub(crate) fn start(name: &str, fleet: &Fleet, clusters: &Cache, spawner: &Spawner) -> Self {
+        let branch = spawner.branch();
+        let link = watch::Sender::new(Err("not connected yet".to_owned()));
+        let wanted = Arc::new(Notify::new());
+        if let Some(heartbeat) = fleet.options.heartbeat {
+            let renewal = Renewal {
+                cluster: name.to_owned(),
+                clusters: clusters.clone(),
+                client: fleet.cx.client.clone(),
+                clock: fleet.cx.clock.clone(),
+                heartbeat,
+            };
+            branch.spawn(format!("lease of {name}"), |stop| renewal.run(stop));
+        }
+        Self {
+            name: name.to_owned(),
+            branch,
+            link,
+            wanted,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Reaches the member as the link says, unless it is already.
+    pub(crate) async fn reach(
+        &self,
+        link: Result<Link, LinkError>,
+        fleet: &Fleet,
+        works: &Cache,
+        clusters: &Cache,
+        routes: &Routes,
+    ) {
+        let link = match link {
+            Ok(link) => link,
+            Err(error) => return self.unreached(chain(&error).to_string(), fleet, clusters),
+        };
+        let known = self.state().reached.as_ref().map(|(identity, _)| *identity);
+        if known == Some(link.identity) {
+            return;
+        }
+        let client = match fleet.connector.connect(&self.name, &link.endpoint).await {
+            Ok(client) => client,
+            Err(error) => return self.unreached(chain(&*error).to_string(), fleet, clusters),
+        };
+        let branch = self.branch.branch();
+        let options = &fleet.options;
+        let space = execution_space(&self.name);
+        let clock = fleet.cx.clock.clone();
+        let census = options.counts_room && options.reports;
+        let connection = Arc::new(Connection::new(
+            client,
+            space.clone(),
+            census,
+            clock,
+            &branch,
+        ));
+        if options.applies {
+            let reconciler = Works {
+                cluster: self.name.clone(),
+                connection: Arc::clone(&connection),
+                works: works.clone(),
+                clusters: clusters.clone(),
+                interpreter: fleet.interpreter.clone(),
+            };
+            let controller = Controller::new("execution", reconciler)
+                .workers(options.workers)
+                .needs(works)
+                .needs(clusters);
+            connection.wake_through(controller.queue());
+            write(routes).insert(space, controller.queue());
+            controller.run(&branch, fleet.cx.clone());
+        }
+        let before = self.state().reached.replace((link.identity, branch));
+        if let Some((_, before)) = before {
+            before.stop();
+        }
+        drop(self.link.send_replace(Ok(connection)));
+        self.start_reporting(fleet, clusters);
+        self.look_at_all(works);
+        tracing::info!(cluster = self.name, "member connected");
+    }
+
+    /// Notices what changed about the cluster: works that waited for it to be ready are looked at, a new spec is reported
+    /// on at once.
+    pub(crate) fn notice(&self, cluster: &Cluster, works: &Cache) {
+        let is_ready = condition::is_true(&cluster.status.conditions, READY);
+        let generation = cluster.metadata.generation;
+        let has_finalizer = !cluster.metadata.finalizers.is_empty();
+        let (becomes_ready, is_new) = {
+            let mut state = self.state();
+            let becomes_ready = is_ready && !state.is_ready;
+            let is_new = state.generation != generation || state.has_finalizer != has_finalizer;
+            state.is_ready = is_ready;
+            state.generation = generation;
+            state.has_finalizer = has_finalizer;
+            (becomes_ready, is_new)
+        };
+        if becomes_ready {
+            self.look_at_all(works);
+        }
+        if is_new {
+            self.wanted.notify_one();
+        }
+    }
+
+    pub(crate) fn client(&self) -> Option<Client> {
+        match &*self.link.borrow() {
+            Ok(connection) => Some(connection.client.clone()),
+            Err(_) => None,
+        }
+    }
+
+    pub(crate) async fn stop(&self) {
+        let reached = self.state().reached.take();
+        if let Some((_, branch)) = reached {
+            branch.stop();
+        }
+        self.branch.finish().await;
+        tracing::info!(cluster = self.name, "member let go");
+    }
+
+    /// What is known of the member's connection is no longer true.
+    fn unreached(&self, problem: String, fleet: &Fleet, clusters: &Cache) {
+        let reached = self.state().reached.take();
+        if let Some((_, branch)) = reached {
+            branch.stop();
+        }
+        let is_same = matches!(&*self.link.borrow(), Err(known) if *known == problem);
+        if !is_same {
+            drop(self.link.send_replace(Err(problem)));
+        }
+        self.start_reporting(fleet, clusters);
+    }
+
+    /// Begins with the first link, so that the first report is about that and not about there being none yet.
+    fn start_reporting(&self, fleet: &Fleet, clusters: &Cache) {
+        let is_started = std::mem::replace(&mut self.state().is_reporting, true);
+        if !fleet.options.reports || is_started {
+            return;
+        }
+        let reporter = Reporter {
+            cluster: self.name.clone(),
+            clusters: clusters.clone(),
+            cx: fleet.cx.clone(),
+            rhythm: fleet.options.rhythm,
+            link: self.link.subscribe(),
+            wanted: Arc::clone(&self.wanted),
+            damping: Damping::default(),
+            discovered: None,
+        };
+        self.branch
+            .spawn(format!("report on {}", self.name), |stop| {
+                reporter.run(stop)
+            });
+    }
+
+    fn look_at_all(&self, works: &Cache) {
+        let Ok(connection) = self.link.borrow().clone() else {
+            return;
+        };
+        for work in works.in_namespace(&execution_space(&self.name)) {
+            connection.look_at(work.key(), priority(&work));
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing that runs under the lock leaves it half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,192 @@
+//! One member as long as it is reached in one way: its client, its caches, and what is remembered about it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use api::well_known::annotations::{WORK_NAME, WORK_NAMESPACE};
+use api::well_known::labels::{MANAGED, TRUE};
+use client::{Cache, Caches, CallError, Change, Client, Scope, Subscription, WriteOptions};
+use control::Cx;
+use intent::{Action, Plan};
+use object::{Object, ObjectKey, ResourceType};
+use runtime::{Clock, Priority, Queue, Spawner};
+use tokio::time::Instant;
+
+use crate::apply::MANAGER;
+use crate::apply::breaker::Breaker;
+use crate::apply::record::Records;
+use crate::census::Feed;
+use crate::works::kinds::Kinds;
+
+/// Everything that is kept about a member while it is reached in one way.
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    pub(crate) kinds: Kinds,
+    pub(crate) records: Records,
+    /// What is counted there; `None` if nothing is.
+    pub(crate) census: Option<Feed>,
+    /// The works that want to be looked at, once somebody looks at works.
+    queue: OnceLock<Queue<ObjectKey>>,
+    /// Carries out what is decided about the member's objects.
+    member: Cx,
+    caches: Caches,
+    /// The execution namespace whose works are brought here.
+    namespace: String,
+    breaker: Mutex<Breaker>,
+    followed: Mutex<HashMap<ResourceType, (Cache, Subscription)>>,
+}
+
+impl Connection {
+    pub(crate) fn new(
+        client: Client,
+        namespace: String,
+        census: bool,
+        clock: Clock,
+        spawner: &Spawner,
+    ) -> Self {
+        let feed = census.then(|| Feed::start(client.clone(), spawner));
+        Self {
+            kinds: Kinds::new(client.clone()),
+            records: Records::default(),
+            census: feed,
+            queue: OnceLock::new(),
+            // Events about what happens in a member are told on the work and the template, in the control plane.
+            member: Cx::new(
+                client.clone(),
+                clock.clone(),
+                control::Recorder::silent(),
+                MANAGER,
+            ),
+            caches: Caches::new(client.clone(), spawner.clone(), clock),
+            namespace,
+            breaker: Mutex::default(),
+            followed: Mutex::default(),
+            client,
+        }
+    }
+
+    /// The member's objects of a kind that works brought there, followed from now on.
+    pub(crate) fn follow(&self, resource: &ResourceType) -> Cache {
+        let mut followed = lock(&self.followed);
+        if let Some((cache, _)) = followed.get(resource) {
+            return cache.clone();
+        }
+        let scope = Scope::all().with_labels(format!("{MANAGED}={TRUE}"));
+        let cache = self.caches.follow(resource, scope);
+        let queue = self.queue.get().cloned().unwrap_or_default();
+        let namespace = self.namespace.clone();
+        let subscription = cache.on_change(move |change| {
+            for key in works_of(change, &namespace) {
+                queue.add(key);
+            }
+        });
+        followed.insert(resource.clone(), (cache.clone(), subscription));
+        cache
+    }
+
+    /// Changes in the member go into this queue from now on.
+    pub(crate) fn wake_through(&self, queue: Queue<ObjectKey>) {
+        _ = self.queue.set(queue);
+    }
+
+    /// Wants a work looked at.
+    pub(crate) fn look_at(&self, work: ObjectKey, priority: Priority) {
+        if let Some(queue) = self.queue.get() {
+            queue.add_with(work, Instant::now(), priority);
+        }
+    }
+
+    /// Lets followers of kinds that were missing look again.
+    pub(crate) fn kinds_changed(&self) {
+        self.caches.poke();
+    }
+
+    /// How long the member is to be spared; `None` if it may be called.
+    pub(crate) fn spared_for(&self) -> Option<Duration> {
+        lock(&self.breaker).wait(Instant::now())
+    }
+
+    /// Notes whether the member answered.
+    pub(crate) fn heard<T>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
+        let mut breaker = lock(&self.breaker);
+        match &result {
+            Err(error) if error.is_unreachable() => breaker.silent(Instant::now()),
+            _ => breaker.answered(),
+        }
+        drop(breaker);
+        result
+    }
+
+    /// The member's object as it is now, if there is one.
+    pub(crate) async fn read(
+        &self,
+        resource: &ResourceType,
+        key: &ObjectKey,
+    ) -> Result<Option<Object>, CallError> {
+        match self.heard(self.client.get(resource, key).await) {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes to the member, and returns what the object became where the member says.
+    pub(crate) async fn write(&self, action: Action) -> Result<Option<Object>, CallError> {
+        let options = WriteOptions::by(MANAGER);
+        let written = match &action {
+            Action::Create { resource, object } => self
+                .client
+                .create(resource, object, &options)
+                .await
+                .map(Some),
+            Action::Apply {
+                resource,
+                object,
+                force,
+                part,
+                ..
+            } => self
+                .client
+                .apply(resource, object, *force, part, &options)
+                .await
+                .map(Some),
+            _ => {
+                let mut plan = Plan::default();
+                plan.push(action);
+                self.member
+                    .carry_out(&plan)
+                    .await
+                    .map(|()| None)
+                    .map_err(|error| error.source)
+            }
+        };
+        self.heard(written)
+    }
+}
+
+/// The works that a change in a member concerns.
+pub(crate) fn works_of(change: &Change, namespace: &str) -> Vec<ObjectKey> {
+    let mut keys: Vec<ObjectKey> = change
+        .states()
+        .filter_map(|object| work_of(object))
+        .filter(|key| key.namespace == namespace)
+        .collect();
+    keys.dedup();
+    keys
+}
+
+/// The work that brought an object, as the object says.
+pub(crate) fn work_of(object: &Object) -> Option<ObjectKey> {
+    let namespace = object.annotation(WORK_NAMESPACE)?;
+    let name = object.annotation(WORK_NAME)?;
+    Some(ObjectKey::namespaced(namespace, name))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that runs under these locks leaves its data half changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shared by everybody who faces the member.
+pub(crate) type Shared = Arc<Connection>;

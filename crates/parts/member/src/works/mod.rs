@@ -1,0 +1,117 @@
+//! Brings the works of one cluster to it, and brings back what became of them.
+//!
+//! Reads:  the works in the cluster's execution namespace, the cluster, the member's objects they are about.
+//! Writes: objects in the member; conditions and reports in the works' status, and their finalizer when they go.
+//! Keeps:  an object without our mark is never written or deleted unless the work says so; nothing is deleted that was
+//!         not read from the member itself just before.
+
+pub(crate) mod connection;
+mod kinds;
+mod release;
+mod sync;
+
+use std::sync::Arc;
+
+use api::work::v1alpha1::Work;
+use client::Cache;
+use control::{Cx, Reconcile, ReconcileError, Wake};
+use interpret::Interpreter;
+use object::{Object, ObjectKey};
+use telemetry::chain;
+use tokio::sync::watch;
+
+use crate::apply::outcome::{self, Done};
+use crate::health;
+use crate::reflect;
+use crate::works::sync::Trouble;
+
+/// Looks at one work at a time.
+pub(crate) struct Works {
+    pub(crate) cluster: String,
+    pub(crate) connection: connection::Shared,
+    pub(crate) works: Cache,
+    pub(crate) clusters: Cache,
+    pub(crate) interpreter: watch::Receiver<Arc<Interpreter>>,
+}
+
+impl Reconcile for Works {
+    type Key = ObjectKey;
+
+    async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
+        let Some(object) = self.works.get(key) else {
+            return Ok(Wake::OnChange);
+        };
+        // While the member is not ready nothing is tried; all its works are looked at again when it is.
+        if !self.is_ready() {
+            return Ok(Wake::OnChange);
+        }
+        if let Some(wait) = self.connection.spared_for() {
+            return Ok(Wake::After(wait));
+        }
+        let work: Work = api::read::read(&object)
+            .map_err(|error| ReconcileError::Terminal(chain(&error).to_string()))?;
+        let manifests = manifests(&work)?;
+        if object.is_terminating() {
+            return self.release(&object, &work, &manifests, cx).await;
+        }
+        let is_held = work.spec.suspend_dispatching.unwrap_or_default();
+        let interpreter = Arc::clone(&self.interpreter.borrow());
+        let (mut done, mut seen) = (Vec::new(), Vec::new());
+        for manifest in &manifests {
+            match self.sync(key, manifest, is_held, &interpreter).await {
+                Ok(synced) => {
+                    done.push((manifest, synced.done));
+                    seen.push(synced.seen);
+                }
+                Err(Trouble::Passing(error)) => return Err(error),
+                Err(Trouble::Failed(why)) => {
+                    done.push((manifest, Done::Failed(why)));
+                    seen.push(None);
+                }
+            }
+        }
+        let outcome = (!is_held).then_some(done.as_slice());
+        cx.carry_out(&outcome::plan(&object, &work, outcome, cx.now()))
+            .await?;
+        let seen: Vec<Option<&Object>> = seen.iter().map(Option::as_deref).collect();
+        cx.carry_out(&reflect::plan::plan(&object, &work, &seen, &interpreter))
+            .await?;
+        let failure = done.into_iter().find_map(|(_, done)| match done {
+            Done::Failed(why) => Some(why),
+            _ => None,
+        });
+        match failure {
+            None => Ok(Wake::OnChange),
+            Some(why) => Err(ReconcileError::Failed {
+                doing: format!("cannot apply work {key}"),
+                source: why.into(),
+            }),
+        }
+    }
+}
+
+impl Works {
+    /// Whether the member is worth a call: it said that it is well, within the thresholds.
+    fn is_ready(&self) -> bool {
+        let cluster = self
+            .clusters
+            .get(&ObjectKey::cluster(self.cluster.as_str()));
+        cluster.is_some_and(|cluster| health::is_ready(&cluster))
+    }
+}
+
+/// The objects of a work.
+fn manifests(work: &Work) -> Result<Vec<Object>, ReconcileError> {
+    work.spec
+        .workload
+        .manifests
+        .iter()
+        .enumerate()
+        .map(|(position, manifest)| {
+            Object::from_value(manifest.clone()).map_err(|error| {
+                let path = format!("spec.workload.manifests[{position}]");
+                ReconcileError::Terminal(format!("{path}: {error}"))
+            })
+        })
+        .collect()
+}
