@@ -2,7 +2,9 @@
 
 use object::field::FieldPath;
 
-use crate::{interpreter::Layer, operation::Operation, script::ScriptError};
+use crate::{
+    interpreter::Layer, operation::Operation, script::ScriptError, webhook::WebhookProblem,
+};
 
 /// Why a question about an object has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +63,9 @@ pub enum RuleError {
     /// A script failed.
     #[error(transparent)]
     Script(Box<ScriptError>),
+    /// A webhook gave no answer, or none that can be used.
+    #[error(transparent)]
+    Webhook(Box<WebhookProblem>),
     /// A rule from outside this crate failed, in its own words.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
@@ -83,7 +88,7 @@ impl InterpretError {
             Self::Rule { source, .. } => match source {
                 RuleError::Shape { .. } | RuleError::Value { .. } => true,
                 RuleError::Script(error) => error.is_terminal(),
-                RuleError::Other(_) => false,
+                RuleError::Webhook(_) | RuleError::Other(_) => false,
             },
         }
     }

@@ -18,6 +18,15 @@ use crate::{
     operation::Operation,
     retention,
     rules::{Coverage, Replicas, Rules},
+    webhook::Hooks,
+};
+
+mod asking;
+mod trace;
+
+pub use crate::interpreter::{
+    asking::Answer,
+    trace::{Candidate, Trace},
 };
 
 /// Where a rule comes from; earlier ones go first.
@@ -38,8 +47,8 @@ pub enum Layer {
 pub struct Layers {
     /// The scripts of customizations.
     pub customization: Option<Arc<dyn Rules>>,
-    /// What the configured webhooks answer. They are asked by whoever can wait for the network.
-    pub webhook: Option<Arc<dyn Coverage>>,
+    /// The services that configured webhooks name. They are asked by whoever can wait for the network.
+    pub webhook: Option<Arc<Hooks>>,
     /// The rules that come with the product.
     pub third_party: Option<Arc<dyn Rules>>,
 }
@@ -70,7 +79,9 @@ impl Interpreter {
         {
             return Some(Layer::Customization);
         }
-        if self.layers.webhook.as_deref().is_some_and(covers) {
+        if let Some(hooks) = self.layers.webhook.as_deref()
+            && covers(hooks)
+        {
             return Some(Layer::Webhook);
         }
         if let Some(rules) = self.layers.third_party.as_deref()
@@ -92,13 +103,7 @@ impl Interpreter {
         let mut answer = self.ask(template, Operation::InterpretReplica, |rules| {
             rules.replicas(template)
         })?;
-        // Quotas are counted by namespace, which a rule need not know to say what a replica needs.
-        if self.native.options().resource_quota_estimate
-            && let Some(requirements) = &mut answer.requirements
-            && requirements.namespace.is_empty()
-        {
-            requirements.namespace = template.namespace().to_owned();
-        }
+        place(&mut answer, self.native.options(), template.namespace());
         Ok(answer)
     }
 
@@ -182,13 +187,7 @@ impl Interpreter {
         template: &Object,
     ) -> Result<Vec<DependentObjectReference>, InterpretError> {
         self.ask(template, Operation::InterpretDependency, |rules| {
-            let mut references = rules.dependencies(template)?;
-            check_references(&references)?;
-            // Upstream: native references come from unordered sets, so that the record of them on the binding
-            // changes from one run to the next. Sorted, it changes only when the references do.
-            references.sort_by(|a, b| reference_key(a).cmp(&reference_key(b)));
-            references.dedup();
-            Ok(references)
+            tidy(rules.dependencies(template)?)
         })
     }
 
@@ -244,6 +243,28 @@ impl fmt::Display for Layer {
             Self::Native => "native",
         })
     }
+}
+
+/// Says where the replicas are, if quotas are counted: by namespace, which a rule need not know to say what one needs.
+fn place(answer: &mut Replicas, options: Options, namespace: &str) {
+    if options.resource_quota_estimate
+        && let Some(requirements) = &mut answer.requirements
+        && requirements.namespace.is_empty()
+    {
+        namespace.clone_into(&mut requirements.namespace);
+    }
+}
+
+/// Each reference once and in order, if all of them can be followed.
+fn tidy(
+    mut references: Vec<DependentObjectReference>,
+) -> Result<Vec<DependentObjectReference>, RuleError> {
+    check_references(&references)?;
+    // Upstream: native references come from unordered sets, so that the record of them on the binding changes from one
+    // run to the next. Sorted, it changes only when the references do.
+    references.sort_by(|a, b| reference_key(a).cmp(&reference_key(b)));
+    references.dedup();
+    Ok(references)
 }
 
 /// What references are sorted by; a selector stands in for the name.

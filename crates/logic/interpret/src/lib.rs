@@ -66,6 +66,7 @@ pub mod rules;
 
 pub mod customization;
 pub mod script;
+pub mod webhook;
 
 pub mod generation;
 mod native;
@@ -77,10 +78,11 @@ pub mod retention;
 pub use crate::{
     customization::Customizations,
     error::{InterpretError, RuleError},
-    interpreter::{Interpreter, Layer, Layers},
+    interpreter::{Answer, Candidate, Interpreter, Layer, Layers, Trace},
     kind::KindRef,
     native::{Native, Options},
     operation::Operation,
     rules::{Coverage, Replicas, Rules},
     script::Engine,
+    webhook::{Hooks, WebhookCall},
 };

@@ -43,6 +43,10 @@ impl Coverage for Fake {
             .iter()
             .any(|(known, on)| *known == kind.kind && *on == operation)
     }
+
+    fn origin(&self, _: KindRef<'_>, _: Operation) -> Option<String> {
+        Some(self.name.to_owned())
+    }
 }
 
 impl Rules for Fake {
@@ -99,10 +103,23 @@ fn deployment() -> Object {
     Object::from_value(value).unwrap()
 }
 
+/// A webhook for one operation on Deployments.
+fn configuration(operation: Operation) -> Object {
+    let value = json!({"metadata": {"name": "hooks"}, "webhooks": [{
+        "name": "hook.example.com",
+        "clientConfig": {"url": "https://example.com"},
+        "interpreterContextVersions": ["v1alpha1"],
+        "rules": [{
+            "operations": [operation.as_str()], "apiGroups": ["apps"], "apiVersions": ["v1"], "kinds": ["Deployment"],
+        }],
+    }]});
+    Object::from_value(value).unwrap()
+}
+
 fn all_layers(operation: Operation) -> Layers {
     Layers {
         customization: Some(Arc::new(Fake::new("script", "Deployment", operation))),
-        webhook: Some(Arc::new(Fake::new("hook", "Deployment", operation))),
+        webhook: Some(Arc::new(Hooks::new([&configuration(operation)]))),
         third_party: Some(Arc::new(Fake::new("shipped", "Deployment", operation))),
     }
 }
@@ -153,6 +170,36 @@ fn a_rule_for_one_operation_leaves_the_others_alone() {
     let layers = all_layers(Operation::InterpretHealth);
     let interpreter = Interpreter::new(layers, Options::default());
     assert_eq!(interpreter.replicas(&deployment()).unwrap().replicas, 2);
+}
+
+#[test]
+fn a_trace_names_everybody_who_has_a_rule() {
+    let kind = KindRef {
+        api_version: "apps/v1",
+        kind: "Deployment",
+    };
+    let trace = |layers: Layers, operation| {
+        let interpreter = Interpreter::new(layers, Options::default());
+        interpreter.trace(kind, operation).to_string()
+    };
+    let operation = Operation::InterpretHealth;
+    assert_eq!(
+        trace(all_layers(operation), operation),
+        "InterpretHealth: customization script (before webhook hooks/hook.example.com, third-party shipped, native)"
+    );
+    assert_eq!(
+        trace(Layers::default(), operation),
+        "InterpretHealth: native"
+    );
+    let operation = Operation::InterpretComponent;
+    assert_eq!(
+        trace(Layers::default(), operation),
+        "InterpretComponent: no rule"
+    );
+    let interpreter = Interpreter::new(all_layers(operation), Options::default());
+    let answered_by = interpreter.trace(kind, operation);
+    let answered_by = answered_by.answered_by().map(|first| first.layer);
+    assert_eq!(answered_by, interpreter.layer(kind, operation));
 }
 
 #[test]
