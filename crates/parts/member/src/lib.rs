@@ -21,6 +21,7 @@ pub mod lifecycle;
 pub mod monitor;
 
 pub mod connect;
+pub mod join;
 
 pub mod census;
 pub mod health;

@@ -1,0 +1,60 @@
+//! Which cluster it is, and whether it or its name is known already.
+
+use api::cluster::Cluster;
+use client::{Client, ListOptions};
+use object::{ObjectKey, names::check_dns1123_label};
+
+use crate::join::{JoinError, in_control_plane, in_member};
+use crate::resources;
+
+/// The prefix of the execution namespace takes the rest of the 63 characters.
+const LONGEST_NAME: usize = 48;
+
+/// Checks a name before anything is asked of anybody.
+pub(super) fn check_name(name: &str) -> Result<(), JoinError> {
+    let problem = if name.is_empty() {
+        Some("must be not empty".to_owned())
+    } else if name.len() > LONGEST_NAME {
+        Some(format!("must be no more than {LONGEST_NAME} characters"))
+    } else {
+        check_dns1123_label(name).into_iter().next()
+    };
+    match problem {
+        None => Ok(()),
+        Some(problem) => Err(JoinError::Name {
+            name: name.to_owned(),
+            problem,
+        }),
+    }
+}
+
+/// What tells a cluster from all others: the uid of its `kube-system` namespace.
+pub(super) async fn read_id(member: &Client) -> Result<String, JoinError> {
+    let key = ObjectKey::cluster("kube-system");
+    let namespace = member.get_metadata(&resources::namespaces(), &key).await;
+    let namespace = namespace.map_err(in_member("read the namespace kube-system"))?;
+    Ok(namespace.uid().to_owned())
+}
+
+/// Refuses a cluster that has joined under any name, and a name that any cluster has.
+pub(super) async fn check_unregistered(
+    control: &Client,
+    name: &str,
+    id: &str,
+) -> Result<(), JoinError> {
+    let clusters = control
+        .list_all(&resources::of::<Cluster>(), "", &ListOptions::default())
+        .await;
+    let clusters = clusters.map_err(in_control_plane("list the clusters"))?;
+    let is_taken = clusters.items.iter().any(|cluster| {
+        let known = cluster.text_at(&["spec", "id"]).unwrap_or_default();
+        cluster.name() == name || (!id.is_empty() && known == id)
+    });
+    if is_taken {
+        return Err(JoinError::Registered {
+            id: id.to_owned(),
+            name: name.to_owned(),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,347 @@
+//! Letting a cluster go.
+
+use std::time::Duration;
+
+use api::cluster::{Cluster, sync_mode};
+use api::names::{IMPERSONATOR_ACCOUNT, execution_space, member_account, member_role};
+use api::well_known::finalizers;
+use api::work::v1alpha1::Work;
+use client::{CallError, Client, DeleteOptions, ListOptions, PatchKind, WriteOptions};
+use intent::Part;
+use object::{Object, ObjectKey, ResourceType, Value};
+use serde_json::json;
+use telemetry::chain;
+use tokio::time::Instant;
+
+use crate::join::MANAGER;
+use crate::resources;
+
+/// How often to look whether the cluster is gone.
+const POLL: Duration = Duration::from_secs(1);
+
+/// How a cluster is let go.
+#[derive(Clone, Debug)]
+pub struct UnjoinOptions {
+    /// The cluster's name.
+    pub name: String,
+    /// Where its credentials are kept in the member.
+    pub namespace: String,
+    /// How long it may take in good order.
+    pub wait: Duration,
+    /// Afterwards lets go by force: what is still in the member stays there.
+    pub force: bool,
+    /// Only says whether there is such a cluster.
+    pub dry_run: bool,
+}
+
+impl UnjoinOptions {
+    /// A cluster of that name, in good order or not at all.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            namespace: api::names::CLUSTER_NAMESPACE.to_owned(),
+            wait: Duration::from_secs(60),
+            force: false,
+            dry_run: false,
+        }
+    }
+}
+
+/// A cluster that was let go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unjoined {
+    /// What is left behind and nobody looks after any more, in sentences for people.
+    pub left_behind: Vec<String>,
+}
+
+/// Why a cluster was not let go.
+#[derive(Debug, thiserror::Error)]
+pub enum UnjoinError {
+    /// There is none of that name.
+    #[error("no cluster object {0} found in karmada control Plane")]
+    NotFound(String),
+    /// It was registered by an agent, which must be removed with it.
+    #[error("cluster {0} is a pull mode cluster; use the command 'unregister' for it")]
+    Pulled(String),
+    /// Nobody can wait no time.
+    #[error("--wait must be greater than 0")]
+    NoWait,
+    /// It did not go in time.
+    #[error("cluster {name} is still there after {} seconds: {holding}", wait.as_secs())]
+    Late {
+        /// The cluster.
+        name: String,
+        /// How long was waited.
+        wait: Duration,
+        /// What holds it.
+        holding: String,
+    },
+    /// A call did not do what was asked.
+    #[error("cannot {doing}")]
+    Call {
+        /// What was asked.
+        doing: String,
+        /// Why not.
+        source: CallError,
+    },
+}
+
+/// Lets a cluster go: first in the control plane, then, if the member can be reached, what joining made there.
+pub async fn unjoin(
+    control: &Client,
+    member: Option<&Client>,
+    options: &UnjoinOptions,
+) -> Result<Unjoined, UnjoinError> {
+    if options.wait.is_zero() {
+        return Err(UnjoinError::NoWait);
+    }
+    let mut result = Unjoined::default();
+    let (resource, key) = (
+        resources::of::<Cluster>(),
+        ObjectKey::cluster(options.name.as_str()),
+    );
+    let cluster = match control.get(&resource, &key).await {
+        Ok(cluster) => cluster,
+        Err(error) if error.is_not_found() => {
+            return Err(UnjoinError::NotFound(options.name.clone()));
+        }
+        Err(error) => return Err(call(format!("read the cluster {}", options.name))(error)),
+    };
+    if cluster.text_at(&["spec", "syncMode"]) == Some(sync_mode::PULL) {
+        return Err(UnjoinError::Pulled(options.name.clone()));
+    }
+    if options.dry_run {
+        return Ok(result);
+    }
+    let deletion = DeleteOptions {
+        uid: Some(cluster.uid().to_owned()),
+        ..DeleteOptions::default()
+    };
+    match control.delete(&resource, &key, &deletion).await {
+        Ok(_) => {}
+        Err(error) if error.is_not_found() => {}
+        Err(error) => return Err(call(format!("delete the cluster {}", options.name))(error)),
+    }
+    if let Some(holding) = wait_until_gone(control, cluster.uid(), options).await? {
+        if !options.force {
+            return Err(UnjoinError::Late {
+                name: options.name.clone(),
+                wait: options.wait,
+                holding,
+            });
+        }
+        force(control, &options.name, &mut result).await;
+    }
+    if let Some(member) = member {
+        clean(member, options, &mut result).await?;
+    } else {
+        result.left_behind.push(format!(
+            "the accounts and roles of the control plane in namespace {} of the member stay",
+            options.namespace
+        ));
+    }
+    Ok(result)
+}
+
+/// Waits until the cluster is gone; says what holds it when the time is over.
+async fn wait_until_gone(
+    control: &Client,
+    uid: &str,
+    options: &UnjoinOptions,
+) -> Result<Option<String>, UnjoinError> {
+    let (resource, key) = (
+        resources::of::<Cluster>(),
+        ObjectKey::cluster(options.name.as_str()),
+    );
+    let deadline = Instant::now() + options.wait;
+    loop {
+        match control.get_metadata(&resource, &key).await {
+            Ok(found) if found.uid() != uid => return Ok(None),
+            Ok(_) => {}
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(call(format!("read the cluster {}", options.name))(error)),
+        }
+        if Instant::now() >= deadline {
+            let space = execution_space(&options.name);
+            let works = control
+                .list_all(&resources::of::<Work>(), &space, &ListOptions::default())
+                .await;
+            let holding = match works {
+                Ok(works) if !works.items.is_empty() => {
+                    format!("{} works are left in {space}", works.items.len())
+                }
+                _ => "bindings still name it as a target".to_owned(),
+            };
+            return Ok(Some(holding));
+        }
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+/// Takes finalizers away. What fails is told, and the rest goes on.
+async fn force(control: &Client, name: &str, result: &mut Unjoined) {
+    let space = execution_space(name);
+    let resource = resources::of::<Work>();
+    match control
+        .list_all(&resource, &space, &ListOptions::default())
+        .await
+    {
+        Ok(works) => {
+            let mut objects = 0;
+            for work in &works.items {
+                let manifests = work
+                    .at(&["spec", "workload", "manifests"])
+                    .and_then(Value::as_array);
+                objects += manifests.map_or(0, Vec::len);
+                drop_finalizer(control, &resource, work, finalizers::EXECUTION, result).await;
+            }
+            if objects > 0 {
+                result.left_behind.push(format!(
+                    "{objects} objects stay in the member and are no longer managed"
+                ));
+            }
+        }
+        Err(error) => result
+            .left_behind
+            .push(format!("the works in {space}: {}", chain(&error))),
+    }
+    let (resource, key) = (resources::of::<Cluster>(), ObjectKey::cluster(name));
+    match control.get(&resource, &key).await {
+        Ok(cluster) => {
+            drop_finalizer(control, &resource, &cluster, finalizers::CLUSTER, result).await
+        }
+        Err(error) if error.is_not_found() => {}
+        Err(error) => result
+            .left_behind
+            .push(format!("the cluster {name}: {}", chain(&error))),
+    }
+}
+
+async fn drop_finalizer(
+    control: &Client,
+    resource: &ResourceType,
+    object: &Object,
+    finalizer: &str,
+    result: &mut Unjoined,
+) {
+    let rest: Vec<&str> = object
+        .finalizers()
+        .filter(|name| *name != finalizer)
+        .collect();
+    if rest.len() == object.finalizers().count() {
+        return;
+    }
+    let patch = json!({"metadata": {"uid": object.uid(), "finalizers": rest}});
+    let options = WriteOptions::by(MANAGER);
+    let patched = control
+        .patch(
+            resource,
+            &object.key(),
+            PatchKind::Merge,
+            &patch,
+            &Part::Object,
+            &options,
+        )
+        .await;
+    if let Err(error) = patched
+        && !error.is_not_found()
+    {
+        let what = format!("{} {}", resource.kind.kind, object.key());
+        result
+            .left_behind
+            .push(format!("{what} with its finalizer: {}", chain(&error)));
+    }
+}
+
+/// Takes away what joining made in the member.
+///
+/// Upstream: the whole namespace goes, and with it the accounts of any other control plane that the cluster has joined. Here
+/// it stays as long as it holds another's account.
+async fn clean(
+    member: &Client,
+    options: &UnjoinOptions,
+    result: &mut Unjoined,
+) -> Result<(), UnjoinError> {
+    let role = ObjectKey::cluster(member_role(&options.name));
+    let account = ObjectKey::namespaced(options.namespace.as_str(), member_account(&options.name));
+    for (resource, key) in [
+        (resources::cluster_role_bindings(), &role),
+        (resources::cluster_roles(), &role),
+        (resources::secrets(), &account),
+        (resources::service_accounts(), &account),
+    ] {
+        remove(member, &resource, key, options, result).await?;
+    }
+    let others = member
+        .list_all(
+            &resources::service_accounts(),
+            &options.namespace,
+            &ListOptions::default(),
+        )
+        .await;
+    let others = match others {
+        Ok(list) => list.items,
+        Err(error) if options.force => {
+            result.left_behind.push(format!(
+                "namespace {} in the member: {}",
+                options.namespace,
+                chain(&error)
+            ));
+            return Ok(());
+        }
+        Err(error) => return Err(call("list the accounts in the member")(error)),
+    };
+    let is_anothers = |account: &&Object| {
+        account.name().starts_with("karmada-") && account.name() != IMPERSONATOR_ACCOUNT
+    };
+    if let Some(other) = others.iter().find(is_anothers) {
+        let place = &options.namespace;
+        let why = format!(
+            "namespace {place} in the member stays: it holds the account {} of another control plane",
+            other.name()
+        );
+        result.left_behind.push(why);
+        return Ok(());
+    }
+    remove(
+        member,
+        &resources::namespaces(),
+        &ObjectKey::cluster(options.namespace.as_str()),
+        options,
+        result,
+    )
+    .await
+}
+
+async fn remove(
+    member: &Client,
+    resource: &ResourceType,
+    key: &ObjectKey,
+    options: &UnjoinOptions,
+    result: &mut Unjoined,
+) -> Result<(), UnjoinError> {
+    match member
+        .delete(resource, key, &DeleteOptions::default())
+        .await
+    {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(error) if options.force => {
+            let what = format!("{} {key} in the member", resource.kind.kind);
+            result
+                .left_behind
+                .push(format!("{what}: {}", chain(&error)));
+            Ok(())
+        }
+        Err(error) => Err(call(format!(
+            "delete {} {key} in the member",
+            resource.kind.kind
+        ))(error)),
+    }
+}
+
+fn call(doing: impl Into<String>) -> impl FnOnce(CallError) -> UnjoinError {
+    let doing = doing.into();
+    move |source| UnjoinError::Call { doing, source }
+}

@@ -1,0 +1,178 @@
+//! What joining makes in the member.
+
+use std::time::Duration;
+
+use api::names::{IMPERSONATOR_ACCOUNT, member_account, member_role};
+use api::well_known::labels::{SYSTEM, TRUE};
+use client::{Client, WriteOptions};
+use intent::Part;
+use object::{Object, ObjectKey, ResourceType, Value};
+use serde_json::json;
+
+use crate::connect::decode;
+use crate::join::{JoinError, JoinOptions, MANAGER, in_member};
+use crate::resources::{self, RBAC};
+
+/// How long a member may take to issue a token.
+const TOKEN_WAIT: Duration = Duration::from_secs(30);
+/// How often it is asked.
+const TOKEN_POLL: Duration = Duration::from_secs(1);
+
+/// What the control plane will identify itself with.
+pub(super) struct Credentials {
+    /// Of the account that may do everything.
+    pub(super) token: String,
+    /// Who signed the member's certificate.
+    pub(super) ca: Vec<u8>,
+    /// Of the account that may only impersonate.
+    pub(super) impersonator: String,
+}
+
+/// Makes namespace, accounts, role and tokens, each unless it is there.
+pub(super) async fn prepare(
+    member: &Client,
+    options: &JoinOptions,
+) -> Result<Credentials, JoinError> {
+    let namespace = options.namespace.as_str();
+    ensure_namespace(member, namespace).await?;
+    let impersonator = ObjectKey::namespaced(namespace, IMPERSONATOR_ACCOUNT);
+    let account = ObjectKey::namespaced(namespace, member_account(&options.name));
+    declare_account(member, &impersonator).await?;
+    declare_account(member, &account).await?;
+    let role = member_role(&options.name);
+    let rules = json!([
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+        {"nonResourceURLs": ["*"], "verbs": ["get"]},
+    ]);
+    declare(
+        member,
+        &resources::cluster_roles(),
+        &ObjectKey::cluster(role.as_str()),
+        &[("rules", rules)],
+    )
+    .await?;
+    let binding = [
+        (
+            "roleRef",
+            json!({"apiGroup": RBAC, "kind": "ClusterRole", "name": role}),
+        ),
+        (
+            "subjects",
+            json!([{"kind": "ServiceAccount", "name": account.name, "namespace": account.namespace}]),
+        ),
+    ];
+    declare(
+        member,
+        &resources::cluster_role_bindings(),
+        &ObjectKey::cluster(role.as_str()),
+        &binding,
+    )
+    .await?;
+    let (token, ca) = token_of(member, &account).await?;
+    let (impersonator, _) = token_of(member, &impersonator).await?;
+    Ok(Credentials {
+        token,
+        ca,
+        impersonator,
+    })
+}
+
+async fn ensure_namespace(member: &Client, name: &str) -> Result<(), JoinError> {
+    let doing = || format!("make the namespace {name}");
+    let key = ObjectKey::cluster(name);
+    match member.get_metadata(&resources::namespaces(), &key).await {
+        // One that is there stays as it is.
+        Ok(_) => return Ok(()),
+        Err(error) if error.is_not_found() => {}
+        Err(error) => return Err(in_member(doing())(error)),
+    }
+    let mut namespace = Object::new(&resources::namespaces().kind, &key);
+    mark(&mut namespace);
+    match member
+        .create(
+            &resources::namespaces(),
+            &namespace,
+            &WriteOptions::by(MANAGER),
+        )
+        .await
+    {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_already_exists() => Ok(()),
+        Err(error) => Err(in_member(doing())(error)),
+    }
+}
+
+/// An account, and the Secret in which the member puts its token.
+async fn declare_account(member: &Client, account: &ObjectKey) -> Result<(), JoinError> {
+    declare(member, &resources::service_accounts(), account, &[]).await?;
+    let mut secret = Object::new(&resources::secrets().kind, account);
+    let annotations = json!({"kubernetes.io/service-account.name": account.name});
+    for (path, value) in [
+        (&["metadata", "annotations"][..], annotations),
+        (&["type"], json!("kubernetes.io/service-account-token")),
+    ] {
+        secret
+            .set(path, value)
+            .expect("invariant: a new object has nothing in the way");
+    }
+    apply(member, &resources::secrets(), &secret).await
+}
+
+/// Waits until the member has put a token into the account's Secret.
+async fn token_of(member: &Client, account: &ObjectKey) -> Result<(String, Vec<u8>), JoinError> {
+    let deadline = tokio::time::Instant::now() + TOKEN_WAIT;
+    loop {
+        let secret = member.get(&resources::secrets(), account).await;
+        let secret = secret.map_err(in_member(format!("read the token of {account}")))?;
+        let value = |key: &str| secret.text_at(&["data", key]).and_then(decode);
+        let token = value("token").and_then(|token| String::from_utf8(token).ok());
+        if let Some(token) = token.filter(|token| !token.is_empty()) {
+            return Ok((token, value("ca.crt").unwrap_or_default()));
+        }
+        if tokio::time::Instant::now() >= deadline {
+            return Err(JoinError::NoToken {
+                account: account.clone(),
+                seconds: TOKEN_WAIT.as_secs(),
+            });
+        }
+        tokio::time::sleep(TOKEN_POLL).await;
+    }
+}
+
+/// Declares an object with our mark: made if it is not there, brought to this if it is.
+async fn declare(
+    member: &Client,
+    resource: &ResourceType,
+    key: &ObjectKey,
+    fields: &[(&str, Value)],
+) -> Result<(), JoinError> {
+    let mut object = Object::new(&resource.kind, key);
+    mark(&mut object);
+    for (name, value) in fields {
+        object
+            .set(&[name], value.clone())
+            .expect("invariant: a new object has nothing in the way");
+    }
+    apply(member, resource, &object).await
+}
+
+async fn apply(member: &Client, resource: &ResourceType, object: &Object) -> Result<(), JoinError> {
+    let doing = format!("make {} {}", resource.kind.kind, object.key());
+    let applied = member
+        .apply(
+            resource,
+            object,
+            true,
+            &Part::Object,
+            &WriteOptions::by(MANAGER),
+        )
+        .await;
+    applied.map(drop).map_err(in_member(doing))
+}
+
+/// Marks an object as the control plane's own.
+pub(super) fn mark(object: &mut Object) {
+    object
+        .set(&["metadata", "labels", SYSTEM], TRUE)
+        .expect("invariant: a new object has nothing in the way");
+}

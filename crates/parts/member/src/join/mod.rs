@@ -1,0 +1,152 @@
+//! Joining a cluster to a control plane, and letting it go.
+//!
+//! Writes: in the member a namespace, two accounts with their tokens, a role and its binding; in the control plane two
+//!         Secrets and the Cluster that owns them.
+//! Keeps:  the Cluster is made last, so that a join that failed half-way is simply done again; credentials that are already
+//!         there are replaced, not believed; nothing of another cluster is touched.
+
+mod control_plane;
+mod identity;
+mod leave;
+mod member;
+
+use client::{CallError, Client};
+use object::ObjectKey;
+
+pub use crate::join::leave::{UnjoinError, UnjoinOptions, Unjoined, unjoin};
+
+/// The field manager of what joining writes.
+const MANAGER: &str = "karavel-join";
+
+/// What a cluster is to be known by and how it is reached.
+#[derive(Clone, Debug)]
+pub struct JoinOptions {
+    /// The cluster's name.
+    pub name: String,
+    /// Where credentials are kept, in the member and in the control plane.
+    pub namespace: String,
+    /// The URL under which the control plane reaches the member's API.
+    pub endpoint: String,
+    /// Whether the member's certificate goes unchecked.
+    pub insecure: bool,
+    /// A proxy on the way to the member.
+    pub proxy: Option<String>,
+    /// Who runs the cluster.
+    pub provider: String,
+    /// Where it is.
+    pub region: String,
+    /// The failure domains it spans.
+    pub zones: Vec<String>,
+    /// Only checks whether the cluster could be joined.
+    pub dry_run: bool,
+}
+
+impl JoinOptions {
+    /// A cluster of that name at that address, and everything else as usual.
+    #[must_use]
+    pub fn new(name: impl Into<String>, endpoint: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            namespace: api::names::CLUSTER_NAMESPACE.to_owned(),
+            endpoint: endpoint.into(),
+            insecure: false,
+            proxy: None,
+            provider: String::new(),
+            region: String::new(),
+            zones: Vec::new(),
+            dry_run: false,
+        }
+    }
+}
+
+/// A cluster that has joined, or could.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// What tells the cluster from all others, whatever it is called.
+    pub id: String,
+}
+
+/// Why a cluster has not joined.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// The name cannot be a cluster's.
+    #[error("invalid cluster name({name}): {problem}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The cluster, or another of its name, has joined already.
+    #[error("the cluster ID {id} or the cluster name {name} has been registered")]
+    Registered {
+        /// The cluster's identity.
+        id: String,
+        /// The name it was to have.
+        name: String,
+    },
+    /// The Cluster appeared while it was being joined.
+    #[error("cluster({0}) already exist")]
+    Exists(String),
+    /// The place for the cluster's credentials is taken by another cluster's.
+    #[error("secret {secret} belongs to cluster {owner}")]
+    SecretTaken {
+        /// The secret.
+        secret: ObjectKey,
+        /// Whose it is.
+        owner: String,
+    },
+    /// The member does not issue tokens for its accounts.
+    #[error(
+        "the cluster has not issued a token for the service account {account} within {seconds} seconds"
+    )]
+    NoToken {
+        /// The account.
+        account: ObjectKey,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// The member's API did not do what was asked.
+    #[error("cannot {doing} in the member cluster")]
+    Member {
+        /// What was asked.
+        doing: String,
+        /// Why not.
+        source: CallError,
+    },
+    /// The control plane did not do what was asked.
+    #[error("cannot {doing} in the control plane")]
+    ControlPlane {
+        /// What was asked.
+        doing: String,
+        /// Why not.
+        source: CallError,
+    },
+}
+
+/// Joins a cluster to a control plane.
+pub async fn join(
+    control: &Client,
+    member: &Client,
+    options: &JoinOptions,
+) -> Result<Joined, JoinError> {
+    identity::check_name(&options.name)?;
+    let id = identity::read_id(member).await?;
+    identity::check_unregistered(control, &options.name, &id).await?;
+    if options.dry_run {
+        return Ok(Joined { id });
+    }
+    let credentials = member::prepare(member, options).await?;
+    control_plane::register(control, options, &id, &credentials).await?;
+    Ok(Joined { id })
+}
+
+fn in_member(doing: impl Into<String>) -> impl FnOnce(CallError) -> JoinError {
+    let doing = doing.into();
+    move |source| JoinError::Member { doing, source }
+}
+
+fn in_control_plane(doing: impl Into<String>) -> impl FnOnce(CallError) -> JoinError {
+    let doing = doing.into();
+    move |source| JoinError::ControlPlane { doing, source }
+}
