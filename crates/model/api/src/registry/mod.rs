@@ -8,6 +8,7 @@ pub use policy::*;
 pub use rest::*;
 pub use work::*;
 
+use object::{GroupVersionKind, ResourceType};
 use serde_json::Value;
 
 /// The category that `kubectl get karmada-io` lists.
@@ -138,6 +139,18 @@ impl Resource {
     #[must_use]
     pub fn definition_name(&self) -> String {
         format!("{}.{}", self.plural, self.group)
+    }
+}
+
+/// Where objects of the kind are found, in the version they are stored in.
+impl From<&Resource> for ResourceType {
+    fn from(resource: &Resource) -> Self {
+        let version = resource.storage_version().name;
+        Self {
+            kind: GroupVersionKind::new(resource.group, version, resource.kind),
+            plural: resource.plural.to_owned(),
+            namespaced: resource.scope == Scope::Namespaced,
+        }
     }
 }
 

@@ -1,0 +1,132 @@
+//! What events do: bring bindings to the line, take clusters into the fleet, end promises.
+
+use std::sync::Arc;
+
+use api::work::v1alpha2::AggregatedStatusItem;
+use client::Change;
+use object::{Object, Value, parse};
+use schedule::intake::{Glance, Intake, binding_changed, is_affected, may_help};
+use telemetry::chain;
+use tracing::warn;
+
+use crate::{
+    cycle::Desk,
+    fleet::Effect,
+    line::Key,
+    metrics::Incoming,
+    queue::Cause,
+    settings::{Overcommit, Priorities},
+};
+
+impl Desk {
+    /// Takes a change of a binding in.
+    pub(crate) fn binding_changed(&self, change: &Change) {
+        let key: Key = Arc::new(change.key());
+        let (before, after) = (change.before.as_deref(), change.after.as_deref());
+        self.just_written.seen(&key, after);
+        let Some(after) = after else {
+            self.line.remove(&key);
+            self.release(&key);
+            return;
+        };
+        let glance = Glance::at(after);
+        let previously = before.map(Glance::at);
+        match binding_changed(previously.as_ref(), &glance, &self.settings.name) {
+            Intake::Enqueue => {
+                self.metrics.came(Incoming::BindingAdd);
+                self.push(&key, &glance, Cause::Elsewhere);
+            }
+            Intake::Edited => {
+                self.metrics.came(Incoming::BindingUpdate);
+                self.push(&key, &glance, Cause::Changed(glance.generation));
+            }
+            Intake::Release => self.release(&key),
+            Intake::Ignore => {}
+        }
+        if let Some(before) = before {
+            self.release_healthy(&key, before, after);
+        }
+    }
+
+    /// Takes a change of a cluster in, and brings the bindings it concerns.
+    pub(crate) fn cluster_changed(&self, change: &Change) {
+        let effect = self
+            .fleet
+            .apply(change.before.as_deref(), change.after.as_deref());
+        let Effect { concerned, roomier } = match effect {
+            Ok(effect) => effect,
+            Err(problem) => {
+                warn!(cluster = %change.key(), error = %chain(&problem), "a cluster cannot be read and stays as it was");
+                return;
+            }
+        };
+        if !concerned.is_empty() {
+            for binding in self
+                .bindings
+                .list()
+                .iter()
+                .chain(&self.cluster_bindings.list())
+            {
+                let Some(prepared) = self.placement(binding) else {
+                    continue;
+                };
+                let glance = Glance::at(binding);
+                let affects = |cluster| {
+                    is_affected(&glance, &prepared.compiled, cluster, &self.settings.name)
+                };
+                if concerned.iter().any(|cluster| affects(cluster)) {
+                    self.metrics.came(Incoming::ClusterChanged);
+                    self.push(&Arc::new(binding.key()), &glance, Cause::Elsewhere);
+                }
+            }
+        }
+        if let Some(cluster) = roomier
+            && self.line.has_unschedulable()
+        {
+            self.line.retry_where(|key| {
+                let binding = self.binding(key);
+                let prepared = binding.and_then(|binding| self.placement(&binding));
+                prepared.is_some_and(|prepared| may_help(&prepared.compiled, &cluster))
+            });
+        }
+    }
+
+    fn push(&self, key: &Key, glance: &Glance<'_>, cause: Cause) {
+        let priority = match self.settings.priorities {
+            Priorities::Ignored => 0,
+            Priorities::Heeded => glance.priority,
+        };
+        self.line.push(key, priority, cause);
+    }
+
+    fn placement(&self, binding: &Object) -> Option<Arc<crate::placements::Prepared>> {
+        let placement = binding.at(&["spec", "placement"])?;
+        self.placements.prepare(placement).ok()
+    }
+
+    fn release(&self, key: &Key) {
+        if self.settings.overcommit == Overcommit::Guarded {
+            self.assumptions().release(&key.to_string());
+        }
+    }
+
+    /// Ends promises on clusters where the workload became healthy: the cluster's report shows it now.
+    fn release_healthy(&self, key: &Key, before: &Object, after: &Object) {
+        if self.settings.overcommit != Overcommit::Guarded {
+            return;
+        }
+        let path = ["status", "aggregatedStatus"];
+        let (before, after) = (before.at(&path), after.at(&path));
+        let key = key.to_string();
+        if before == after || !self.assumptions().has(&key) {
+            return;
+        }
+        let items = |value: Option<&Value>| -> Vec<AggregatedStatusItem> {
+            value
+                .and_then(|value| parse::shape(value).ok())
+                .unwrap_or_default()
+        };
+        self.assumptions()
+            .release_healthy(&key, &items(before), &items(after));
+    }
+}

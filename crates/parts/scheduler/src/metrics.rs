@@ -1,0 +1,239 @@
+//! What the scheduler counts, under the names the reference gives it.
+
+use std::{
+    fmt::Write as _,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use crate::queue::Counts;
+
+/// Upper bounds of the durations that are told apart, in seconds: from a millisecond, doubling.
+const BOUNDS: [f64; 15] = [
+    0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096,
+    8.192, 16.384,
+];
+
+/// How an attempt ended, as the reference tells it: a binding for which no cluster is allowed counts as scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// There is nothing to try again.
+    Scheduled,
+    /// It will be tried again.
+    Error,
+}
+
+/// What brought a binding to the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incoming {
+    /// It is new.
+    BindingAdd,
+    /// It was edited.
+    BindingUpdate,
+    /// An attempt failed.
+    ScheduleAttemptFailure,
+    /// A cluster changed.
+    ClusterChanged,
+}
+
+const INCOMING: [&str; 4] = [
+    "BindingAdd",
+    "BindingUpdate",
+    "ScheduleAttemptFailure",
+    "ClusterChanged",
+];
+const OUTCOMES: [&str; 2] = ["scheduled", "error"];
+const TYPES: [&str; 2] = ["ReconcileSchedule", "ScaleSchedule"];
+
+/// All that is counted.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    /// By outcome and type of schedule.
+    attempts: [[Histogram; 2]; 2],
+    deciding: Histogram,
+    incoming: [AtomicU64; 4],
+    /// Decisions made again because another took the room first.
+    overtaken: AtomicU64,
+    /// Writes refused because the binding had changed.
+    conflicts: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Histogram {
+    buckets: [AtomicU64; BOUNDS.len()],
+    count: AtomicU64,
+    nanos: AtomicU64,
+}
+
+impl Metrics {
+    /// Counts an attempt of a type and how long it took, writes included.
+    pub fn attempted(&self, outcome: Outcome, schedule_type: &str, took: Duration) {
+        let outcome = &self.attempts[usize::from(outcome == Outcome::Error)];
+        outcome[usize::from(schedule_type == TYPES[1])].observe(took);
+    }
+
+    /// Counts a decision and how long it took, without its writes.
+    pub fn decided(&self, took: Duration) {
+        self.deciding.observe(took);
+    }
+
+    /// Counts a binding that was brought to the queue.
+    pub fn came(&self, why: Incoming) {
+        let slot = match why {
+            Incoming::BindingAdd => 0,
+            Incoming::BindingUpdate => 1,
+            Incoming::ScheduleAttemptFailure => 2,
+            Incoming::ClusterChanged => 3,
+        };
+        self.incoming[slot].fetch_add(1, Relaxed);
+    }
+
+    /// Counts a decision that is made again because another took the room first.
+    pub fn overtaken(&self) {
+        self.overtaken.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a write that was refused because the binding had changed.
+    pub fn conflicted(&self) {
+        self.conflicts.fetch_add(1, Relaxed);
+    }
+
+    /// How many attempts there were.
+    #[must_use]
+    pub fn attempts(&self) -> u64 {
+        let all = self.attempts.iter().flatten();
+        all.map(|histogram| histogram.count.load(Relaxed)).sum()
+    }
+
+    /// Everything, in the text format of Prometheus.
+    #[must_use]
+    pub fn render(&self, counts: Counts) -> String {
+        let mut text = String::new();
+        self.render_attempts(&mut text);
+        let name = "karmada_scheduler_scheduling_algorithm_duration_seconds";
+        let _ = writeln!(text, "# TYPE {name} histogram");
+        self.deciding
+            .render(&mut text, name, "schedule_step=\"Total\"");
+        let name = "karmada_scheduler_queue_incoming_bindings_total";
+        let _ = writeln!(text, "# TYPE {name} counter");
+        for (event, count) in INCOMING.iter().zip(&self.incoming) {
+            let _ = writeln!(text, "{name}{{event=\"{event}\"}} {}", count.load(Relaxed));
+        }
+        let name = "scheduler_pending_bindings";
+        let _ = writeln!(text, "# TYPE {name} gauge");
+        let Counts {
+            active,
+            backoff,
+            unschedulable,
+            in_work,
+        } = counts;
+        for (queue, count) in [
+            ("active", active),
+            ("backoff", backoff),
+            ("unschedulable", unschedulable),
+        ] {
+            let _ = writeln!(text, "{name}{{queue=\"{queue}\"}} {count}");
+        }
+        for (name, kind, count) in [
+            (
+                "karavel_scheduler_decisions_in_work",
+                "gauge",
+                in_work as u64,
+            ),
+            (
+                "karavel_scheduler_decisions_overtaken_total",
+                "counter",
+                self.overtaken.load(Relaxed),
+            ),
+            (
+                "karavel_scheduler_write_conflicts_total",
+                "counter",
+                self.conflicts.load(Relaxed),
+            ),
+        ] {
+            let _ = writeln!(text, "# TYPE {name} {kind}\n{name} {count}");
+        }
+        text
+    }
+
+    fn render_attempts(&self, text: &mut String) {
+        let each = || {
+            let outcomes = OUTCOMES.iter().zip(&self.attempts);
+            outcomes.flat_map(|(outcome, by_type)| {
+                let types = TYPES.iter().zip(by_type);
+                types.map(move |(schedule_type, histogram)| {
+                    let labels = format!("result=\"{outcome}\",schedule_type=\"{schedule_type}\"");
+                    (labels, histogram)
+                })
+            })
+        };
+        let name = "karmada_scheduler_schedule_attempts_total";
+        let _ = writeln!(text, "# TYPE {name} counter");
+        for (labels, histogram) in each() {
+            let _ = writeln!(text, "{name}{{{labels}}} {}", histogram.count.load(Relaxed));
+        }
+        let name = "karmada_scheduler_e2e_scheduling_duration_seconds";
+        let _ = writeln!(text, "# TYPE {name} histogram");
+        for (labels, histogram) in each() {
+            histogram.render(text, name, &labels);
+        }
+    }
+}
+
+impl Histogram {
+    fn observe(&self, took: Duration) {
+        let seconds = took.as_secs_f64();
+        if let Some(bucket) = BOUNDS.iter().position(|bound| seconds <= *bound) {
+            self.buckets[bucket].fetch_add(1, Relaxed);
+        }
+        self.count.fetch_add(1, Relaxed);
+        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.nanos.fetch_add(nanos, Relaxed);
+    }
+
+    fn render(&self, text: &mut String, name: &str, labels: &str) {
+        let mut sum = 0;
+        for (bound, bucket) in BOUNDS.iter().zip(&self.buckets) {
+            sum += bucket.load(Relaxed);
+            let _ = writeln!(text, "{name}_bucket{{{labels},le=\"{bound}\"}} {sum}");
+        }
+        let count = self.count.load(Relaxed);
+        let seconds = Duration::from_nanos(self.nanos.load(Relaxed)).as_secs_f64();
+        let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {count}");
+        let _ = writeln!(text, "{name}_sum{{{labels}}} {seconds}");
+        let _ = writeln!(text, "{name}_count{{{labels}}} {count}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_shown_under_the_references_names() {
+        let metrics = Metrics::default();
+        metrics.attempted(
+            Outcome::Scheduled,
+            "ScaleSchedule",
+            Duration::from_millis(3),
+        );
+        metrics.attempted(Outcome::Error, "ReconcileSchedule", Duration::from_secs(60));
+        metrics.came(Incoming::ClusterChanged);
+        let text = metrics.render(Counts {
+            unschedulable: 7,
+            ..Counts::default()
+        });
+        for line in [
+            "karmada_scheduler_schedule_attempts_total{result=\"scheduled\",schedule_type=\"ScaleSchedule\"} 1",
+            "karmada_scheduler_e2e_scheduling_duration_seconds_bucket{result=\"scheduled\",schedule_type=\"ScaleSchedule\",le=\"0.002\"} 0",
+            "karmada_scheduler_e2e_scheduling_duration_seconds_bucket{result=\"scheduled\",schedule_type=\"ScaleSchedule\",le=\"0.004\"} 1",
+            "karmada_scheduler_e2e_scheduling_duration_seconds_bucket{result=\"error\",schedule_type=\"ReconcileSchedule\",le=\"16.384\"} 0",
+            "karmada_scheduler_e2e_scheduling_duration_seconds_bucket{result=\"error\",schedule_type=\"ReconcileSchedule\",le=\"+Inf\"} 1",
+            "karmada_scheduler_queue_incoming_bindings_total{event=\"ClusterChanged\"} 1",
+            "scheduler_pending_bindings{queue=\"unschedulable\"} 7",
+        ] {
+            assert!(text.lines().any(|known| known == line), "{line}\n{text}");
+        }
+        assert_eq!(metrics.attempts(), 2);
+    }
+}

@@ -1,0 +1,227 @@
+//! What is written about a decision.
+//!
+//! The result and the status of a binding are two parts of the API, so a decision is at most two writes: one patch of
+//! targets and annotation, one of the status. Each is left out where it would change nothing. The first carries the
+//! revision that was decided about, so a binding that changed meanwhile is left alone and decided again; what it makes is
+//! therefore known exactly, and the second can say that the new generation has been seen.
+
+#[cfg(test)]
+mod tests;
+
+use api::{registry, well_known::annotations, work::v1alpha2::ResourceBindingStatus};
+use intent::{Action, EventKind, ObjectRef};
+use object::{GroupVersionKind, Map, Object, ObjectKey, ResourceType, Value, patch, time::Time};
+use schedule::{
+    Decision, Outcome, Target,
+    report::{self, Event, Severity, Writing},
+    trigger::Trigger,
+};
+
+use crate::{bound::Bound, placements::Prepared, queue::Ending};
+
+/// The patch that brings targets and annotation to what was decided; `None` if they are so already, or stay.
+#[must_use]
+pub(crate) fn result(bound: &Bound, prepared: &Prepared, decision: &Decision) -> Option<Value> {
+    let targets = decision.targets_to_write()?;
+    let mut fields = Map::new();
+    let applied = bound
+        .metadata
+        .annotations
+        .get(annotations::APPLIED_PLACEMENT);
+    if applied != Some(&prepared.text) {
+        let entry = Map::from_iter([(
+            annotations::APPLIED_PLACEMENT.to_owned(),
+            Value::from(prepared.text.as_str()),
+        )]);
+        let metadata = Map::from_iter([("annotations".to_owned(), Value::Object(entry))]);
+        fields.insert("metadata".to_owned(), Value::Object(metadata));
+    }
+    if !are_same(bound, targets) {
+        let clusters = match targets {
+            [] => Value::Null,
+            targets => Value::Array(targets.iter().map(target_value).collect()),
+        };
+        let spec = Map::from_iter([("clusters".to_owned(), clusters)]);
+        fields.insert("spec".to_owned(), Value::Object(spec));
+    }
+    (!fields.is_empty()).then_some(Value::Object(fields))
+}
+
+/// How writing the result went, and what the binding is since.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Written<'a> {
+    /// How it went.
+    pub writing: Writing,
+    /// Whether the result was patched.
+    pub is_changed: bool,
+    /// The status there is.
+    pub status: &'a ResourceBindingStatus,
+    /// The generation whose spec is what was decided about, and its result.
+    pub generation: i64,
+}
+
+/// The patch that brings the status to what was decided; `None` if there is nothing to say.
+///
+/// The time of a decision alone is nothing to say, unless a fresh one was asked for: then the time is the answer.
+#[must_use]
+pub(crate) fn status(
+    decision: &Decision,
+    written: &Written<'_>,
+    trigger: Trigger,
+    now: Time,
+) -> Option<Value> {
+    let mut next = report::status(
+        written.status,
+        decision,
+        &written.writing,
+        written.generation,
+        now,
+    );
+    if !written.is_changed && trigger != Trigger::FreshWanted {
+        let timed = next.last_scheduled_time;
+        next.last_scheduled_time = written.status.last_scheduled_time;
+        if next == *written.status {
+            return None;
+        }
+        next.last_scheduled_time = timed;
+    }
+    status_patch(written.status, &next)
+}
+
+/// The patch that says that a binding was looked at and needs no decision; `None` if its status says so.
+#[must_use]
+pub(crate) fn seen(bound: &Bound) -> Option<Value> {
+    let mut next = bound.status.clone();
+    next.scheduler_observed_generation = bound.metadata.generation;
+    status_patch(&bound.status, &next)
+}
+
+/// The events after a decision, on the binding and on its template.
+///
+/// A decision that confirmed what there is happens often and is not worth an event.
+#[must_use]
+pub(crate) fn events(
+    bound: &Bound,
+    object: &Object,
+    decision: &Decision,
+    written: &Written<'_>,
+) -> Vec<Action> {
+    let is_quiet = !written.is_changed
+        && written.writing == Writing::Done
+        && matches!(decision.outcome(), Outcome::Placed(_));
+    if is_quiet {
+        return Vec::new();
+    }
+    let events = report::events(&bound.view(), decision, &written.writing);
+    events
+        .iter()
+        .flat_map(|event| report_twice(bound, object, event))
+        .collect()
+}
+
+/// An event on the binding and one on its template.
+pub(crate) fn report_twice(bound: &Bound, object: &Object, event: &Event) -> [Action; 2] {
+    let kind = match event.severity {
+        Severity::Normal => EventKind::Normal,
+        Severity::Warning => EventKind::Warning,
+    };
+    let report = |about| Action::report(about, kind, event.reason, event.message.as_str());
+    [report(ObjectRef::of(object)), report(template(bound))]
+}
+
+/// What becomes of the binding in the queue.
+#[must_use]
+pub(crate) fn ending(decision: &Decision, written: &Written<'_>) -> Ending {
+    let is_written = written.writing == Writing::Done;
+    match decision.refusal() {
+        None if is_written => Ending::Settled(written.generation),
+        Some(refusal) if is_written && !refusal.is_retried() => Ending::Settled(written.generation),
+        Some(refusal) if is_written && refusal.is_unschedulable() => Ending::Unschedulable,
+        _ => Ending::Failed,
+    }
+}
+
+/// The patch, for the state of the binding that was looked at and for no other.
+#[must_use]
+pub(crate) fn guarded(object: &Object, patch: Value) -> Value {
+    let Value::Object(mut fields) = patch else {
+        return patch;
+    };
+    let metadata = fields
+        .entry("metadata")
+        .or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(metadata) = metadata {
+        metadata.insert("uid".to_owned(), Value::from(object.uid()));
+        let revision = Value::from(object.resource_version());
+        metadata.insert("resourceVersion".to_owned(), revision);
+    }
+    Value::Object(fields)
+}
+
+/// Where bindings of the scope of this one are found.
+#[must_use]
+pub(crate) fn resource(object: &Object) -> ResourceType {
+    ResourceType::from(if object.namespace().is_empty() {
+        &registry::CLUSTER_RESOURCE_BINDING
+    } else {
+        &registry::RESOURCE_BINDING
+    })
+}
+
+/// The template of a binding.
+fn template(bound: &Bound) -> ObjectRef {
+    let resource = &bound.spec.resource;
+    ObjectRef {
+        kind: GroupVersionKind::from_api_version(&resource.api_version, &resource.kind)
+            .unwrap_or_default(),
+        key: ObjectKey::namespaced(&resource.namespace, &resource.name),
+        uid: resource.uid.clone(),
+        revision: resource.resource_version.clone(),
+    }
+}
+
+/// Whether the binding has these targets; the list is a set.
+fn are_same(bound: &Bound, targets: &[Target]) -> bool {
+    let present = &bound.spec.clusters;
+    let is_there = |target: &Target| {
+        bound
+            .spec
+            .target(&target.cluster)
+            .is_some_and(|known| known.replicas == target.replicas)
+    };
+    let in_order = || {
+        let mut pairs = present.iter().zip(targets);
+        pairs.all(|(known, target)| {
+            *known.name == *target.cluster && known.replicas == target.replicas
+        })
+    };
+    present.len() == targets.len() && (in_order() || targets.iter().all(is_there))
+}
+
+fn target_value(target: &Target) -> Value {
+    let mut fields = Map::from_iter([("name".to_owned(), Value::from(&*target.cluster))]);
+    if target.replicas != 0 {
+        fields.insert("replicas".to_owned(), Value::from(target.replicas));
+    }
+    Value::Object(fields)
+}
+
+/// What differs between two statuses, below `status`; fields that are not the scheduler's never differ.
+fn status_patch(present: &ResourceBindingStatus, next: &ResourceBindingStatus) -> Option<Value> {
+    if present == next {
+        return None;
+    }
+    let value = |status: &ResourceBindingStatus| {
+        // The members' reports can be large and are not ours to write.
+        let ours = ResourceBindingStatus {
+            aggregated_status: Vec::new(),
+            conditions: status.conditions.clone(),
+            scheduler_observed_affinity_name: status.scheduler_observed_affinity_name.clone(),
+            ..*status
+        };
+        serde_json::to_value(ours).unwrap_or_default()
+    };
+    let difference = patch::diff(&value(present), &value(next));
+    let fields = Map::from_iter([("status".to_owned(), difference)]);
+    Some(Value::Object(fields))
+}

@@ -1,0 +1,229 @@
+//! What is written for which decision, as patches.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use object::condition::find;
+use schedule::{
+    Inputs, Options,
+    cluster::{ClusterFacts, Pool, Snapshot},
+    plugin::{Peers, Registry, WorkloadGroups},
+};
+use serde_json::json;
+
+use super::*;
+use crate::placements::Placements;
+
+const TEN: i64 = 10;
+
+fn now() -> Time {
+    Time::from_unix_seconds(TEN)
+}
+
+/// A world of one binding: a Deployment with 4 replicas, divided by room over m1 (10 free) and m2 (30 free).
+struct World {
+    object: Object,
+    clusters: Vec<Value>,
+    trigger: Trigger,
+}
+
+impl World {
+    fn new(changes: Value) -> Self {
+        let base = json!({
+            "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
+            "metadata": {"namespace": "shop", "name": "web-deployment", "uid": "u", "resourceVersion": "7", "generation": 3},
+            "spec": {
+                "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web", "uid": "t"},
+                "replicas": 4,
+                "placement": {"replicaScheduling": {
+                    "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
+                    "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+                }},
+            },
+        });
+        let cluster = |name: &str, pods: &str| {
+            json!({
+                "metadata": {"name": name},
+                "status": {
+                    "apiEnablements": [{"groupVersion": "apps/v1", "resources": [{"kind": "Deployment", "name": "deployments"}]}],
+                    "resourceSummary": {"allocatable": {"pods": pods}},
+                },
+            })
+        };
+        Self {
+            object: Object::from_value(patch::merge(&base, &changes)).unwrap(),
+            clusters: vec![cluster("m1", "10"), cluster("m2", "30")],
+            trigger: Trigger::PlacementChanged,
+        }
+    }
+
+    /// The patches of result and status, what becomes of the binding in the queue, and how many events there are.
+    fn play(&self, writing: Writing) -> (Option<Value>, Option<Value>, Ending, usize) {
+        let bound = Bound::read(&self.object).unwrap();
+        let prepared = Placements::default()
+            .prepare(self.object.at(&["spec", "placement"]).unwrap())
+            .unwrap();
+        let mut pool = Pool::default();
+        let clusters = self.clusters.iter().map(|value| {
+            let cluster = object::parse::shape(value).unwrap();
+            Arc::new(ClusterFacts::of(&cluster, &mut pool))
+        });
+        let decision = schedule::schedule(&Inputs {
+            binding: bound.view(),
+            placement: &prepared.compiled,
+            clusters: &Snapshot::new(clusters.collect::<Vec<_>>()),
+            estimates: &[],
+            assumed: &BTreeMap::new(),
+            peers: &Peers::default(),
+            plugins: &Registry::in_tree(WorkloadGroups::Off).enable(&["*"]),
+            options: Options::default(),
+        });
+        let result = result(&bound, &prepared, &decision);
+        let is_changed = result.is_some() && writing == Writing::Done;
+        let written = Written {
+            writing,
+            is_changed,
+            status: &bound.status,
+            generation: bound.metadata.generation + i64::from(is_changed),
+        };
+        let status = status(&decision, &written, self.trigger, now());
+        let events = events(&bound, &self.object, &decision, &written);
+        (result, status, ending(&decision, &written), events.len())
+    }
+}
+
+const PLACEMENT: &str = r#"{"replicaScheduling":{"replicaSchedulingType":"Divided","replicaDivisionPreference":"Weighted","weightPreference":{"dynamicWeight":"AvailableReplicas"}}}"#;
+
+/// A binding that was decided, with all that says so.
+fn decided() -> Value {
+    json!({
+        "metadata": {"annotations": {"policy.karmada.io/applied-placement": PLACEMENT}},
+        "spec": {"clusters": [{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 3}]},
+        "status": {
+            "schedulerObservedGeneration": 3, "lastScheduledTime": "1970-01-01T00:00:05Z",
+            "conditions": [
+                {"type": "FullyApplied", "status": "True", "reason": "FullyAppliedSuccess", "message": "", "lastTransitionTime": "1970-01-01T00:00:06Z"},
+                {"type": "Scheduled", "status": "True", "reason": "Success", "message": "Binding has been scheduled successfully.", "lastTransitionTime": "1970-01-01T00:00:05Z"},
+            ],
+        },
+    })
+}
+
+#[test]
+fn a_first_decision_is_one_patch_of_each_part() {
+    let (result, status, ending, events) = World::new(json!({})).play(Writing::Done);
+    assert_eq!(
+        result.unwrap(),
+        json!({
+            "metadata": {"annotations": {"policy.karmada.io/applied-placement": PLACEMENT}},
+            "spec": {"clusters": [{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 3}]},
+        })
+    );
+    assert_eq!(
+        status.unwrap(),
+        json!({"status": {
+            "schedulerObservedGeneration": 4, "lastScheduledTime": "1970-01-01T00:00:10Z",
+            "conditions": [{
+                "type": "Scheduled", "status": "True", "reason": "Success",
+                "message": "Binding has been scheduled successfully.", "lastTransitionTime": "1970-01-01T00:00:10Z",
+            }],
+        }})
+    );
+    // On the binding and on the template.
+    assert_eq!((ending, events), (Ending::Settled(4), 2));
+}
+
+#[test]
+fn a_decision_that_changes_nothing_writes_nothing() {
+    let played = World::new(decided()).play(Writing::Done);
+    assert_eq!(played, (None, None, Ending::Settled(3), 0));
+    // The list of targets is a set.
+    let mut turned = decided();
+    turned["spec"]["clusters"].as_array_mut().unwrap().reverse();
+    assert_eq!(World::new(turned).play(Writing::Done).0, None);
+}
+
+#[test]
+fn a_fresh_decision_that_was_asked_for_is_dated_even_so() {
+    let mut world = World::new(decided());
+    world.trigger = Trigger::FreshWanted;
+    let (result, status, ..) = world.play(Writing::Done);
+    assert_eq!(result, None);
+    assert_eq!(
+        status.unwrap(),
+        json!({"status": {"lastScheduledTime": "1970-01-01T00:00:10Z"}})
+    );
+}
+
+#[test]
+fn for_want_of_room_targets_stay_and_the_condition_says_why() {
+    let mut world = World::new(decided());
+    world.object.set(&["spec", "replicas"], 100).unwrap();
+    let (result, status, ending, events) = world.play(Writing::Done);
+    assert_eq!((result, ending, events), (None, Ending::Unschedulable, 2));
+    let patch = status.unwrap();
+    let conditions = object::parse::shape::<Vec<_>, _>(&patch["status"]["conditions"]).unwrap();
+    let scheduled = find(&conditions, "Scheduled").unwrap();
+    assert_eq!(scheduled.reason, "Unschedulable");
+    // Other conditions are carried along, because the list is written whole; nothing else is touched.
+    assert!(find(&conditions, "FullyApplied").is_some());
+    assert_eq!(patch["status"].as_object().unwrap().len(), 1);
+    // The same failure once more is not worth a write.
+    let again = patch::merge(&world.object.clone().into_value(), &patch);
+    world.object = Object::from_value(again).unwrap();
+    let (_, status, ending, _) = world.play(Writing::Done);
+    assert_eq!((status, ending), (None, Ending::Unschedulable));
+}
+
+#[test]
+fn where_no_cluster_is_allowed_targets_go_and_nobody_tries_again() {
+    let mut changes = decided();
+    changes["spec"]["placement"] = json!({"clusterAffinity": {"clusterNames": ["m9"]}});
+    let (result, status, ending, _) = World::new(changes).play(Writing::Done);
+    let result = result.unwrap();
+    assert_eq!(result["spec"], json!({"clusters": null}));
+    assert_eq!(ending, Ending::Settled(4));
+    let condition = &status.unwrap()["status"]["conditions"][1];
+    assert_eq!(condition["reason"], "NoClusterFit");
+    assert_eq!(
+        condition["message"],
+        "0/2 clusters are available: 2 cluster(s) did not match the placement cluster affinity constraint."
+    );
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_tried_again() {
+    let cases = [
+        (Writing::QuotaExceeded("quota".to_owned()), "QuotaExceeded"),
+        (Writing::Failed("down".to_owned()), "SchedulerError"),
+    ];
+    for (writing, reason) in cases {
+        let (_, status, ending, events) = World::new(json!({})).play(writing);
+        let status = status.unwrap();
+        assert_eq!(status["status"]["conditions"][0]["reason"], reason);
+        assert_eq!(status["status"].get("schedulerObservedGeneration"), None);
+        assert_eq!((ending, events), (Ending::Failed, 2));
+    }
+}
+
+#[test]
+fn a_binding_that_needs_nothing_is_marked_as_seen() {
+    let mut edited = decided();
+    edited["metadata"]["generation"] = json!(8);
+    let world = World::new(edited);
+    let bound = Bound::read(&world.object).unwrap();
+    assert_eq!(
+        seen(&bound),
+        Some(json!({"status": {"schedulerObservedGeneration": 8}}))
+    );
+    let bound = Bound::read(&World::new(decided()).object).unwrap();
+    assert_eq!(seen(&bound), None);
+}
+
+#[test]
+fn patches_are_for_the_state_that_was_looked_at() {
+    let world = World::new(json!({}));
+    assert_eq!(
+        guarded(&world.object, json!({"spec": {"clusters": null}})),
+        json!({"spec": {"clusters": null}, "metadata": {"uid": "u", "resourceVersion": "7"}})
+    );
+}
