@@ -99,8 +99,9 @@ pub fn begin(resource: &Resource, object: &mut Value, stamp: &Stamp) -> Result<(
     Ok(())
 }
 
-/// Carries over what a writer may not change, and counts the generation on if the wanted state differs.
-pub fn go_on(resource: &Resource, old: &Value, new: &mut Value) {
+/// Carries over what a writer may not change, and counts the generation on if the wanted state differs. Whoever writes
+/// the status, and notes beside it, wants nothing else than before.
+pub fn go_on(resource: &Resource, old: &Value, new: &mut Value, part: &str) {
     let before = metadata(old);
     let after = metadata_mut(new);
     for name in SERVER_OWNED {
@@ -109,7 +110,7 @@ pub fn go_on(resource: &Resource, old: &Value, new: &mut Value) {
             None => drop(after.shift_remove(name)),
         }
     }
-    if resource.rules.is_new_generation(old, new) {
+    if part != "status" && resource.rules.is_new_generation(old, new) {
         count_on(resource, metadata_mut(new));
     }
 }

@@ -198,12 +198,12 @@ impl Server {
         resource
             .rules
             .prepare_update(version, &old, &mut new, &call.target.subresource);
-        lifecycle::go_on(resource, &old, &mut new);
+        lifecycle::go_on(resource, &old, &mut new, &call.target.subresource);
         if !call.applies {
             self.own_fields(call, Some(&old), &mut new);
         }
         warnings.extend(self.mutate(call, Some(&old), &mut new).await?);
-        lifecycle::go_on(resource, &old, &mut new);
+        lifecycle::go_on(resource, &old, &mut new, &call.target.subresource);
         self.judge(call, Some(&old), &new)?;
         warnings.extend(self.validate(call, Some(&old), Some(&new)).await?);
         set_revision(&mut new, &old);

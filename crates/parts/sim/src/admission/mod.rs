@@ -1,0 +1,66 @@
+//! What a cluster checks and fills in before anything is written.
+
+mod namespace;
+mod pod;
+mod service;
+
+use std::sync::{Arc, OnceLock};
+
+use object::Value;
+use serve::cache::Cache;
+use serve::call::{Admission, Call, Proposal, Verdict, at_once};
+use serve::status::Status;
+
+/// Namespaces that are there, addresses of services, what every pod gets.
+#[derive(Default)]
+pub(crate) struct ClusterAdmission {
+    /// Set once the server is open, before it answers anybody.
+    cache: OnceLock<Arc<Cache>>,
+    addresses: service::Addresses,
+}
+
+impl ClusterAdmission {
+    pub(crate) fn look_into(&self, cache: &Arc<Cache>) {
+        self.addresses.learn(cache);
+        drop(self.cache.set(Arc::clone(cache)));
+    }
+
+    fn change(&self, call: &Call, proposal: Proposal<'_>) -> Result<(), Status> {
+        let Some(cache) = self.cache.get() else {
+            return Ok(());
+        };
+        let Some(new) = proposal.new else {
+            return Ok(());
+        };
+        if proposal.old.is_none() {
+            namespace::check(call, cache)?;
+        }
+        if !call.target.subresource.is_empty() || !call.target.group.is_empty() {
+            return Ok(());
+        }
+        match call.target.resource.as_str() {
+            "pods" if proposal.old.is_none() => pod::complete(new),
+            "services" => self.addresses.assign(call, proposal.old, new)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Admission for ClusterAdmission {
+    fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
+        at_once(self.change(call, proposal).map(|()| Vec::new()))
+    }
+
+    fn validate<'a>(
+        &'a self,
+        call: &'a Call,
+        old: Option<&'a Value>,
+        new: Option<&'a Value>,
+    ) -> Verdict<'a> {
+        if new.is_none() && call.target.group.is_empty() && call.target.resource == "services" {
+            self.addresses.release(old);
+        }
+        at_once(Ok(Vec::new()))
+    }
+}

@@ -1,0 +1,322 @@
+//! One pod: from placed to running to ended.
+
+use object::time::Time;
+use object::{Map, Object, Value};
+use serde_json::json;
+
+use crate::behaviour::Behaviour;
+use crate::controllers::kubelet::container::{self, Told};
+use crate::read;
+
+/// What becomes of a pod.
+#[derive(Default)]
+pub(crate) struct Step {
+    /// Its whole next status, if it differs.
+    pub(crate) status: Option<Value>,
+    pub(crate) wake: Option<Time>,
+    pub(crate) events: Vec<Told>,
+}
+
+/// The containers of a pod in their next states.
+struct Containers {
+    init: Vec<Value>,
+    main: Vec<Value>,
+    is_initialized: bool,
+    wake: Option<Time>,
+    told: Vec<Told>,
+}
+
+/// The next step of a pod that was not asked to go.
+pub(crate) fn step(
+    pod: &Object,
+    behaviour: &Behaviour,
+    host: &str,
+    address: &str,
+    now: Time,
+) -> Step {
+    if read::has_ended(pod) {
+        return Step::default();
+    }
+    let began = pod
+        .text_at(&["status", "startTime"])
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(now);
+    if let Some(step) = overdue(pod, began, now) {
+        return step;
+    }
+    let containers = advance(pod, behaviour, began, now);
+    let phase = phase_of(pod, &containers);
+    let mut wake = containers.wake;
+    if let Some(deadline) = pod.integer_at(&["spec", "activeDeadlineSeconds"]) {
+        let due = began.plus_seconds(deadline);
+        wake = Some(wake.map_or(due, |wake| wake.min(due)));
+    }
+    let mut status = Map::new();
+    status.insert("phase".to_owned(), json!(phase));
+    status.insert(
+        "conditions".to_owned(),
+        conditions(pod, &containers, phase, now).into(),
+    );
+    status.insert("hostIP".to_owned(), json!(host));
+    status.insert("hostIPs".to_owned(), json!([{"ip": host}]));
+    if phase != "Pending" || pod.text_at(&["status", "podIP"]).is_some() {
+        status.insert("podIP".to_owned(), json!(address));
+        status.insert("podIPs".to_owned(), json!([{"ip": address}]));
+    }
+    status.insert("startTime".to_owned(), json!(began.to_string()));
+    if !containers.init.is_empty() {
+        status.insert("initContainerStatuses".to_owned(), containers.init.into());
+    }
+    status.insert("containerStatuses".to_owned(), containers.main.into());
+    // What others wrote stays: the class of service, nominations, resize.
+    let known = pod.at(&["status"]).and_then(Value::as_object);
+    for (name, value) in known.into_iter().flatten() {
+        if !status.contains_key(name) {
+            status.insert(name.clone(), value.clone());
+        }
+    }
+    let status = Value::Object(status);
+    let differs = pod.at(&["status"]) != Some(&status);
+    Step {
+        status: differs.then_some(status),
+        wake,
+        events: containers.told,
+    }
+}
+
+/// A pod that ran for longer than it may.
+fn overdue(pod: &Object, began: Time, now: Time) -> Option<Step> {
+    let deadline = pod.integer_at(&["spec", "activeDeadlineSeconds"])?;
+    if now < began.plus_seconds(deadline) || pod.text_at(&["status", "startTime"]).is_none() {
+        return None;
+    }
+    let mut status = pod.at(&["status"])?.clone();
+    let message = "Pod was active on the node longer than the specified deadline";
+    if let Some(fields) = status.as_object_mut() {
+        fields.insert("phase".to_owned(), json!("Failed"));
+        fields.insert("reason".to_owned(), json!("DeadlineExceeded"));
+        fields.insert("message".to_owned(), json!(message));
+    }
+    Some(Step {
+        status: Some(status),
+        wake: None,
+        events: vec![(false, "DeadlineExceeded", message.to_owned())],
+    })
+}
+
+fn advance(pod: &Object, behaviour: &Behaviour, began: Time, now: Time) -> Containers {
+    let init = read::list(pod, &["spec", "initContainers"]);
+    let main = read::list(pod, &["spec", "containers"]);
+    let is_sidecar = |container: &Value| read::text(container, "restartPolicy") == "Always";
+    let steps = init
+        .iter()
+        .filter(|container| !is_sidecar(container))
+        .count();
+    let steps = i64::try_from(steps).unwrap_or(i64::MAX);
+    let pulled = began.plus_seconds(behaviour.start);
+    let initialized = pulled.plus_seconds(behaviour.init.saturating_mul(steps));
+    let mut containers = Containers {
+        init: Vec::new(),
+        main: Vec::new(),
+        is_initialized: now >= initialized,
+        wake: None,
+        told: Vec::new(),
+    };
+    let mut turn = pulled;
+    for container in init {
+        if is_sidecar(container) {
+            containers.init.push(sidecar(pod, container, turn, now));
+            continue;
+        }
+        let done = turn.plus_seconds(behaviour.init);
+        containers
+            .init
+            .push(init_status(container, turn, done, now));
+        turn = done;
+    }
+    if !containers.is_initialized {
+        let reason = if init.is_empty() {
+            "ContainerCreating"
+        } else {
+            "PodInitializing"
+        };
+        containers.main = main
+            .iter()
+            .map(|container| container::waiting(container, reason, None))
+            .collect();
+        let next = if now < pulled {
+            pulled
+        } else {
+            now.plus_seconds(behaviour.init.max(1)).min(initialized)
+        };
+        containers.wake = Some(next);
+        return containers;
+    }
+    let known = read::list(pod, &["status", "containerStatuses"]);
+    for container in main {
+        let name = read::text(container, "name");
+        let status = known
+            .iter()
+            .find(|status| read::text(status, "name") == name);
+        let next = container::next(pod, container, status, behaviour, now);
+        if status != Some(&next.status) {
+            containers.told.extend(next.told);
+        }
+        containers.main.push(next.status);
+        containers.wake = match (containers.wake, next.wake) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+    }
+    containers
+}
+
+fn init_status(container: &Value, from: Time, done: Time, now: Time) -> Value {
+    let mut status = container::waiting(container, "PodInitializing", None);
+    let Some(fields) = status.as_object_mut() else {
+        return status;
+    };
+    if now >= done {
+        fields.insert("ready".to_owned(), json!(true));
+        let terminated = json!({
+            "exitCode": 0, "reason": "Completed", "startedAt": from.to_string(), "finishedAt": done.to_string(),
+        });
+        fields.insert("state".to_owned(), json!({"terminated": terminated}));
+    } else if now >= from {
+        fields.insert("started".to_owned(), json!(true));
+        let running = json!({"startedAt": from.to_string()});
+        fields.insert("state".to_owned(), json!({"running": running}));
+    }
+    status
+}
+
+/// A sidecar runs from its turn on and is no trouble.
+fn sidecar(pod: &Object, container: &Value, turn: Time, now: Time) -> Value {
+    let mut status = container::waiting(container, "PodInitializing", None);
+    if let (Some(fields), true) = (status.as_object_mut(), now >= turn) {
+        fields.insert("ready".to_owned(), json!(true));
+        fields.insert("started".to_owned(), json!(true));
+        let running = json!({"startedAt": turn.to_string()});
+        fields.insert("state".to_owned(), json!({"running": running}));
+    }
+    let _ = pod;
+    status
+}
+
+fn has_state(status: &Value, state: &str) -> bool {
+    status
+        .get("state")
+        .is_some_and(|known| known.get(state).is_some())
+}
+
+fn phase_of(pod: &Object, containers: &Containers) -> &'static str {
+    if !containers.is_initialized {
+        return "Pending";
+    }
+    let main = &containers.main;
+    if !main.is_empty() && main.iter().all(|status| has_state(status, "terminated")) {
+        let is_good = |status: &Value| {
+            status
+                .pointer("/state/terminated/exitCode")
+                .and_then(Value::as_i64)
+                == Some(0)
+        };
+        return if main.iter().all(is_good) {
+            "Succeeded"
+        } else {
+            "Failed"
+        };
+    }
+    let never_ran = |status: &Value| {
+        has_state(status, "waiting") && status.pointer("/lastState/terminated").is_none()
+    };
+    if main.iter().any(never_ran) {
+        return "Pending";
+    }
+    let _ = pod;
+    "Running"
+}
+
+fn conditions(pod: &Object, containers: &Containers, phase: &str, now: Time) -> Vec<Value> {
+    let mut conditions = read::conditions(pod);
+    let mut put = |kind: &str, verdict: Result<(), (&str, String)>| {
+        let condition = match verdict {
+            Ok(()) => json!({"type": kind, "status": "True", "lastProbeTime": null}),
+            Err((reason, message)) if message.is_empty() => {
+                json!({"type": kind, "status": "False", "lastProbeTime": null, "reason": reason})
+            }
+            Err((reason, message)) => json!({
+                "type": kind, "status": "False", "lastProbeTime": null, "reason": reason, "message": message,
+            }),
+        };
+        read::put_condition(&mut conditions, condition, now);
+    };
+    let names = |statuses: &[Value], is_amiss: &dyn Fn(&Value) -> bool| {
+        let amiss = statuses.iter().filter(|status| is_amiss(status));
+        amiss
+            .map(|status| read::text(status, "name").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let is_unready = |status: &Value| status.get("ready").and_then(Value::as_bool) != Some(true);
+    put(
+        "PodReadyToStartContainers",
+        if containers.is_initialized
+            || containers
+                .init
+                .iter()
+                .any(|status| !has_state(status, "waiting"))
+        {
+            Ok(())
+        } else {
+            Err(("", String::new()))
+        },
+    );
+    let incomplete = names(&containers.init, &is_unready);
+    put(
+        "Initialized",
+        if containers.is_initialized {
+            Ok(())
+        } else if incomplete.is_empty() {
+            Ok(())
+        } else {
+            let message = format!(
+                "containers with incomplete status: [{}]",
+                incomplete.join(" ")
+            );
+            Err(("ContainersNotInitialized", message))
+        },
+    );
+    let unready = names(&containers.main, &is_unready);
+    let verdict = || match phase {
+        "Succeeded" => Err(("PodCompleted", String::new())),
+        "Failed" => Err(("PodFailed", String::new())),
+        _ if unready.is_empty() => Ok(()),
+        _ => Err((
+            "ContainersNotReady",
+            format!("containers with unready status: [{}]", unready.join(" ")),
+        )),
+    };
+    put("ContainersReady", verdict());
+    let gates = read::list(pod, &["spec", "readinessGates"]);
+    let is_open = |gate: &Value| {
+        read::condition(pod, read::text(gate, "conditionType"))
+            .is_some_and(|condition| read::text(condition, "status") == "True")
+    };
+    let closed: Vec<&str> = gates
+        .iter()
+        .filter(|gate| !is_open(gate))
+        .map(|gate| read::text(gate, "conditionType"))
+        .collect();
+    put(
+        "Ready",
+        match verdict() {
+            Ok(()) if !closed.is_empty() => {
+                let message =
+                    format!("the status of pod readiness gates {closed:?} is not \"True\"");
+                Err(("ReadinessGatesNotReady", message))
+            }
+            other => other,
+        },
+    );
+    conditions
+}

@@ -1,0 +1,263 @@
+//! The engine: one task for each member that follows the server's cache, plans, and carries out.
+//!
+//! What changed wakes keys; a key's plan is a pure function of the mirror and the time; the plans of all keys that are
+//! due are carried out side by side. Nothing runs while nothing changes and no time has come.
+//!
+//! Invariants: a write of the engine is in the mirror before the next plan is made, so no plan counts an object twice;
+//! a key that fails waits longer each time and holds nobody else up.
+
+pub(crate) mod action;
+mod carry;
+mod follow;
+pub(crate) mod kind;
+pub(crate) mod mirror;
+mod queue;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use object::time::Time;
+use runtime::{CancellationToken, Clock};
+use serve::server::Server;
+
+use crate::behaviour::Rules;
+use crate::config::Shape;
+use crate::controllers::CONTROLLERS;
+use crate::definitions;
+use crate::engine::action::{Action, Plan};
+use crate::engine::carry::{Carried, carry};
+use crate::engine::follow::Follower;
+use crate::engine::mirror::{Mirror, Seen};
+use crate::engine::queue::{Key, Queue};
+use crate::faults::{FaultState, Faults};
+use crate::tables;
+
+pub(crate) use crate::engine::carry::create;
+pub(crate) use crate::engine::kind::Kind;
+
+/// Writes under way at once. A store that syncs takes them as one batch.
+const WRITES_AT_ONCE: usize = 128;
+/// Attempts that are made at once when somebody else was quicker.
+const QUICK_RETRIES: u32 = 4;
+/// The longest wait of a key that keeps failing.
+const LONGEST_WAIT: i64 = 60;
+
+/// Everything a plan may look at.
+pub(crate) struct View<'a> {
+    pub(crate) mirror: &'a Mirror,
+    pub(crate) now: Time,
+    pub(crate) shape: &'a Shape,
+    pub(crate) rules: &'a Rules,
+    pub(crate) faults: &'a FaultState,
+    /// Why the last plan of this key could not be carried out.
+    pub(crate) trouble: Option<&'a str>,
+}
+
+/// A controller of the simulated cluster.
+pub(crate) struct Controller {
+    /// What it is called in logs.
+    pub(crate) name: &'static str,
+    /// Whom a change wakes.
+    pub(crate) wakes: fn(&Seen, &Mirror, &mut Vec<Arc<str>>),
+    /// What is to be done about a key.
+    pub(crate) plan: fn(&View<'_>, &str) -> Plan,
+}
+
+/// Follows one member's server and writes to it.
+pub(crate) struct Engine {
+    server: Arc<Server>,
+    clock: Clock,
+    shape: Arc<Shape>,
+    rules: Arc<Rules>,
+    faults: Faults,
+    mirror: Mirror,
+    follower: Follower,
+    queue: Queue,
+    troubles: BTreeMap<Key, Trouble>,
+    /// What is served must be looked at again.
+    is_table_stale: bool,
+}
+
+/// A key whose plan could not be carried out.
+#[derive(Default)]
+struct Trouble {
+    attempts: u32,
+    message: String,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        server: Arc<Server>,
+        clock: Clock,
+        shape: Arc<Shape>,
+        rules: Arc<Rules>,
+        faults: Faults,
+    ) -> Self {
+        let mut mirror = Mirror::default();
+        let (follower, seen) = Follower::start(server.cache(), &mut mirror);
+        let mut engine = Self {
+            server,
+            clock,
+            shape,
+            rules,
+            faults,
+            mirror,
+            follower,
+            queue: Queue::default(),
+            troubles: BTreeMap::new(),
+            is_table_stale: false,
+        };
+        engine.wake(&seen);
+        engine.wake_all();
+        engine
+    }
+
+    /// Runs until told to stop. `settled` is called once, when everything there was to do at the start is done.
+    pub(crate) async fn run(mut self, stop: CancellationToken, settled: impl FnOnce()) {
+        let mut settled = Some(settled);
+        let mut progress = self.server.cache().progress();
+        let mut faults = self.faults.watch();
+        loop {
+            progress.mark_unchanged();
+            self.work(&stop).await;
+            if let Some(settled) = settled.take() {
+                settled();
+            }
+            let next = self.queue.next_time();
+            let pause = async {
+                match next {
+                    Some(time) => self.clock.sleep_until(time).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                changed = progress.changed() => if changed.is_err() { return },
+                changed = faults.changed() => { if changed.is_err() { return }; self.wake_all() }
+                () = pause => {}
+            }
+        }
+    }
+
+    /// Plans and carries out until nothing is due.
+    async fn work(&mut self, stop: &CancellationToken) {
+        while !stop.is_cancelled() {
+            let seen = self.follower.pull(&mut self.mirror);
+            self.wake(&seen);
+            if std::mem::take(&mut self.is_table_stale) {
+                self.serve();
+            }
+            let now = self.clock.now();
+            if !self.queue.has_due(now) {
+                return;
+            }
+            let due = self.queue.take_due(now);
+            let planned = self.plan(due, now);
+            self.carry_out(planned).await;
+        }
+    }
+
+    /// Lets every controller look at changes.
+    fn wake(&mut self, seen: &[Seen]) {
+        let mut keys = Vec::new();
+        for change in seen {
+            self.is_table_stale |= change.kind == Kind::CustomResourceDefinition;
+            for (place, controller) in (0_u8..).zip(CONTROLLERS) {
+                (controller.wakes)(change, &self.mirror, &mut keys);
+                for key in keys.drain(..) {
+                    self.queue.push((place, key));
+                }
+            }
+        }
+    }
+
+    /// Lets every controller with a key of its own, not an object's, look around.
+    fn wake_all(&mut self) {
+        self.is_table_stale = true;
+        for (place, _) in (0_u8..).zip(CONTROLLERS) {
+            self.queue.push((place, Arc::from("")));
+        }
+    }
+
+    /// Serves what is built in and defined, without what a fault takes away.
+    fn serve(&self) {
+        let definitions = self.mirror.all(Kind::CustomResourceDefinition);
+        let table = definitions::table(tables::base(), definitions.map(|(_, object)| &**object));
+        let dropped = &self.faults.state().dropped_groups;
+        self.server.set_table(tables::without(&table, dropped));
+    }
+
+    fn plan(&mut self, due: Vec<Key>, now: Time) -> Vec<(Key, Action)> {
+        let faults = self.faults.state();
+        let mut actions = Vec::new();
+        for key in due {
+            let Some(controller) = CONTROLLERS.get(usize::from(key.0)) else {
+                continue;
+            };
+            let view = View {
+                mirror: &self.mirror,
+                now,
+                shape: &self.shape,
+                rules: &self.rules,
+                faults: &faults,
+                trouble: self
+                    .troubles
+                    .get(&key)
+                    .map(|trouble| trouble.message.as_str()),
+            };
+            let plan = (controller.plan)(&view, &key.1);
+            tracing::trace!(
+                controller = controller.name,
+                key = &*key.1,
+                actions = plan.actions.len(),
+                "planned"
+            );
+            if let Some(time) = plan.wake {
+                // A plan that is carried out in the second it was made in is not made again in it.
+                self.queue
+                    .push_at(key.clone(), time.max(now.plus_seconds(1)));
+            }
+            if plan.actions.is_empty() {
+                self.troubles.remove(&key);
+            }
+            actions.extend(plan.actions.into_iter().map(|action| (key.clone(), action)));
+        }
+        actions
+    }
+
+    async fn carry_out(&mut self, planned: Vec<(Key, Action)>) {
+        let (server, events) = (&self.server, self.shape.events);
+        let outcomes: Vec<(Key, Carried)> = stream::iter(planned)
+            .map(|(key, action)| async move { (key, carry(server, &action, events).await) })
+            .buffer_unordered(WRITES_AT_ONCE)
+            .collect()
+            .await;
+        let now = self.clock.now();
+        let mut failed: BTreeMap<Key, (bool, String)> = BTreeMap::new();
+        for (key, carried) in outcomes {
+            let (quick, message) = match carried {
+                Carried::Done => continue,
+                Carried::Outrun => (true, String::new()),
+                Carried::Refused(message) => (false, message),
+            };
+            let entry = failed.entry(key).or_insert((true, String::new()));
+            entry.0 &= quick;
+            if !message.is_empty() {
+                entry.1 = message;
+            }
+        }
+        for (key, (quick, message)) in failed {
+            let trouble = self.troubles.entry(key.clone()).or_default();
+            trouble.attempts = trouble.attempts.saturating_add(1);
+            trouble.message = message;
+            if quick && trouble.attempts <= QUICK_RETRIES {
+                self.queue.push(key);
+                continue;
+            }
+            let wait = (1_i64 << trouble.attempts.min(6)).min(LONGEST_WAIT);
+            self.queue.push_at(key, now.plus_seconds(wait));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Faults as a JSON document, for the control path.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use object::{Map, Value};
+use serde_json::json;
+
+use crate::faults::FaultState;
+
+/// Why a document of faults is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FaultError {
+    /// It is not an object.
+    #[error("faults must be a JSON object")]
+    Shape,
+    /// A field has a value that means nothing.
+    #[error("{field}: {value} is not {wanted}")]
+    Field {
+        /// Which.
+        field: String,
+        /// What it says.
+        value: String,
+        /// What it could say.
+        wanted: &'static str,
+    },
+    /// There is no such field.
+    #[error("{0}: there is no such fault")]
+    Unknown(String),
+}
+
+/// The longest delay that is taken: a minute is longer than any client waits.
+const LONGEST_DELAY_MILLIS: u64 = 60_000;
+/// As many nodes as can be added by command.
+const MOST_EXTRA_NODES: u64 = 1_000;
+
+impl FaultState {
+    /// The document.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        json!({
+            "cutOff": self.cut_off,
+            "delayMillis": u64::try_from(self.delay.as_millis()).unwrap_or(u64::MAX),
+            "failPercent": self.fail_percent,
+            "lostNodes": self.lost_nodes,
+            "fullNodes": self.full_nodes,
+            "failingWorkloads": self.failing_workloads,
+            "droppedGroups": self.dropped_groups,
+            "extraNodes": self.extra_nodes,
+        })
+    }
+
+    /// Takes the fields a document names and leaves the others.
+    ///
+    /// # Errors
+    /// When a field is not known or its value means nothing; nothing is changed then.
+    pub fn merge(&self, document: &Value) -> Result<Self, FaultError> {
+        let fields = document.as_object().ok_or(FaultError::Shape)?;
+        let mut state = self.clone();
+        for (name, value) in fields {
+            match name.as_str() {
+                "cutOff" => state.cut_off = boolean(fields, name)?,
+                "delayMillis" => {
+                    let millis = number(name, value, LONGEST_DELAY_MILLIS)?;
+                    state.delay = Duration::from_millis(millis);
+                }
+                "failPercent" => {
+                    state.fail_percent = u8::try_from(number(name, value, 100)?).unwrap_or(100);
+                }
+                "lostNodes" => state.lost_nodes = names(name, value)?,
+                "fullNodes" => state.full_nodes = names(name, value)?,
+                "failingWorkloads" => state.failing_workloads = names(name, value)?,
+                "droppedGroups" => state.dropped_groups = names(name, value)?,
+                "extraNodes" => {
+                    let count = number(name, value, MOST_EXTRA_NODES)?;
+                    state.extra_nodes = usize::try_from(count).unwrap_or_default();
+                }
+                other => return Err(FaultError::Unknown(other.to_owned())),
+            }
+        }
+        Ok(state)
+    }
+}
+
+fn refuse(field: &str, value: &Value, wanted: &'static str) -> FaultError {
+    FaultError::Field {
+        field: field.to_owned(),
+        value: value.to_string(),
+        wanted,
+    }
+}
+
+fn boolean(fields: &Map, name: &str) -> Result<bool, FaultError> {
+    let value = fields.get(name).unwrap_or(&Value::Null);
+    value
+        .as_bool()
+        .ok_or_else(|| refuse(name, value, "true or false"))
+}
+
+fn number(name: &str, value: &Value, most: u64) -> Result<u64, FaultError> {
+    value
+        .as_u64()
+        .filter(|number| *number <= most)
+        .ok_or_else(|| refuse(name, value, "a number in range"))
+}
+
+fn names(name: &str, value: &Value) -> Result<BTreeSet<String>, FaultError> {
+    let texts = value.as_array().map(|list| {
+        list.iter()
+            .map(|item| item.as_str().map(str::to_owned))
+            .collect::<Option<BTreeSet<String>>>()
+    });
+    texts
+        .flatten()
+        .ok_or_else(|| refuse(name, value, "a list of names"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_changes_what_it_names_and_comes_back_the_same() {
+        let before = FaultState {
+            fail_percent: 30,
+            ..FaultState::default()
+        };
+        let document = json!({"cutOff": true, "lostNodes": ["n1"], "delayMillis": 250});
+        let after = before.merge(&document).unwrap();
+        assert!(after.cut_off && after.fail_percent == 30 && after.lost_nodes.contains("n1"));
+        assert_eq!(FaultState::default().merge(&after.to_value()), Ok(after));
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused_by_name() {
+        for (document, why) in [
+            (json!([]), "faults must be a JSON object"),
+            (json!({"cutOff": 1}), "cutOff: 1 is not true or false"),
+            (
+                json!({"failPercent": 101}),
+                "failPercent: 101 is not a number in range",
+            ),
+            (
+                json!({"lostNodes": "n1"}),
+                "lostNodes: \"n1\" is not a list of names",
+            ),
+            (json!({"fire": true}), "fire: there is no such fault"),
+        ] {
+            let error = FaultState::default().merge(&document).unwrap_err();
+            assert_eq!(error.to_string(), why);
+        }
+    }
+}

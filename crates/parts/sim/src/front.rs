@@ -1,0 +1,123 @@
+//! A member's front door: faults first, then the gate, then the server.
+
+use std::sync::Arc;
+
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use rand::RngExt;
+use serde_json::Value;
+use serve::body::{self, Body};
+use serve::call::User;
+use serve::negotiate::Encoding;
+use serve::status::Status;
+
+use crate::faults::FaultState;
+use crate::member::{Member, Present};
+
+/// Where faults are seen and set.
+pub const FAULTS_PATH: &str = "/karavel/v1/sim/faults";
+/// Where a member is restarted.
+pub const RESTART_PATH: &str = "/karavel/v1/sim/restart";
+/// As large as a document of faults may be.
+const DOCUMENT_LIMIT: usize = 1024 * 1024;
+
+/// Answers a request of a known user, or of whoever its certificate or token names.
+pub(crate) async fn answer<B>(
+    member: &Member,
+    present: &Arc<Present>,
+    user: Option<User>,
+    request: Request<B>,
+) -> Response<Body>
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let is_control = request.uri().path().starts_with("/karavel/v1/sim/");
+    if !is_control && let Some(refusal) = suffer(&member.faults().state()).await {
+        return refusal;
+    }
+    let (mut parts, body) = request.into_parts();
+    let admitted = match user {
+        Some(user) => present.access.admit_user(user, &mut parts),
+        None => present.access.admit(&mut parts),
+    };
+    let user = match admitted {
+        Ok(admitted) => admitted.user,
+        Err(refused) => return body::refusal(&refused.status, Encoding::Json),
+    };
+    let request = Request::from_parts(parts, body);
+    if is_control {
+        return control(member, request).await;
+    }
+    present.server.answer(user, request).await
+}
+
+/// What faults do to a call: an answer in the place of the server's, or some delay.
+async fn suffer(faults: &FaultState) -> Option<Response<Body>> {
+    if faults.cut_off {
+        // Nothing comes back, as from behind a broken network; the client's own deadline ends it.
+        std::future::pending::<()>().await;
+    }
+    if !faults.delay.is_zero() {
+        tokio::time::sleep(faults.delay).await;
+    }
+    let is_unlucky =
+        faults.fail_percent > 0 && rand::rng().random_range(0..100_u8) < faults.fail_percent;
+    is_unlucky.then(|| {
+        let status = Status::internal("this call was chosen to fail", None);
+        body::refusal(&status, Encoding::Json)
+    })
+}
+
+/// The control path: the gate has let whoever asks this through.
+async fn control<B>(member: &Member, request: Request<B>) -> Response<Body>
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let refuse = |status: &Status| body::refusal(status, Encoding::Json);
+    let (parts, body) = request.into_parts();
+    let shown = || {
+        let state = member.faults().state();
+        body::value(StatusCode::OK, Encoding::Json, &state.to_value())
+    };
+    match (&parts.method, parts.uri.path()) {
+        (&Method::GET, FAULTS_PATH) => shown(),
+        (&Method::DELETE, FAULTS_PATH) => {
+            member.faults().heal();
+            shown()
+        }
+        (&Method::PATCH | &Method::PUT, FAULTS_PATH) => {
+            let collected = match Limited::new(body, DOCUMENT_LIMIT).collect().await {
+                Ok(collected) => collected.to_bytes(),
+                Err(error) => return refuse(&Status::bad_request(error.to_string())),
+            };
+            let document: Value = match serde_json::from_slice(&collected) {
+                Ok(document) => document,
+                Err(error) => return refuse(&Status::bad_request(error.to_string())),
+            };
+            let base = if parts.method == Method::PUT {
+                FaultState::default()
+            } else {
+                member.faults().state()
+            };
+            match base.merge(&document) {
+                Ok(state) => {
+                    member.faults().change(|present| *present = state);
+                    shown()
+                }
+                Err(error) => refuse(&Status::bad_request(error.to_string())),
+            }
+        }
+        (&Method::POST, RESTART_PATH) => {
+            let keep_data = parts.uri.query() != Some("data=lost");
+            match member.restart(keep_data).await {
+                Ok(()) => shown(),
+                Err(error) => refuse(&Status::internal(error.to_string(), None)),
+            }
+        }
+        _ => refuse(&Status::unknown_path()),
+    }
+}

@@ -1,0 +1,298 @@
+//! One simulated cluster inside the process.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use http::{Request, Response};
+use runtime::{CancellationToken, Clock, Spawner};
+use serve::body::Body;
+use serve::call::{Admission, User};
+use serve::server::{About, Server};
+use store::Store;
+use store::embedded::{self, Embedded};
+use store::memory::Memory;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use access::access::{Access, Options};
+use access::escalation::EscalationCheck;
+use access::keys::{Keys, KeysError};
+
+use crate::admission::ClusterAdmission;
+use crate::behaviour::Rules;
+use crate::config::{Data, MemberConfig, Shape};
+use crate::engine::Engine;
+use crate::faults::Faults;
+use crate::front;
+use crate::parts;
+use crate::surroundings::MemberSurroundings;
+use crate::tables;
+
+/// A simulated cluster. Clones are the same cluster.
+#[derive(Clone)]
+pub struct Member {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: MemberConfig,
+    shape: Arc<Shape>,
+    rules: Arc<Rules>,
+    clock: Clock,
+    faults: Faults,
+    /// The server of the moment: a restart puts another in its place.
+    present: ArcSwap<Present>,
+    restarts: mpsc::Sender<Restart>,
+    ready: watch::Sender<bool>,
+}
+
+/// What a restart replaces.
+pub(crate) struct Present {
+    pub(crate) server: Arc<Server>,
+    pub(crate) access: Arc<Access>,
+    pub(crate) store: Store,
+}
+
+/// A restart somebody waits for.
+struct Restart {
+    keep_data: bool,
+    done: oneshot::Sender<()>,
+}
+
+/// Why a member does not open.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Its directory cannot be made.
+    #[error("cannot use the data directory {}", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Its store does not open.
+    #[error("cannot open the store")]
+    Store(#[from] embedded::OpenError),
+    /// What is stored cannot be served.
+    #[error("cannot serve what is stored")]
+    Objects(#[from] serve::server::OpenError),
+    /// There is no key to sign tokens with.
+    #[error("cannot use the key of service accounts")]
+    Keys(#[from] KeysError),
+    /// The member was stopped while it was opening.
+    #[error("the member was stopped")]
+    Stopped,
+}
+
+/// Restarts that wait; a second one waits for the first.
+const RESTARTS: usize = 4;
+
+impl Member {
+    /// Opens a member and starts its one task. It answers, and has its namespaces and nodes, when this returns.
+    pub async fn open(
+        config: MemberConfig,
+        clock: Clock,
+        spawner: &Spawner,
+    ) -> Result<Self, OpenError> {
+        let present = present(&config, &clock, None).await?;
+        let (restarts, orders) = mpsc::channel(RESTARTS);
+        let shape = Arc::new(config.shape());
+        let rules = Arc::new(config.rules.clone().before(Rules::defaults()));
+        let inner = Arc::new(Inner {
+            config,
+            shape,
+            rules,
+            clock,
+            faults: Faults::default(),
+            present: ArcSwap::from_pointee(present),
+            restarts,
+            ready: watch::Sender::new(false),
+        });
+        let mut ready = inner.ready.subscribe();
+        let (name, living) = (inner.config.name.clone(), Arc::clone(&inner));
+        spawner.spawn(format!("member {name}"), |stop| live(living, orders, stop));
+        ready
+            .wait_for(|ready| *ready)
+            .await
+            .map_err(|_| OpenError::Stopped)?;
+        Ok(Self { inner })
+    }
+
+    /// The cluster's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.config.name
+    }
+
+    /// What is wrong with it, to be changed at will.
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.inner.faults
+    }
+
+    /// The server of the moment, past all faults: for tests and tools that look at a member from inside.
+    #[must_use]
+    pub fn server(&self) -> Arc<Server> {
+        Arc::clone(&self.inner.present.load().server)
+    }
+
+    /// The clock the member dates by.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.inner.clock
+    }
+
+    /// Answers a request of a known user, as far as faults and roles let it.
+    pub async fn answer<B>(&self, user: User, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let present = self.inner.present.load_full();
+        front::answer(self, &present, Some(user), request).await
+    }
+
+    /// Answers a request from outside: who sends it is in its certificate or token.
+    pub async fn answer_stranger<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let present = self.inner.present.load_full();
+        front::answer(self, &present, None, request).await
+    }
+
+    /// Stops everything and starts anew, with what was stored or without; heals all faults.
+    pub async fn restart(&self, keep_data: bool) -> Result<(), OpenError> {
+        let (done, wait) = oneshot::channel();
+        let order = Restart { keep_data, done };
+        self.inner
+            .restarts
+            .send(order)
+            .await
+            .map_err(|_| OpenError::Stopped)?;
+        wait.await.map_err(|_| OpenError::Stopped)
+    }
+}
+
+/// Opens store, server and gate. `kept` is the store of a member in memory that is restarted with its data.
+async fn present(
+    config: &MemberConfig,
+    clock: &Clock,
+    kept: Option<Store>,
+) -> Result<Present, OpenError> {
+    let directory = |path: PathBuf| {
+        std::fs::create_dir_all(&path)
+            .map_err(|source| OpenError::Directory {
+                path: path.clone(),
+                source,
+            })
+            .map(|()| path)
+    };
+    let store = match (kept, &config.data) {
+        (Some(store), _) => store,
+        (None, Data::Memory) => Store::Memory(Memory::new(config.retention())),
+        (None, Data::Directory(path)) => {
+            let path = directory(path.join("store"))?;
+            Store::Embedded(Embedded::open(&path, embedded::Options::default())?)
+        }
+    };
+    let keys = match &config.data {
+        Data::Memory => Keys::ephemeral()?,
+        Data::Directory(path) => Keys::open(&directory(path.join("pki"))?)?,
+    };
+    let surroundings = Arc::new(MemberSurroundings {
+        clock: clock.clone(),
+    });
+    let cluster = Arc::new(ClusterAdmission::default());
+    let escalation = Arc::new(EscalationCheck::default());
+    let hooks: Vec<Arc<dyn Admission>> =
+        vec![Arc::clone(&cluster) as _, Arc::clone(&escalation) as _];
+    let about = About {
+        version: config.version.clone(),
+        address: format!("{}.sim:6443", config.name),
+    };
+    let table = tables::base().clone();
+    let server = Server::open(
+        store.clone(),
+        table,
+        hooks,
+        Arc::clone(&surroundings) as _,
+        about,
+    )
+    .await?;
+    let gate = Arc::new(Access::new(
+        server.cache(),
+        Options::new(keys),
+        surroundings,
+    ));
+    escalation.judge_by(&gate);
+    cluster.look_into(server.cache());
+    let server = server.with_handlers(parts::handlers(&gate));
+    Ok(Present {
+        server: Arc::new(server),
+        access: gate,
+        store,
+    })
+}
+
+/// The member's one task: the cache's feed and the engine, side by side.
+async fn live(inner: Arc<Inner>, mut orders: mpsc::Receiver<Restart>, stop: CancellationToken) {
+    let mut waiting: Option<oneshot::Sender<()>> = None;
+    loop {
+        let present = inner.present.load_full();
+        let running = async {
+            parts::found(&present.server).await;
+            let engine = Engine::new(
+                Arc::clone(&present.server),
+                inner.clock.clone(),
+                Arc::clone(&inner.shape),
+                Arc::clone(&inner.rules),
+                inner.faults.clone(),
+            );
+            engine
+                .run(stop.clone(), || {
+                    inner.ready.send_replace(true);
+                    if let Some(waiting) = waiting.take() {
+                        // Whoever asked may have gone.
+                        let _told = waiting.send(());
+                    }
+                })
+                .await;
+        };
+        let order = tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            Some(order) = orders.recv() => order,
+            Err(error) = present.server.feed() => {
+                tracing::error!(member = inner.config.name, %error, "the store can no longer be followed");
+                return;
+            }
+            () = running => return,
+        };
+        waiting = Some(order.done);
+        let kept = match (&present.store, order.keep_data) {
+            (store @ Store::Memory(_), true) => Some(store.clone()),
+            (store, true) => Some(store.clone()),
+            (_, false) => None,
+        };
+        if let (None, Data::Directory(path)) = (&kept, &inner.config.data) {
+            // The directory is this member's own; what was in it is what was asked to go.
+            drop(present);
+            if let Err(error) = std::fs::remove_dir_all(path.join("store")) {
+                tracing::error!(member = inner.config.name, %error, "data not removed");
+            }
+        }
+        match self::present(&inner.config, &inner.clock, kept).await {
+            Ok(present) => inner.present.store(Arc::new(present)),
+            Err(error) => {
+                tracing::error!(member = inner.config.name, %error, "member not restarted");
+                return;
+            }
+        }
+        inner.faults.heal();
+    }
+}

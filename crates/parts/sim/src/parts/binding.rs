@@ -1,0 +1,89 @@
+//! `pods/binding`: places a pod on a node.
+
+use http::{Response, StatusCode};
+use object::Value;
+use object::time::Time;
+use serde_json::json;
+use serve::body::{self, Body};
+use serve::call::Call;
+use serve::handler::{Asked, Handler, Outcome};
+use serve::intake;
+use serve::server::Server;
+use serve::status::Status;
+
+use crate::read;
+
+/// Answers bindings.
+pub(crate) struct Binding;
+
+impl Handler for Binding {
+    fn answer<'a>(&'a self, server: &'a Server, call: &'a Call, asked: Asked) -> Outcome<'a> {
+        Box::pin(bind(server, call, asked))
+    }
+}
+
+async fn bind(server: &Server, call: &Call, asked: Asked) -> Result<Response<Body>, Status> {
+    let encoding = asked.answer.encoding;
+    let (content, bytes) = asked.document().await?;
+    let (binding, _) = intake::decode(content, &bytes)?;
+    let text = |path: &str| {
+        let value = binding.pointer(path).and_then(Value::as_str);
+        value.unwrap_or_default().to_owned()
+    };
+    let (node, uid) = (text("/target/name"), text("/metadata/uid"));
+    if node.is_empty() {
+        return Err(Status::bad_request("target.name: Required value"));
+    }
+    let now = server.now();
+    server
+        .change(call, &|pod| place(call, pod, &node, &uid, now))
+        .await?;
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201,
+    });
+    Ok(body::value(StatusCode::CREATED, encoding, &status))
+}
+
+fn place(call: &Call, pod: &Value, node: &str, uid: &str, now: Time) -> Result<Value, Status> {
+    let metadata = pod.get("metadata").unwrap_or(&Value::Null);
+    if !uid.is_empty() && read::text(metadata, "uid") != uid {
+        let why = format!("Precondition failed: UID in precondition: {uid}");
+        return Err(Status::conflict(call.subject(), &why));
+    }
+    let present = pod
+        .pointer("/spec/nodeName")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if !present.is_empty() {
+        let why = format!(
+            "pod {} is already assigned to node {present:?}",
+            call.target.name
+        );
+        return Err(Status::conflict(call.subject(), &why));
+    }
+    if metadata.get("deletionTimestamp").is_some() {
+        let why = format!(
+            "pod {} is being deleted, cannot be assigned to a host",
+            call.target.name
+        );
+        return Err(Status::conflict(call.subject(), &why));
+    }
+    let mut placed = pod.clone();
+    if let Some(spec) = placed.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.insert("nodeName".to_owned(), json!(node));
+    }
+    let mut conditions = pod
+        .pointer("/status/conditions")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let condition = json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null});
+    read::put_condition(&mut conditions, condition, now);
+    let status = placed
+        .as_object_mut()
+        .map(|fields| fields.entry("status").or_insert_with(|| json!({})));
+    if let Some(status) = status.and_then(Value::as_object_mut) {
+        status.insert("conditions".to_owned(), conditions.into());
+    }
+    Ok(placed)
+}

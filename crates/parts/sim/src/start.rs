@@ -1,0 +1,203 @@
+//! Members that listen: what `karavel sim` runs.
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use object::quantity::Quantity;
+use runtime::{Clock, Tasks};
+
+use crate::config::{Data, MemberConfig};
+use crate::kubeconfig::{self, Entry};
+use crate::member::{Member, OpenError};
+use crate::serving::{Credentials, ServeError};
+
+/// How simulated members are started.
+#[derive(Clone, Debug)]
+pub struct SimConfig {
+    /// The member's name; of several, what comes before `-1`, `-2` and so on.
+    pub name: String,
+    /// Where certificates and the kubeconfig are, and one member's objects.
+    pub data_dir: PathBuf,
+    /// Where the first listens; the next ones on the ports after it. Port 0 takes any.
+    pub listen: SocketAddr,
+    /// Further names and addresses clients may reach them under.
+    pub names: Vec<String>,
+    /// How many nodes each has.
+    pub nodes: usize,
+    /// How many processors each node has.
+    pub cpu: Quantity,
+    /// How much memory each node has.
+    pub memory: Quantity,
+    /// How many pods each node takes.
+    pub pods: u32,
+    /// How many members there are. One keeps its objects in the data directory; several keep theirs in memory.
+    pub count: usize,
+}
+
+/// What was started.
+pub struct Running {
+    /// The members, each with its address.
+    pub members: Vec<(Member, SocketAddr)>,
+    /// The administrator's kubeconfig, with one context for each member.
+    pub kubeconfig: PathBuf,
+}
+
+/// Why simulated members do not start.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The data directory cannot be made or written.
+    #[error("cannot use the data directory {}", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The name cannot be a cluster's.
+    #[error("{name:?} cannot be the name of a cluster: {why}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There are not enough ports after the first.
+    #[error("there are no {count} ports from {first} on")]
+    Ports {
+        /// The first port.
+        first: u16,
+        /// How many are needed.
+        count: usize,
+    },
+    /// A member does not open.
+    #[error("cannot open member {name}")]
+    Open {
+        /// Which.
+        name: String,
+        /// Why.
+        source: OpenError,
+    },
+    /// A member cannot be served.
+    #[error("cannot serve member {name}")]
+    Serve {
+        /// Which.
+        name: String,
+        /// Why.
+        source: ServeError,
+    },
+}
+
+/// So many members and more are not written about in events, and their nodes are heard of less often.
+const MANY: usize = 20;
+/// Seconds between two renewals of a lease when there are many members.
+const SLOW_HEARTBEAT: u32 = 300;
+
+impl SimConfig {
+    /// One member of three nodes on any local port.
+    #[must_use]
+    pub fn new(name: impl Into<String>, data_dir: impl Into<PathBuf>) -> Self {
+        let member = MemberConfig::new(name);
+        Self {
+            name: member.name,
+            data_dir: data_dir.into(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            names: Vec::new(),
+            nodes: member.nodes,
+            cpu: member.cpu,
+            memory: member.memory,
+            pods: member.pods,
+            count: 1,
+        }
+    }
+
+    fn member(&self, place: usize) -> MemberConfig {
+        let mut config = MemberConfig::new(self.name.clone());
+        (config.nodes, config.pods) = (self.nodes, self.pods);
+        (config.cpu, config.memory) = (self.cpu, self.memory);
+        if self.count == 1 {
+            config.data = Data::Directory(self.data_dir.clone());
+            return config;
+        }
+        config.name = format!("{}-{}", self.name, place.saturating_add(1));
+        if self.count >= MANY {
+            config.events = false;
+            config.heartbeat = SLOW_HEARTBEAT;
+        }
+        config
+    }
+}
+
+/// Starts members and their listeners as tasks, and writes the kubeconfig. They answer when this returns.
+pub async fn run(config: &SimConfig, tasks: &mut Tasks) -> Result<Running, RunError> {
+    if let Some(why) = object::names::check_dns1123_label(&config.name).first() {
+        return Err(RunError::Name {
+            name: config.name.clone(),
+            why: why.clone(),
+        });
+    }
+    let pki = config.data_dir.join("pki");
+    let unusable = |path: &PathBuf, source| RunError::Directory {
+        path: path.clone(),
+        source,
+    };
+    fs::create_dir_all(&pki).map_err(|source| unusable(&pki, source))?;
+    let serve = |name: &str, source| RunError::Serve {
+        name: name.to_owned(),
+        source,
+    };
+    let mut names = config.names.clone();
+    if !config.listen.ip().is_unspecified() {
+        names.push(config.listen.ip().to_string());
+    }
+    let credentials =
+        Credentials::open(&pki, &names).map_err(|source| serve(&config.name, source))?;
+    let spawner = tasks.spawner();
+    let mut members = Vec::with_capacity(config.count);
+    for place in 0..config.count.max(1) {
+        let address = address(config, place)?;
+        let member = config.member(place);
+        let name = member.name.clone();
+        let opened = Member::open(member, Clock::system(), &spawner).await;
+        let opened = opened.map_err(|source| RunError::Open {
+            name: name.clone(),
+            source,
+        })?;
+        let address = opened.listen(address, &credentials, &spawner).await;
+        members.push((opened, address.map_err(|source| serve(&name, source))?));
+    }
+    let admin = credentials
+        .administrator()
+        .map_err(|source| serve(&config.name, source))?;
+    let entries: Vec<Entry<'_>> = members
+        .iter()
+        .map(|(member, address)| Entry {
+            name: member.name(),
+            server: format!("https://{address}"),
+        })
+        .collect();
+    let document = kubeconfig::document(&entries, credentials.authority_pem(), &admin);
+    let kubeconfig = config.data_dir.join("kubeconfig");
+    kubeconfig::write(&kubeconfig, &document).map_err(|source| unusable(&kubeconfig, source))?;
+    Ok(Running {
+        members,
+        kubeconfig,
+    })
+}
+
+/// Where the member at a place listens.
+fn address(config: &SimConfig, place: usize) -> Result<SocketAddr, RunError> {
+    let first = config.listen.port();
+    if first == 0 {
+        return Ok(config.listen);
+    }
+    let port = u16::try_from(place)
+        .ok()
+        .and_then(|place| first.checked_add(place))
+        .ok_or(RunError::Ports {
+            first,
+            count: config.count,
+        })?;
+    Ok(SocketAddr::new(config.listen.ip(), port))
+}

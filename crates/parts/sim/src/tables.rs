@@ -1,0 +1,29 @@
+//! What every member serves: made once for the process and shared by all members.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use serve::resource::Table;
+
+/// Kubernetes' built-in kinds. Copies share their resources.
+pub(crate) fn base() -> &'static Table {
+    static BASE: OnceLock<Table> = OnceLock::new();
+    BASE.get_or_init(|| {
+        let mut table = Table::default();
+        for resource in kinds::builtin_resources() {
+            table.insert(resource);
+        }
+        table
+    })
+}
+
+/// A table without some groups.
+pub(crate) fn without(table: &Table, groups: &BTreeSet<String>) -> Table {
+    let mut rest = table.clone();
+    for resource in table.iter() {
+        if groups.contains(&*resource.group) {
+            rest.remove(&resource.group, &resource.plural);
+        }
+    }
+    rest
+}
