@@ -13,6 +13,7 @@ use serde_json::json;
 use serve::cache;
 use serve::discovery::version_rank;
 use serve::lifecycle::Propagation;
+use serve::negotiate::Wire;
 use serve::resource::{
     Action, Column, KindRules, Resource, ScalePaths, SchemaDuty, Subresource, Version,
 };
@@ -210,6 +211,10 @@ impl KindRules for BuiltinRules {
 
     fn schema_duty(&self) -> SchemaDuty {
         SchemaDuty::Shape
+    }
+
+    fn wire(&self) -> Option<Wire> {
+        Some(Wire(types::wire()))
     }
 
     fn validate(

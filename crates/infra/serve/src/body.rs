@@ -54,8 +54,17 @@ impl http_body::Body for Body {
 /// An answer of one document.
 #[must_use]
 pub fn document(code: StatusCode, encoding: Encoding, json: Bytes) -> Response<Body> {
+    let mut encoding = encoding;
     let bytes = match encoding {
         Encoding::Json => json,
+        Encoding::Protobuf(wire) => match wire.0.encode(&json) {
+            Ok(bytes) => bytes.into(),
+            // What has no message, such as the version of the server, is JSON for everybody.
+            Err(_) => {
+                encoding = Encoding::Json;
+                json
+            }
+        },
         Encoding::Pretty => reencode(&json, |value| serde_json::to_vec_pretty(value).ok()),
         Encoding::Yaml => reencode(&json, |value| {
             serde_saphyr::to_string(value).ok().map(String::into_bytes)

@@ -16,12 +16,19 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::body::Body;
 use crate::call::Call;
-use crate::negotiate::{Answer, Content};
+use crate::intake;
+use crate::negotiate::{Answer, Content, Wire, readable};
 use crate::server::{Server, read_body};
 use crate::status::Status;
 
 /// A body as it comes in, unread.
-pub type RequestBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+pub type RequestBody = UnsyncBoxBody<Bytes, BodyError>;
+
+/// Why a body could not be read. A type of its own: a boxed error would hide from the compiler that futures which read
+/// a body may be sent.
+#[derive(Debug, thiserror::Error)]
+#[error("the body ended early")]
+pub struct BodyError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 /// What a handler comes to.
 pub type Outcome<'a> = Pin<Box<dyn Future<Output = Result<Response<Body>, Status>> + Send + 'a>>;
@@ -40,13 +47,20 @@ pub struct Asked {
     pub answer: Answer,
     /// The body, unread.
     pub body: RequestBody,
+    /// How a body in protobuf is read.
+    pub(crate) wire: Option<Wire>,
 }
 
 impl Asked {
-    /// The body as a document, for handlers that take one object.
+    /// The body as a document, for handlers that take one object. One in protobuf has become JSON.
     pub async fn document(self) -> Result<(Content, Bytes), Status> {
-        let content = Content::of(&self.parts.headers, &[Content::Json, Content::Yaml])?;
-        Ok((content, read_body(self.body).await?))
+        let content = Content::of(&self.parts.headers, readable(self.wire))?;
+        let bytes = read_body(self.body).await?;
+        if content != Content::Protobuf {
+            return Ok((content, bytes));
+        }
+        let (value, _) = intake::decode_sent(content, &bytes, self.wire)?;
+        Ok((Content::Json, value.to_string().into()))
     }
 }
 
@@ -114,6 +128,6 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     body.map_frame(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining())))
-        .map_err(Into::into)
+        .map_err(|error| BodyError(error.into()))
         .boxed_unsync()
 }

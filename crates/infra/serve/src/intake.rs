@@ -2,9 +2,10 @@
 //! unknown fields.
 
 use object::{Map, Value, parse};
+use schema::wire::DecodeError;
 
 use crate::call::Call;
-use crate::negotiate::Content;
+use crate::negotiate::{Content, Wire};
 use crate::options::FieldValidation;
 use crate::status::Status;
 
@@ -19,7 +20,8 @@ pub struct Taken {
 
 /// Reads a whole object for the resource of the call.
 pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Status> {
-    let (mut value, duplicates) = decode(content, body)?;
+    let wire = call.served.resource.rules.wire();
+    let (mut value, duplicates) = decode_sent(content, body, wire)?;
     let Some(fields) = value.as_object_mut() else {
         return Err(Status::bad_request("the body must be one object"));
     };
@@ -65,14 +67,28 @@ pub fn patched(call: &Call, mut object: Value) -> Result<Value, Status> {
     Ok(object)
 }
 
-/// Decodes a body without knowing what it is; also names the fields given twice.
+/// Decodes a body of JSON or YAML without knowing what it is; also names the fields given twice.
 pub fn decode(content: Content, body: &[u8]) -> Result<(Value, Vec<String>), Status> {
+    decode_sent(content, body, None)
+}
+
+/// Decodes a body without knowing what it is. Protobuf is read by the tables given.
+pub(crate) fn decode_sent(
+    content: Content,
+    body: &[u8],
+    wire: Option<Wire>,
+) -> Result<(Value, Vec<String>), Status> {
     if body.is_empty() {
         return Err(Status::bad_request(
             "the body is empty; an object was expected",
         ));
     }
     match content {
+        Content::Protobuf => {
+            let wire = wire.ok_or_else(|| Content::refuse(&[Content::Json, Content::Yaml]))?;
+            let value = wire.0.decode(body).map_err(malformed)?;
+            Ok((value, Vec::new()))
+        }
         Content::Yaml | Content::Apply => yaml(body).map(|value| (value, Vec::new())),
         _ => {
             let parsed = parse::parse_json(body).map_err(|error| {
@@ -84,6 +100,26 @@ pub fn decode(content: Content, body: &[u8]) -> Result<(Value, Vec<String>), Sta
             ))
         }
     }
+}
+
+/// Decodes a body of a kind that every group has, such as `DeleteOptions`.
+pub(crate) fn decode_options(
+    content: Content,
+    body: &[u8],
+    wire: Option<Wire>,
+    kind: &str,
+) -> Result<Value, Status> {
+    let message = wire.and_then(|wire| Some((wire, wire.0.find("v1", kind)?)));
+    match (content, message) {
+        (Content::Protobuf, Some((wire, message))) => {
+            wire.0.decode_message(body, message).map_err(malformed)
+        }
+        _ => decode_sent(content, body, wire).map(|(value, _)| value),
+    }
+}
+
+fn malformed(error: DecodeError) -> Status {
+    Status::bad_request(format!("error decoding the body as protobuf: {error}"))
 }
 
 fn yaml(body: &[u8]) -> Result<Value, Status> {

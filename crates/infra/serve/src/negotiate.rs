@@ -1,7 +1,10 @@
 //! In which form an answer is wanted, and in which form a body came.
 
+use std::fmt;
+
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
+use schema::wire::Tables;
 
 use crate::status::Status;
 
@@ -23,6 +26,21 @@ pub enum Encoding {
     Pretty,
     /// `application/yaml`.
     Yaml,
+    /// `application/vnd.kubernetes.protobuf`, by these tables.
+    Protobuf(Wire),
+}
+
+/// The messages of the kinds that can be sent in protobuf.
+#[derive(Clone, Copy)]
+pub struct Wire(pub &'static Tables);
+
+/// What of a resource can be sent in protobuf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sendable {
+    /// Its objects.
+    pub objects: Option<Wire>,
+    /// Their metadata, and answers that are no objects.
+    pub metadata: Option<Wire>,
 }
 
 /// What a client wants to see of objects.
@@ -57,15 +75,43 @@ pub enum Content {
     Apply,
 }
 
-const PRODUCIBLE: &[&str] = &["application/json", "application/yaml"];
+const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 impl Encoding {
     /// The `Content-Type` of an answer.
     #[must_use]
     pub fn media_type(self) -> &'static str {
         match self {
-            Self::Json | Self::Pretty => "application/json",
-            Self::Yaml => "application/yaml",
+            Self::Json | Self::Pretty => JSON,
+            Self::Yaml => YAML,
+            Self::Protobuf(_) => PROTOBUF,
+        }
+    }
+}
+
+impl PartialEq for Wire {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Wire {}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Wire")
+    }
+}
+
+impl Sendable {
+    /// Whether something is sent so in this shape. Tables and discovery are for JSON alone.
+    fn by(self, shape: Shape) -> Option<Wire> {
+        match shape {
+            Shape::Whole => self.objects,
+            Shape::Metadata => self.metadata,
+            Shape::Table | Shape::Discovery => None,
         }
     }
 }
@@ -77,8 +123,12 @@ impl Answer {
         shape: Shape::Whole,
     };
 
-    /// The best of what the client accepts.
-    pub fn negotiate(headers: &HeaderMap, pretty: bool) -> Result<Self, Status> {
+    /// The best of what the client accepts, of what there is.
+    pub fn negotiate(
+        headers: &HeaderMap,
+        pretty: bool,
+        sendable: Sendable,
+    ) -> Result<Self, Status> {
         let json = if pretty {
             Encoding::Pretty
         } else {
@@ -107,17 +157,22 @@ impl Answer {
             .iter()
             .filter(|(quality, _)| *quality > 0.0)
             .find_map(|(_, clause)| {
+                let shape = clause.shape()?;
                 let encoding = match clause.media {
-                    "application/json" | "application/*" | "*/*" => json,
-                    "application/yaml" => Encoding::Yaml,
+                    JSON | "application/*" | "*/*" => json,
+                    YAML => Encoding::Yaml,
+                    PROTOBUF => Encoding::Protobuf(sendable.by(shape)?),
                     _ => return None,
                 };
-                Some(Self {
-                    encoding,
-                    shape: clause.shape()?,
-                })
+                Some(Self { encoding, shape })
             })
-            .ok_or_else(|| Status::not_acceptable(PRODUCIBLE))
+            .ok_or_else(|| {
+                let producible: &[&str] = match sendable.objects {
+                    Some(_) => &[JSON, YAML, PROTOBUF],
+                    None => &[JSON, YAML],
+                };
+                Status::not_acceptable(producible)
+            })
     }
 }
 
@@ -135,9 +190,9 @@ impl Content {
             .trim()
             .to_ascii_lowercase();
         let content = match media.as_str() {
-            "" | "application/json" => Self::Json,
-            "application/yaml" => Self::Yaml,
-            "application/vnd.kubernetes.protobuf" => Self::Protobuf,
+            "" | JSON => Self::Json,
+            YAML => Self::Yaml,
+            PROTOBUF => Self::Protobuf,
             "application/json-patch+json" => Self::JsonPatch,
             "application/merge-patch+json" => Self::MergePatch,
             "application/strategic-merge-patch+json" => Self::StrategicMergePatch,
@@ -156,7 +211,7 @@ impl Content {
         Self::of(headers, &[Self::Apply]).is_ok_and(|content| content == Self::Apply)
     }
 
-    fn refuse(readable: &[Self]) -> Status {
+    pub(crate) fn refuse(readable: &[Self]) -> Status {
         Status::unsupported_media_type(
             &readable
                 .iter()
@@ -167,14 +222,22 @@ impl Content {
 
     fn media_type(self) -> &'static str {
         match self {
-            Self::Json => "application/json",
-            Self::Yaml => "application/yaml",
-            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+            Self::Json => JSON,
+            Self::Yaml => YAML,
+            Self::Protobuf => PROTOBUF,
             Self::JsonPatch => "application/json-patch+json",
             Self::MergePatch => "application/merge-patch+json",
             Self::StrategicMergePatch => "application/strategic-merge-patch+json",
             Self::Apply => "application/apply-patch+yaml",
         }
+    }
+}
+
+/// How objects may be encoded in bodies.
+pub(crate) fn readable(wire: Option<Wire>) -> &'static [Content] {
+    match wire {
+        Some(_) => &[Content::Json, Content::Yaml, Content::Protobuf],
+        None => &[Content::Json, Content::Yaml],
     }
 }
 
@@ -234,7 +297,7 @@ mod tests {
     fn answer(accept: &'static str) -> Option<(Encoding, Shape)> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
-        Answer::negotiate(&headers, false)
+        Answer::negotiate(&headers, false, Sendable::default())
             .ok()
             .map(|answer| (answer.encoding, answer.shape))
     }
@@ -273,6 +336,59 @@ mod tests {
             ("application/json;q=0", None),
         ] {
             assert_eq!(answer(accept), expected, "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn protobuf_is_for_kinds_that_have_messages() {
+        static TABLES: std::sync::LazyLock<Tables> = std::sync::LazyLock::new(Tables::default);
+        let wire = Some(Wire(&TABLES));
+        let protobuf = |shape| wire.map(|wire| (Encoding::Protobuf(wire), shape));
+        let builtin = Sendable {
+            objects: wire,
+            metadata: wire,
+        };
+        let custom = Sendable {
+            objects: None,
+            metadata: wire,
+        };
+        let json = Some((Encoding::Json, Shape::Whole));
+        for (accept, sendable, expected) in [
+            (PROTOBUF, builtin, protobuf(Shape::Whole)),
+            (PROTOBUF, custom, None),
+            (
+                "application/vnd.kubernetes.protobuf,application/json",
+                builtin,
+                protobuf(Shape::Whole),
+            ),
+            (
+                "application/vnd.kubernetes.protobuf,application/json",
+                custom,
+                json,
+            ),
+            (
+                "application/vnd.kubernetes.protobuf;q=0.5,application/json",
+                builtin,
+                json,
+            ),
+            (
+                "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+                custom,
+                protobuf(Shape::Metadata),
+            ),
+            (
+                "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1",
+                builtin,
+                None,
+            ),
+            ("*/*", builtin, json),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            let answer = Answer::negotiate(&headers, false, sendable)
+                .ok()
+                .map(|answer| (answer.encoding, answer.shape));
+            assert_eq!(answer, expected, "{accept:?}");
         }
     }
 

@@ -12,6 +12,7 @@ use object::{Map, Value};
 use schema::Schema;
 
 use crate::lifecycle::Propagation;
+use crate::negotiate::{Sendable, Wire};
 use crate::scaling;
 use crate::target::Verb;
 
@@ -159,6 +160,11 @@ pub trait KindRules: Send + Sync {
         SchemaDuty::Everything
     }
 
+    /// The messages objects of the kind are sent as in protobuf; `None` if they are only sent as JSON and YAML.
+    fn wire(&self) -> Option<Wire> {
+        None
+    }
+
     /// Everything wrong with an object; `old` is what it replaces, through `part` if that is not empty.
     fn validate(
         &self,
@@ -248,6 +254,8 @@ pub trait KindRules: Send + Sync {
 #[derive(Default)]
 pub struct Table {
     resources: BTreeMap<(Arc<str>, Arc<str>), Arc<Resource>>,
+    /// The messages of what is no resource: metadata, options, refusals.
+    wire: Option<Wire>,
 }
 
 /// A resource in one of its versions.
@@ -263,6 +271,7 @@ impl Table {
     /// Adds a resource, or replaces it.
     pub fn insert(&mut self, resource: Resource) {
         let key = (Arc::clone(&resource.group), Arc::clone(&resource.plural));
+        self.wire = self.wire.or_else(|| resource.rules.wire());
         self.resources.insert(key, Arc::new(resource));
     }
 
@@ -286,6 +295,21 @@ impl Table {
         })
     }
 
+    /// The messages of what is no resource: metadata, options, refusals.
+    #[must_use]
+    pub fn wire(&self) -> Option<Wire> {
+        self.wire
+    }
+
+    /// What of a resource can be sent in protobuf.
+    #[must_use]
+    pub fn sendable(&self, served: &Served) -> Sendable {
+        Sendable {
+            objects: served.resource.rules.wire(),
+            metadata: self.wire,
+        }
+    }
+
     /// All resources, by group and name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.resources.values()
@@ -296,6 +320,7 @@ impl Clone for Table {
     fn clone(&self) -> Self {
         Self {
             resources: self.resources.clone(),
+            wire: self.wire,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::call::{Admission, Call, User};
 use crate::discovery;
 use crate::handler::{Asked, Handlers, unread};
 use crate::health;
-use crate::negotiate::{Answer, Content, Encoding, Shape};
+use crate::negotiate::{Answer, Content, Encoding, Sendable, Shape, readable};
 use crate::openapi::Published;
 use crate::options::{ListOptions, Params, WriteOptions};
 use crate::output::Include;
@@ -181,7 +181,10 @@ impl Server {
                 if let Some(cause) = &status.cause {
                     tracing::error!(error = %cause, path = parts.uri.path(), "request failed");
                 }
-                body::refusal(&status, Encoding::Json)
+                let everything = everything(&self.table());
+                let answer = Answer::negotiate(&parts.headers, false, everything);
+                let encoding = answer.map_or(Encoding::Json, |answer| answer.encoding);
+                body::refusal(&status, encoding)
             }
         }
     }
@@ -200,15 +203,18 @@ impl Server {
         let (target, old_watch) = Target::parse(parts.uri.path())
             .map_err(|error| Status::bad_request(error.to_string()))?;
         let params = Params::parse(parts.uri.query().unwrap_or_default())?;
-        let answer = Answer::negotiate(&parts.headers, params.flag("pretty")?)?;
+        let pretty = params.flag("pretty")?;
+        let table = self.table();
         let target = match target {
             Target::Path(path) if health::is_asked(&path) => {
                 return Ok(self.health(&path, params.flag("verbose")?).await);
             }
-            Target::Path(path) => return self.path(&parts.method, &path, answer),
+            Target::Path(path) => {
+                let answer = Answer::negotiate(&parts.headers, pretty, everything(&table))?;
+                return self.path(&parts.method, &path, answer);
+            }
             Target::Resource(target) => target,
         };
-        let table = self.table();
         let served = table
             .find(&target.group, &target.version, &target.resource)
             .ok_or_else(Status::unknown_path)?;
@@ -239,6 +245,7 @@ impl Server {
             options,
             applies,
         };
+        let answer = Answer::negotiate(&parts.headers, pretty, table.sendable(&call.served));
         self.perform(&call, parts, &params, &list, answer, body)
             .await
     }
@@ -249,7 +256,7 @@ impl Server {
         parts: &Parts,
         params: &Params,
         list: &ListOptions,
-        answer: Answer,
+        answer: Result<Answer, Status>,
         body: B,
     ) -> Result<Response<Body>, Status>
     where
@@ -260,13 +267,16 @@ impl Server {
         if let Some(handler) = self.handlers.find(call) {
             let asked = Asked {
                 parts: parts.clone(),
-                answer,
+                // Logs and proxied answers come in any form, whatever is accepted.
+                answer: answer.unwrap_or(Answer::JSON),
                 body: unread(body),
+                wire: self.table().wire(),
             };
             return handler.answer(self, call, asked).await;
         }
+        let answer = answer?;
         let include = Include::parse(params.text("includeObject"))?;
-        let readable = [Content::Json, Content::Yaml];
+        let readable = readable(call.served.resource.rules.wire());
         let part = call
             .served
             .subresource(&call.target.subresource)
@@ -279,7 +289,7 @@ impl Server {
             let content = match call.verb {
                 Verb::Get => return self.get_scale(call, paths, answer),
                 Verb::Patch => Content::of(&parts.headers, &patch_forms(call))?,
-                _ => Content::of(&parts.headers, &readable)?,
+                _ => Content::of(&parts.headers, readable)?,
             };
             return self
                 .set_scale(call, paths, content, &read_body(body).await?, answer)
@@ -290,12 +300,12 @@ impl Server {
             Verb::List => self.list(call, list, answer, include).await,
             Verb::Watch => self.watch(call, list, answer, include).await,
             Verb::Create => {
-                let content = Content::of(&parts.headers, &readable)?;
+                let content = Content::of(&parts.headers, readable)?;
                 self.create(call, content, &read_body(body).await?, answer)
                     .await
             }
             Verb::Update => {
-                let content = Content::of(&parts.headers, &readable)?;
+                let content = Content::of(&parts.headers, readable)?;
                 self.update(call, content, &read_body(body).await?, answer)
                     .await
             }
@@ -327,8 +337,9 @@ impl Server {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let bytes = read_body(body).await?;
-        let content = Content::of(&parts.headers, &[Content::Json, Content::Yaml])?;
-        DeleteOptions::read(params, content, &bytes)
+        let wire = self.table().wire();
+        let content = Content::of(&parts.headers, readable(wire))?;
+        DeleteOptions::read(params, content, &bytes, wire)
     }
 
     /// Everything that is not a resource.
@@ -390,6 +401,14 @@ impl Server {
             "gitVersion": self.about.version, "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
             "goVersion": "", "compiler": "rustc", "platform": "linux/amd64",
         })
+    }
+}
+
+/// What can be sent of things that are no resource.
+fn everything(table: &Table) -> Sendable {
+    Sendable {
+        objects: table.wire(),
+        metadata: table.wire(),
     }
 }
 

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
+use schema::wire::watch_frame;
 use serde_json::{Value, json};
 use store::Revision;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::cache::{Cache, Change, Collection, Place};
+use crate::cache::{Cache, Change, Collection, FrameForm, Place};
+use crate::negotiate::{Encoding, Shape, Wire};
 use crate::output::Output;
 use crate::record::Record;
 use crate::select::Selection;
@@ -31,6 +33,8 @@ pub struct Watching {
     pub selection: Selection,
     /// How it is shown.
     pub output: Output,
+    /// How events become bytes: lines of JSON, or messages with their lengths.
+    pub encoding: Encoding,
     /// Whether bookmarks are wanted.
     pub bookmarks: bool,
     /// When it ends.
@@ -104,13 +108,11 @@ impl Watching {
             Beginning::After(revision) => match self.collection.place_after(revision) {
                 Ok(place) => (place, revision),
                 Err(error) => {
-                    write_error(
-                        &Status::expired(format!(
-                            "too old resource version: {revision} ({})",
-                            error.oldest
-                        )),
-                        &mut out,
-                    );
+                    let expired = Status::expired(format!(
+                        "too old resource version: {revision} ({})",
+                        error.oldest
+                    ));
+                    self.write_event("ERROR", &expired.to_value(), &mut out);
                     over = true;
                     (self.collection.begin().1, revision)
                 }
@@ -159,7 +161,11 @@ impl Watching {
         };
         if self.output.is_plain() && self.selection.is_everything() {
             // All such watchers see the same: encoded once, shared by all.
-            let frame = change.frame(|_| {
+            let form = match self.encoding {
+                Encoding::Protobuf(_) => FrameForm::Protobuf,
+                _ => FrameForm::Json,
+            };
+            let frame = change.frame(form, |_| {
                 let mut frame = Vec::new();
                 self.write(meaning, record, change.revision, &mut frame);
                 frame.into()
@@ -171,6 +177,12 @@ impl Watching {
     }
 
     fn write(&self, meaning: Meaning, record: &Record, revision: Revision, out: &mut Vec<u8>) {
+        if let Encoding::Protobuf(wire) = self.encoding {
+            let mut json = Vec::new();
+            self.output.write(record, revision, &mut json);
+            write_message(wire, meaning.as_str(), &json, out);
+            return;
+        }
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(meaning.as_str().as_bytes());
         out.extend_from_slice(b"\",\"object\":");
@@ -187,11 +199,28 @@ impl Watching {
                 json!({"k8s.io/initial-events-end": "true"}),
             );
         }
-        let object = json!({
-            "kind": &*self.output.served.resource.kind, "apiVersion": self.output.served.api_version(),
-            "metadata": metadata,
-        });
-        write_event("BOOKMARK", &object, out);
+        let (kind, api_version) = match self.output.shape {
+            Shape::Metadata => ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned()),
+            _ => (
+                &*self.output.served.resource.kind,
+                self.output.served.api_version(),
+            ),
+        };
+        let object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
+        self.write_event("BOOKMARK", &object, out);
+    }
+
+    fn write_event(&self, kind: &str, object: &Value, out: &mut Vec<u8>) {
+        if let Encoding::Protobuf(wire) = self.encoding {
+            write_message(wire, kind, object.to_string().as_bytes(), out);
+            return;
+        }
+        out.extend_from_slice(
+            json!({"type": kind, "object": object})
+                .to_string()
+                .as_bytes(),
+        );
+        out.push(b'\n');
     }
 }
 
@@ -205,12 +234,11 @@ impl Running {
             match self.watching.collection.changes(self.place, BATCH) {
                 Err(_) => {
                     let mut out = Vec::new();
-                    write_error(
-                        &Status::expired(
-                            "The watch fell too far behind; list again and watch from there.",
-                        ),
-                        &mut out,
+                    let expired = Status::expired(
+                        "The watch fell too far behind; list again and watch from there.",
                     );
+                    self.watching
+                        .write_event("ERROR", &expired.to_value(), &mut out);
                     self.over = true;
                     return Some((out.into(), self));
                 }
@@ -262,15 +290,17 @@ impl Running {
     }
 }
 
-fn write_error(status: &Status, out: &mut Vec<u8>) {
-    write_event("ERROR", &status.to_value(), out);
-}
-
-fn write_event(kind: &str, object: &Value, out: &mut Vec<u8>) {
-    out.extend_from_slice(
-        json!({"type": kind, "object": object})
-            .to_string()
-            .as_bytes(),
-    );
-    out.push(b'\n');
+/// One event as a message. What cannot be written is told as an error, which makes the client list again.
+fn write_message(wire: Wire, kind: &str, json: &[u8], out: &mut Vec<u8>) {
+    let body = wire.0.encode(json);
+    match body {
+        Ok(body) => watch_frame(kind, &body, out),
+        Err(error) => {
+            tracing::error!(%error, "an event cannot be encoded");
+            let status = Status::internal("an event cannot be encoded", None).to_value();
+            if let Ok(body) = wire.0.encode(status.to_string().as_bytes()) {
+                watch_frame("ERROR", &body, out);
+            }
+        }
+    }
 }

@@ -28,7 +28,16 @@ pub struct Change {
     /// What it was; `None` if it is new.
     pub previous: Option<Arc<Record>>,
     /// The event as most watchers want it, made by the first who asks and shared by all.
-    frame: OnceLock<Bytes>,
+    frames: [OnceLock<Bytes>; 2],
+}
+
+/// In which form an event is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameForm {
+    /// A line of JSON.
+    Json,
+    /// A length and a message.
+    Protobuf,
 }
 
 /// All objects of one resource as of one revision.
@@ -82,13 +91,18 @@ impl Change {
             revision,
             current,
             previous,
-            frame: OnceLock::new(),
+            frames: [OnceLock::new(), OnceLock::new()],
         }
     }
 
     /// The shared frame; `make` runs at most once for all watchers.
-    pub fn frame(&self, make: impl FnOnce(&Self) -> Bytes) -> Bytes {
-        self.frame.get_or_init(|| make(self)).clone()
+    pub fn frame(&self, form: FrameForm, make: impl FnOnce(&Self) -> Bytes) -> Bytes {
+        let [json, protobuf] = &self.frames;
+        let frame = match form {
+            FrameForm::Json => json,
+            FrameForm::Protobuf => protobuf,
+        };
+        frame.get_or_init(|| make(self)).clone()
     }
 }
 

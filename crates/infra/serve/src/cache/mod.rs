@@ -13,7 +13,7 @@ use std::time::Duration;
 use store::{Changes, Entry, Revision};
 use tokio::sync::watch;
 
-pub use collection::{Change, Collection, Place, RING_LENGTH, Snapshot, TooOld};
+pub use collection::{Change, Collection, FrameForm, Place, RING_LENGTH, Snapshot, TooOld};
 
 use crate::record::{Record, RecordError};
 

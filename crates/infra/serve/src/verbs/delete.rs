@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::intake;
 use crate::lifecycle::{self, Farewell, Propagation};
 use crate::listing;
-use crate::negotiate::{Answer, Content};
+use crate::negotiate::{Answer, Content, Wire};
 use crate::options::{ListOptions, Params};
 use crate::output::{Include, ListMeta};
 use crate::record::Record;
@@ -48,7 +48,12 @@ enum Deleted {
 
 impl DeleteOptions {
     /// From the query string and the body, which may be empty. The body counts where both say something.
-    pub(crate) fn read(params: &Params, content: Content, bytes: &[u8]) -> Result<Self, Status> {
+    pub(crate) fn read(
+        params: &Params,
+        content: Content,
+        bytes: &[u8],
+        wire: Option<Wire>,
+    ) -> Result<Self, Status> {
         let mut options = Self {
             dry_run: !params.texts("dryRun").is_empty(),
             ..Self::default()
@@ -69,7 +74,7 @@ impl DeleteOptions {
         if bytes.is_empty() {
             return Ok(options);
         }
-        let (body, _) = intake::decode(content, bytes)?;
+        let body = intake::decode_options(content, bytes, wire, "DeleteOptions")?;
         if let Some(policy) = body.get("propagationPolicy").and_then(Value::as_str) {
             options.propagation = Some(propagation(policy)?);
         } else if let Some(orphan) = body.get("orphanDependents").and_then(Value::as_bool) {

@@ -11,7 +11,7 @@ use crate::body::{self, Body};
 use crate::cache::{self, Change, Collection, Snapshot};
 use crate::call::Call;
 use crate::listing::{self, Continuation};
-use crate::negotiate::Answer;
+use crate::negotiate::{Answer, Encoding};
 use crate::options::{Freshness, ListOptions};
 use crate::output::{Include, ListMeta, Output};
 use crate::record::Record;
@@ -113,14 +113,18 @@ impl Server {
             cache: Arc::clone(&self.cache),
             selection,
             output: self.output(call, answer, include),
+            encoding: answer.encoding,
             bookmarks: options.bookmarks,
             deadline: Instant::now() + lasting,
         };
         let mut response = Response::new(Body::Stream(Box::pin(watching.start(beginning))));
-        let json = http::HeaderValue::from_static("application/json");
+        let media = http::HeaderValue::from_static(match answer.encoding {
+            Encoding::Protobuf(_) => "application/vnd.kubernetes.protobuf;stream=watch",
+            _ => "application/json",
+        });
         response
             .headers_mut()
-            .insert(http::header::CONTENT_TYPE, json);
+            .insert(http::header::CONTENT_TYPE, media);
         Ok(response)
     }
 

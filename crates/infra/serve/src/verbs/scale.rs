@@ -40,7 +40,8 @@ impl Server {
         bytes: &[u8],
         answer: Answer,
     ) -> Result<Response<Body>, Status> {
-        let (document, _) = intake::decode(content, bytes)?;
+        let wire = call.served.resource.rules.wire();
+        let (document, _) = intake::decode_sent(content, bytes, wire)?;
         let rules = &call.served.resource.rules;
         let edit = |current: &Value| -> Result<Value, Status> {
             let wanted = wanted_scale(content, &document, &rules.scale_of(current, paths))?;
@@ -70,7 +71,7 @@ impl Server {
 
 fn wanted_scale(content: Content, document: &Value, scale: &Value) -> Result<Value, Status> {
     match content {
-        Content::Json | Content::Yaml => Ok(document.clone()),
+        Content::Json | Content::Yaml | Content::Protobuf => Ok(document.clone()),
         Content::JsonPatch => {
             let patch = JsonPatch::decode(document)
                 .map_err(|error| Status::bad_request(error.to_string()))?;
