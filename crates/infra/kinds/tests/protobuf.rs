@@ -18,7 +18,9 @@ use serve::body::Body;
 use serve::call::User;
 use serve::resource::Table;
 use serve::server::{About, Server, Surroundings};
-use store::{Memory, Retention, Store};
+use store::Store;
+use store::embedded::Retention;
+use store::memory::Memory;
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const METADATA: &str =
