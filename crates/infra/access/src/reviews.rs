@@ -171,10 +171,12 @@ pub fn user_info(user: &User) -> Value {
     Value::Object(info)
 }
 
-/// The document that came with a call. Boxed here, where the compiler can still see that it may move between threads.
-pub(crate) fn sent(asked: Asked) -> Pin<Box<dyn Future<Output = Result<Value, Status>> + Send>> {
-    let document: Pin<Box<dyn Future<Output = Result<(Content, Bytes), Status>> + Send>> =
-        Box::pin(asked.document());
+/// Something read from a body, boxed where the compiler can still see that it may move between threads.
+type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Status>> + Send>>;
+
+/// The document that came with a call.
+pub(crate) fn sent(asked: Asked) -> Reading<Value> {
+    let document: Reading<(Content, Bytes)> = Box::pin(asked.document());
     Box::pin(async move {
         let (content, bytes) = document.await?;
         Ok(intake::decode(content, &bytes)?.0)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use access::names;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
@@ -9,11 +10,8 @@ use kinds::resource_of_definition;
 use object::Value;
 use runtime::CancellationToken;
 use serde_json::json;
-use serve::call::User;
 use serve::resource::Table;
 use serve::server::Server;
-
-use crate::access::MASTERS;
 
 const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";
 
@@ -126,12 +124,7 @@ async fn report(server: &Server, mut definition: Value, verdict: Result<(), Stri
     else {
         return;
     };
-    let user = User {
-        name: "system:apiserver".to_owned(),
-        groups: vec![MASTERS.to_owned()],
-        ..User::default()
-    };
-    let response = server.answer(user, request).await;
+    let response = server.answer(names::apiserver(), request).await;
     if !response.status().is_success() && response.status() != http::StatusCode::CONFLICT {
         tracing::warn!(name, status = %response.status(), "status of a definition not written");
     }

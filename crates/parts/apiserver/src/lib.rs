@@ -3,23 +3,26 @@
 //! It puts a table of resources on `serve`, a TLS listener in front of it and a store behind it, and keeps the
 //! files a client needs in the data directory.
 //!
-//! Entry points: [`ApiServer::start`] and [`ApiServer::run`].
+//! Entry points: [`ApiServer::start`] and [`ApiServer::run`]; [`Handle`] for the parts of this process that use the API.
 //!
-//! Invariants: nobody is served without a name; only health and version are open to the nameless;
-//! the data directory's keys are readable by their owner alone.
+//! Invariants: nobody is served without a name; everybody, also inside the process, may do what roles give them and no
+//! more; the data directory's keys are readable by their owner alone.
 //!
 //! Non-goals: what the multi-cluster kinds do (`controllers`, `scheduler`, `member`).
 
-mod access;
 mod admission;
+mod certificates;
 mod definitions;
+mod front;
 mod kubeconfig;
 mod multicluster;
 mod namespaces;
+mod roles;
 mod server;
 mod snapshot;
 mod surroundings;
 
-pub use server::{ApiServer, Options, StartError, Storage};
+pub use front::{Handle, InProcess};
+pub use server::{ApiServer, Extensions, Options, StartError, Storage};
 pub use store::embedded::OpenError as StoreError;
 pub use store::etcd::{Options as EtcdOptions, Tls as EtcdTls, User as EtcdUser};

@@ -2,44 +2,43 @@
 
 use std::fs;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use access::authenticate::TokenAuthenticator;
+use access::escalation::EscalationCheck;
+use access::keys::Keys;
+use access::{Access, account_chores, bootstrap, names, reviews, token_request};
 use api::well_known::feature_gates::FeatureGates;
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
+use futures_util::future::join_all;
+use http::{Request, StatusCode};
 use http_body_util::Full;
-use hyper::body::Incoming;
-use listen::{Authority, Issued, Limits, Listener, Peer, ServerIdentity, Subject};
+use listen::{Authority, Issued, Limits, Listener, ServerIdentity};
 use runtime::Tasks;
 use serde_json::json;
-use serve::body::{self, Body};
-use serve::call::{Admission, User};
-use serve::negotiate::Encoding;
+use serve::call::Admission;
+use serve::handler::Handlers;
 use serve::resource::Table;
 use serve::server::{About, Server};
-use serve::status::Status;
 use store::Store;
 use store::embedded::{self, Embedded};
 use store::etcd::{self, Etcd};
+use store::memory::Memory;
 
-use crate::access::{self, MASTERS};
 use crate::admission::MultiClusterAdmission;
+use crate::certificates::{issue_server, renew, server_names, write_kubeconfig};
 use crate::definitions;
-use crate::kubeconfig;
+use crate::front::Handle;
 use crate::multicluster;
 use crate::namespaces::NamespaceLifecycle;
-use crate::snapshot;
+use crate::roles;
 use crate::surroundings::Machine;
 
 /// The Kubernetes version clients are told: the one whose kinds are served.
 const KUBERNETES_VERSION: &str = "v1.34.0";
-/// How long the server's certificate lasts; it is replaced at two thirds of that.
-const SERVER_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
-/// How long the administrator's certificate lasts. It is made anew at every start.
-const ADMIN_LIFE: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Namespaces every Kubernetes API has, and those the multi-cluster kinds expect.
 const NAMESPACES: [&str; 6] = [
     "default",
@@ -68,6 +67,8 @@ pub struct Options {
 pub enum Storage {
     /// The data directory.
     Embedded,
+    /// Nothing: objects last as long as the process, for tests and trials.
+    Memory,
     /// An etcd that several replicas share.
     Etcd {
         /// Where it is and how to deal with it.
@@ -77,9 +78,20 @@ pub enum Storage {
     },
 }
 
+/// What other parts of the product add to the API.
+#[derive(Default)]
+pub struct Extensions {
+    /// Answer for kinds that are not stored and for parts of objects.
+    pub handlers: Handlers,
+    /// Further tables of roles, as `access::roles` reads them.
+    pub roles: Vec<&'static str>,
+    /// Further ways to know users by their tokens.
+    pub authenticators: Vec<Arc<dyn TokenAuthenticator>>,
+}
+
 /// An API server that is ready to run.
 pub struct ApiServer {
-    server: Arc<Server>,
+    handle: Handle,
     store: Store,
     compaction: Option<Duration>,
     listener: Listener,
@@ -89,6 +101,7 @@ pub struct ApiServer {
     names: Vec<String>,
     kubeconfig: PathBuf,
     base: Table,
+    roles: Vec<access::roles::Expected>,
 }
 
 /// Why an API server does not start.
@@ -120,11 +133,22 @@ pub enum StartError {
     /// The address cannot be listened on.
     #[error("cannot listen")]
     Listen(#[from] listen::BindError),
+    /// There are no keys to sign service accounts' tokens with.
+    #[error("cannot use the keys of service accounts")]
+    Keys(#[from] access::keys::KeysError),
+    /// A table of roles that a part brought cannot be read.
+    #[error("cannot read a table of roles")]
+    Roles(#[from] access::roles::RolesError),
 }
 
 impl ApiServer {
     /// Opens everything and takes the port; requests are answered once [`ApiServer::run`] has been called.
     pub async fn start(options: Options) -> Result<Self, StartError> {
+        Self::start_with(options, Extensions::default()).await
+    }
+
+    /// The same, with what other parts of the product add.
+    pub async fn start_with(options: Options, extensions: Extensions) -> Result<Self, StartError> {
         let directory = |path: PathBuf| {
             fs::create_dir_all(&path)
                 .map_err(|source| StartError::Directory {
@@ -144,6 +168,10 @@ impl ApiServer {
                     None,
                 )
             }
+            Storage::Memory => (
+                Store::Memory(Memory::new(embedded::Retention::default())),
+                None,
+            ),
             Storage::Etcd {
                 options,
                 compaction,
@@ -161,18 +189,39 @@ impl ApiServer {
         let surroundings = Arc::new(Machine);
         let admission = Arc::new(MultiClusterAdmission::new(FeatureGates::default()));
         let namespaces = Arc::new(NamespaceLifecycle::default());
+        let escalation = Arc::new(EscalationCheck::default());
         let hooks: Vec<Arc<dyn Admission>> = vec![
             Arc::clone(&namespaces) as Arc<dyn Admission>,
             Arc::clone(&admission) as Arc<dyn Admission>,
+            Arc::clone(&escalation) as Arc<dyn Admission>,
         ];
-        let server = Server::open(store.clone(), base.clone(), hooks, surroundings, about).await?;
+        let address = about.address.clone();
+        let server = Server::open(
+            store.clone(),
+            base.clone(),
+            hooks,
+            Arc::clone(&surroundings) as _,
+            about,
+        )
+        .await?;
+        let access_options = access::Options {
+            further: extensions.authenticators,
+            ..access::Options::new(Keys::open(&pki)?)
+        };
+        let access = Arc::new(Access::new(server.cache(), access_options, surroundings));
         namespaces.look_into(server.cache());
         admission.look_into(server.cache());
+        escalation.judge_by(&access);
+        let mut handlers = extensions.handlers;
+        reviews::insert(&mut handlers, &access);
+        token_request::insert(&mut handlers, &access);
+        let roles = roles::expected(&extensions.roles)?;
         let kubeconfig = options.data_dir.join("kubeconfig");
         write_kubeconfig(&kubeconfig, &authority, listener.address())?;
-        let server = Arc::new(server);
+        let server = Arc::new(server.with_handlers(handlers));
+        let handle = Handle::new(server, access, store.clone(), address);
         Ok(Self {
-            server,
+            handle,
             store,
             compaction,
             listener,
@@ -182,6 +231,7 @@ impl ApiServer {
             names,
             kubeconfig,
             base,
+            roles,
         })
     }
 
@@ -197,10 +247,22 @@ impl ApiServer {
         &self.kubeconfig
     }
 
-    /// Hands the server's tasks over and makes the namespaces everybody expects.
+    /// The server for those inside the process. It answers once [`ApiServer::run`] has been called.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// The authority that certificates come from.
+    #[must_use]
+    pub fn authority_pem(&self) -> &str {
+        self.authority.certificate_pem()
+    }
+
+    /// Hands the server's tasks over and makes the namespaces and roles everybody expects.
     pub async fn run(self, tasks: &mut Tasks) -> Result<(), StartError> {
         let Self {
-            server,
+            handle,
             store,
             compaction,
             listener,
@@ -209,8 +271,10 @@ impl ApiServer {
             issued,
             names,
             base,
+            roles,
             ..
         } = self;
+        let server = Arc::clone(handle.server());
         let tls = identity.tls_config(authority.certificate_pem())?;
         let fed = Arc::clone(&server);
         tasks.spawn("cache feed", |stop| async move {
@@ -228,9 +292,20 @@ impl ApiServer {
                 }
             });
         }
-        for namespace in NAMESPACES {
-            create_namespace(&server, namespace).await;
-        }
+        join_all(NAMESPACES.map(|namespace| create_namespace(&server, namespace))).await;
+        let written = bootstrap::ensure(&server, roles).await;
+        tracing::debug!(written, "roles and bindings are complete");
+        let chores = account_chores::follow(
+            Arc::clone(&server),
+            Arc::clone(handle.access()),
+            authority.certificate_pem().to_owned(),
+        );
+        tasks.spawn("service accounts", |stop| async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = chores => {}
+            }
+        });
         let defined = Arc::clone(&server);
         tasks.spawn("definitions", |stop| {
             definitions::follow(defined, base, stop)
@@ -242,37 +317,15 @@ impl ApiServer {
             }
         });
         tasks.spawn("listener", |stop| async move {
-            let handler = move |request| answer(Arc::clone(&server), store.clone(), request);
+            let front = Arc::clone(handle.front());
+            let handler = move |request| {
+                let front = Arc::clone(&front);
+                async move { front.answer(request).await }
+            };
             listener.serve(tls, Limits::default(), handler, stop).await;
         });
         Ok(())
     }
-}
-
-async fn answer(server: Arc<Server>, store: Store, request: Request<Incoming>) -> Response<Body> {
-    let peer = request.extensions().get::<Peer>();
-    let user = match access::admit(peer, request.method(), request.uri().path()) {
-        Ok(user) => user,
-        Err(status) => return body::refusal(&status, Encoding::Json),
-    };
-    if request.method() == Method::GET && request.uri().path() == snapshot::PATH {
-        return match store {
-            Store::Embedded(store) => snapshot::stream(store),
-            Store::Memory(_) => body::refusal(&in_memory(), Encoding::Json),
-            Store::Etcd(_) => body::refusal(&in_etcd(), Encoding::Json),
-        };
-    }
-    server.answer(user, request).await
-}
-
-/// What is in memory alone is not meant to last.
-fn in_memory() -> Status {
-    Status::bad_request("objects are kept in memory only; there is nothing to save them from")
-}
-
-/// What is kept in etcd is saved with etcd's own tools, which save all of it at one revision.
-fn in_etcd() -> Status {
-    Status::bad_request("objects are kept in etcd; save them with etcdctl snapshot save")
 }
 
 fn base_table() -> Table {
@@ -290,102 +343,11 @@ async fn create_namespace(server: &Server, name: &str) {
     let body = json!({"metadata": {"name": name}}).to_string();
     let request = Request::post("/api/v1/namespaces").body(Full::new(Bytes::from(body)));
     let Ok(request) = request else { return };
-    let user = User {
-        name: "system:apiserver".to_owned(),
-        groups: vec![MASTERS.to_owned()],
-        ..User::default()
-    };
-    let response = server.answer(user, request).await;
+    let response = server.answer(names::apiserver(), request).await;
     if !matches!(
         response.status(),
         StatusCode::CREATED | StatusCode::CONFLICT
     ) {
         tracing::warn!(namespace = name, status = %response.status(), "namespace not created");
     }
-}
-
-fn issue_server(authority: &Authority, names: &[String]) -> Result<Issued, StartError> {
-    let subject = Subject::Server {
-        names: names.to_vec(),
-    };
-    Ok(authority.issue(&subject, SERVER_LIFE, SystemTime::now())?)
-}
-
-/// Replaces the server's certificate at two thirds of its life, for ever.
-async fn renew(authority: &Authority, identity: &ServerIdentity, first: &Issued, names: &[String]) {
-    /// How long to wait after a failure; there is a third of a certificate's life left by then.
-    const RETRY: Duration = Duration::from_secs(60);
-    let mut renew_at = first.renew_at;
-    loop {
-        let wait = renew_at
-            .duration_since(SystemTime::now())
-            .unwrap_or_default();
-        tokio::time::sleep(wait).await;
-        let renewed =
-            issue_server(authority, names).map(|issued| (identity.replace(&issued), issued));
-        match renewed {
-            Ok((Ok(()), issued)) => {
-                tracing::info!("server certificate renewed");
-                renew_at = issued.renew_at;
-            }
-            Ok((Err(error), _)) => {
-                tracing::error!(%error, "server certificate not renewed");
-                renew_at = SystemTime::now() + RETRY;
-            }
-            Err(error) => {
-                tracing::error!(%error, "server certificate not renewed");
-                renew_at = SystemTime::now() + RETRY;
-            }
-        }
-    }
-}
-
-fn write_kubeconfig(
-    path: &Path,
-    authority: &Authority,
-    address: SocketAddr,
-) -> Result<(), StartError> {
-    let admin = Subject::User {
-        name: "karavel-admin".to_owned(),
-        group: Some(MASTERS.to_owned()),
-    };
-    let client = authority.issue(&admin, ADMIN_LIFE, SystemTime::now())?;
-    let server = format!("https://{}", reachable(address));
-    let document = kubeconfig::document(&server, authority.certificate_pem(), &client);
-    kubeconfig::write(path, &document).map_err(|source| StartError::Directory {
-        path: path.to_owned(),
-        source,
-    })
-}
-
-/// An address one can connect to: an unspecified one is reached on this machine.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => {
-            SocketAddr::new([127, 0, 0, 1].into(), address.port())
-        }
-        IpAddr::V6(ip) if ip.is_unspecified() => {
-            SocketAddr::new(std::net::Ipv6Addr::LOCALHOST.into(), address.port())
-        }
-        _ => address,
-    }
-}
-
-fn server_names(address: SocketAddr, further: &[String]) -> Vec<String> {
-    let usual = [
-        "localhost",
-        "127.0.0.1",
-        "::1",
-        "kubernetes",
-        "kubernetes.default",
-        "kubernetes.default.svc",
-    ];
-    let mut names: Vec<String> = usual.iter().map(ToString::to_string).collect();
-    if !address.ip().is_unspecified() {
-        names.push(address.ip().to_string());
-    }
-    names.extend(further.iter().cloned());
-    names.sort();
-    names.dedup();
-    names
 }

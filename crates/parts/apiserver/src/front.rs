@@ -1,0 +1,184 @@
+//! The way every request takes, whether it came over the network or from inside the process.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use access::names::{self, AUTHENTICATED};
+use access::{Access, Admitted, Refused, issuer};
+use http::request::Parts;
+use http::{Method, Request, Response};
+use serve::body::{self, Body};
+use serve::call::User;
+use serve::negotiate::Encoding;
+use serve::server::Server;
+use serve::status::Status;
+use store::Store;
+
+use crate::roles::COMPONENTS;
+use crate::snapshot;
+
+/// Any error of a body.
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The API server as those inside the process use it. Clones are the same server.
+#[derive(Clone)]
+pub struct Handle {
+    inner: Arc<Front>,
+}
+
+/// Answers requests as one user, who may do what roles give them, like everybody. A tower service.
+#[derive(Clone)]
+pub struct InProcess {
+    front: Arc<Front>,
+    user: User,
+}
+
+pub(crate) struct Front {
+    pub(crate) server: Arc<Server>,
+    pub(crate) access: Arc<Access>,
+    store: Store,
+    address: String,
+}
+
+impl Handle {
+    pub(crate) fn new(
+        server: Arc<Server>,
+        access: Arc<Access>,
+        store: Store,
+        address: String,
+    ) -> Self {
+        let inner = Front {
+            server,
+            access,
+            store,
+            address,
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// Asks as a user.
+    #[must_use]
+    pub fn as_user(&self, user: User) -> InProcess {
+        InProcess {
+            front: Arc::clone(&self.inner),
+            user,
+        }
+    }
+
+    /// Asks as a part of this process, such as `system:karavel:scheduler`; its role says what it may do.
+    #[must_use]
+    pub fn as_component(&self, name: &str) -> InProcess {
+        self.as_user(User {
+            groups: vec![COMPONENTS.to_owned(), AUTHENTICATED.to_owned()],
+            ..names::component(name)
+        })
+    }
+
+    /// Who is who, and who may do what.
+    #[must_use]
+    pub fn access(&self) -> &Arc<Access> {
+        &self.inner.access
+    }
+
+    /// The server below, which asks nobody's leave.
+    #[must_use]
+    pub fn server(&self) -> &Arc<Server> {
+        &self.inner.server
+    }
+
+    pub(crate) fn front(&self) -> &Arc<Front> {
+        &self.inner
+    }
+}
+
+impl Front {
+    /// Answers a request that came over the network, by whatever it shows.
+    pub(crate) async fn answer<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        let (mut parts, body) = request.into_parts();
+        let admitted = self.access.admit(&mut parts);
+        self.go_on(admitted, parts, body).await
+    }
+
+    async fn answer_as<B>(&self, user: User, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        let (mut parts, body) = request.into_parts();
+        let admitted = self.access.admit_user(user, &mut parts);
+        self.go_on(admitted, parts, body).await
+    }
+
+    async fn go_on<B>(
+        &self,
+        admitted: Result<Admitted, Box<Refused>>,
+        parts: Parts,
+        body: B,
+    ) -> Response<Body>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        let admitted = match admitted {
+            Ok(admitted) => admitted,
+            Err(refused) => return body::refusal(&refused.status, Encoding::Json),
+        };
+        if let Some(response) = self.own_path(&parts) {
+            return response;
+        }
+        let request = Request::from_parts(parts, body);
+        self.server.answer(admitted.user, request).await
+    }
+
+    /// Paths that are neither resources nor known to `serve`.
+    fn own_path(&self, parts: &Parts) -> Option<Response<Body>> {
+        let path = parts.uri.path();
+        if parts.method == Method::GET && path == snapshot::PATH {
+            return Some(match &self.store {
+                Store::Embedded(store) => snapshot::stream(store.clone()),
+                Store::Etcd(_) => body::refusal(&elsewhere(IN_ETCD), Encoding::Json),
+                Store::Memory(_) => body::refusal(&elsewhere(IN_MEMORY), Encoding::Json),
+            });
+        }
+        issuer::document(&self.access, &parts.method, path, &self.address)
+    }
+}
+
+/// What is kept in etcd is saved with etcd's own tools, which save all of it at one revision.
+const IN_ETCD: &str = "objects are kept in etcd; save them with etcdctl snapshot save";
+const IN_MEMORY: &str = "objects are kept in memory; there is nothing to save them from";
+
+fn elsewhere(why: &str) -> Status {
+    Status::bad_request(why)
+}
+
+impl<B> tower_service::Service<Request<B>> for InProcess
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let Self { front, user } = self.clone();
+        Box::pin(async move { Ok(front.answer_as(user, request).await) })
+    }
+}
