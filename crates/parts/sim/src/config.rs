@@ -29,6 +29,8 @@ pub struct MemberConfig {
     /// Seconds between two renewals of a node's lease. Kubernetes renews every ten seconds; many members in one process
     /// do with less.
     pub heartbeat: u32,
+    /// What clients must trust; it goes into the Secrets of tokens. Empty for a member that nobody reaches over TLS.
+    pub authority_pem: String,
     /// How pods behave, before the rules every member has.
     pub rules: Rules,
 }
@@ -64,6 +66,7 @@ impl MemberConfig {
             data: Data::Memory,
             events: true,
             heartbeat: HEARTBEAT,
+            authority_pem: String::new(),
             rules: Rules::default(),
         }
     }

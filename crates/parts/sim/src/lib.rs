@@ -21,6 +21,7 @@ mod definitions;
 mod engine;
 mod faults;
 mod front;
+mod garbage;
 mod kubeconfig;
 mod member;
 mod parts;
@@ -29,6 +30,7 @@ mod serving;
 mod start;
 mod surroundings;
 mod tables;
+mod usage;
 
 pub use config::{Data, MemberConfig};
 pub use faults::{FaultError, FaultState, Faults};

@@ -16,6 +16,7 @@ use store::memory::Memory;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use access::access::{Access, Options};
+use access::account_chores;
 use access::escalation::EscalationCheck;
 use access::keys::{Keys, KeysError};
 
@@ -207,7 +208,7 @@ async fn present(
     let surroundings = Arc::new(MemberSurroundings {
         clock: clock.clone(),
     });
-    let cluster = Arc::new(ClusterAdmission::default());
+    let cluster = Arc::new(ClusterAdmission::new(clock.clone()));
     let escalation = Arc::new(EscalationCheck::default());
     let hooks: Vec<Arc<dyn Admission>> =
         vec![Arc::clone(&cluster) as _, Arc::clone(&escalation) as _];
@@ -263,6 +264,11 @@ async fn live(inner: Arc<Inner>, mut orders: mpsc::Receiver<Restart>, stop: Canc
                 })
                 .await;
         };
+        let accounts = account_chores::follow(
+            Arc::clone(&present.server),
+            Arc::clone(&present.access),
+            inner.config.authority_pem.clone(),
+        );
         let order = tokio::select! {
             biased;
             () = stop.cancelled() => return,
@@ -272,6 +278,7 @@ async fn live(inner: Arc<Inner>, mut orders: mpsc::Receiver<Restart>, stop: Canc
                 return;
             }
             () = running => return,
+            () = accounts => return,
         };
         waiting = Some(order.done);
         let kept = match (&present.store, order.keep_data) {

@@ -157,7 +157,8 @@ pub async fn run(config: &SimConfig, tasks: &mut Tasks) -> Result<Running, RunEr
     let mut members = Vec::with_capacity(config.count);
     for place in 0..config.count.max(1) {
         let address = address(config, place)?;
-        let member = config.member(place);
+        let mut member = config.member(place);
+        member.authority_pem = credentials.authority_pem().to_owned();
         let name = member.name.clone();
         let opened = Member::open(member, Clock::system(), &spawner).await;
         let opened = opened.map_err(|source| RunError::Open {

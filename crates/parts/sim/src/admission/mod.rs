@@ -2,24 +2,36 @@
 
 mod namespace;
 mod pod;
+mod quota;
 mod service;
 
 use std::sync::{Arc, OnceLock};
 
 use object::Value;
+use runtime::Clock;
 use serve::cache::Cache;
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::status::Status;
 
 /// Namespaces that are there, addresses of services, what every pod gets.
-#[derive(Default)]
 pub(crate) struct ClusterAdmission {
     /// Set once the server is open, before it answers anybody.
     cache: OnceLock<Arc<Cache>>,
     addresses: service::Addresses,
+    in_flight: quota::InFlight,
+    clock: Clock,
 }
 
 impl ClusterAdmission {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self {
+            cache: OnceLock::new(),
+            addresses: service::Addresses::default(),
+            in_flight: quota::InFlight::default(),
+            clock,
+        }
+    }
+
     pub(crate) fn look_into(&self, cache: &Arc<Cache>) {
         self.addresses.learn(cache);
         drop(self.cache.set(Arc::clone(cache)));
@@ -61,6 +73,13 @@ impl Admission for ClusterAdmission {
         if new.is_none() && call.target.group.is_empty() && call.target.resource == "services" {
             self.addresses.release(old);
         }
-        at_once(Ok(Vec::new()))
+        let is_new = old.is_none() && call.target.subresource.is_empty();
+        let verdict = match (new, self.cache.get()) {
+            (Some(new), Some(cache)) if is_new => {
+                quota::check(call, cache, &self.in_flight, new, self.clock.now())
+            }
+            _ => Ok(()),
+        };
+        at_once(verdict.map(|()| Vec::new()))
     }
 }

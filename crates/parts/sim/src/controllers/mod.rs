@@ -1,12 +1,23 @@
 //! The controllers of a simulated cluster: one folder each, a pure plan and a thin shell.
 
+pub(crate) mod autoscaler;
+pub(crate) mod cron_job;
+pub(crate) mod daemon_set;
 mod definition;
 pub(crate) mod deployment;
+pub(crate) mod disruption;
+pub(crate) mod endpoints;
+pub(crate) mod exposure;
+pub(crate) mod job;
 pub(crate) mod kubelet;
 pub(crate) mod node;
+pub(crate) mod quota;
 pub(crate) mod replica_set;
 pub(crate) mod scheduler;
+pub(crate) mod stateful_set;
+pub(crate) mod taint_eviction;
 pub(crate) mod template;
+pub(crate) mod volume;
 
 use crate::engine::Controller;
 
@@ -16,6 +27,17 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     node::CONTROLLER,
     deployment::CONTROLLER,
     replica_set::CONTROLLER,
+    stateful_set::CONTROLLER,
+    daemon_set::CONTROLLER,
+    job::CONTROLLER,
+    cron_job::CONTROLLER,
+    volume::CONTROLLER,
+    endpoints::CONTROLLER,
+    exposure::CONTROLLER,
+    autoscaler::CONTROLLER,
+    disruption::CONTROLLER,
+    quota::CONTROLLER,
+    taint_eviction::CONTROLLER,
     scheduler::CONTROLLER,
     kubelet::CONTROLLER,
 ];

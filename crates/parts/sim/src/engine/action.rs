@@ -33,6 +33,12 @@ pub(crate) enum Action {
         patch: Value,
         by: Writer,
     },
+    /// Puts a document in its place, whatever the path means by that.
+    Put {
+        path: String,
+        object: Value,
+        by: Writer,
+    },
     /// Places a pod on a node.
     Bind { of: Target, node: String },
     /// Takes an object away.

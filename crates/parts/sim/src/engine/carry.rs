@@ -67,6 +67,9 @@ pub(crate) async fn carry(server: &Server, action: &Action, events: bool) -> Car
             )
             .await
         }
+        Action::Put { path, object, by } => {
+            send(server, Method::PUT, path, Media::Json, object, *by).await
+        }
         Action::Bind { of, node } => {
             let binding = json!({
                 "apiVersion": "v1", "kind": "Binding", "metadata": {"uid": of.uid},

@@ -31,6 +31,7 @@ use crate::engine::follow::Follower;
 use crate::engine::mirror::{Mirror, Seen};
 use crate::engine::queue::{Key, Queue};
 use crate::faults::{FaultState, Faults};
+use crate::garbage::Collector;
 use crate::tables;
 
 pub(crate) use crate::engine::carry::create;
@@ -42,6 +43,9 @@ const WRITES_AT_ONCE: usize = 128;
 const QUICK_RETRIES: u32 = 4;
 /// The longest wait of a key that keeps failing.
 const LONGEST_WAIT: i64 = 60;
+
+/// The key of what the collector does; it is nobody's, so its failures are not retried: the next change is.
+static COLLECTING: std::sync::LazyLock<Key> = std::sync::LazyLock::new(|| (u8::MAX, Arc::from("")));
 
 /// Everything a plan may look at.
 pub(crate) struct View<'a> {
@@ -74,6 +78,7 @@ pub(crate) struct Engine {
     mirror: Mirror,
     follower: Follower,
     queue: Queue,
+    collector: Collector,
     troubles: BTreeMap<Key, Trouble>,
     /// What is served must be looked at again.
     is_table_stale: bool,
@@ -105,6 +110,7 @@ impl Engine {
             mirror,
             follower,
             queue: Queue::default(),
+            collector: Collector::new(),
             troubles: BTreeMap::new(),
             is_table_stale: false,
         };
@@ -150,11 +156,17 @@ impl Engine {
                 self.serve();
             }
             let now = self.clock.now();
-            if !self.queue.has_due(now) {
+            let mut planned: Vec<(Key, Action)> = self
+                .collector
+                .look(&self.server)
+                .into_iter()
+                .map(|action| (COLLECTING.clone(), action))
+                .collect();
+            if planned.is_empty() && !self.queue.has_due(now) {
                 return;
             }
             let due = self.queue.take_due(now);
-            let planned = self.plan(due, now);
+            planned.extend(self.plan(due, now));
             self.carry_out(planned).await;
         }
     }
@@ -248,6 +260,7 @@ impl Engine {
                 entry.1 = message;
             }
         }
+        failed.remove(&*COLLECTING);
         for (key, (quick, message)) in failed {
             let trouble = self.troubles.entry(key.clone()).or_default();
             trouble.attempts = trouble.attempts.saturating_add(1);

@@ -21,7 +21,7 @@ use crate::engine::mirror::{Mirror, Seen};
 use crate::engine::{Controller, View};
 use crate::read;
 
-pub(crate) use fit::{first_untolerated, tolerates};
+pub(crate) use fit::{first_untolerated, suits, tolerates};
 use plan::Inputs;
 pub(crate) use requests::{Amounts, allocatable, limits_of, requests_of};
 
