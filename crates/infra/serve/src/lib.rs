@@ -14,6 +14,7 @@
 pub mod body;
 pub mod cache;
 pub mod call;
+mod compression;
 pub mod discovery;
 pub mod encoding;
 pub mod handler;
@@ -26,6 +27,7 @@ mod openapi;
 pub mod options;
 pub mod output;
 mod ownership;
+mod paths;
 mod pipeline;
 pub mod record;
 pub mod resource;

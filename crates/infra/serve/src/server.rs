@@ -5,20 +5,19 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Limited};
 use object::time::Time;
-use serde_json::json;
 use store::{Notice, Query, Store};
 use tokio::sync::Notify;
 
 use crate::body::{self, Body};
 use crate::cache::{self, Cache};
 use crate::call::{Admission, Call, User};
-use crate::discovery;
+use crate::compression::compress;
 use crate::handler::{Asked, Handlers, unread};
 use crate::health;
-use crate::negotiate::{Answer, Content, Encoding, Sendable, Shape, readable};
+use crate::negotiate::{Answer, Content, Encoding, Sendable, readable};
 use crate::openapi::Published;
 use crate::options::{ListOptions, Params, WriteOptions};
 use crate::output::Include;
@@ -51,11 +50,11 @@ pub struct Server {
     pub(crate) surroundings: Arc<dyn Surroundings>,
     table: ArcSwap<Table>,
     /// What was published about which table; made when somebody asks.
-    published: ArcSwapOption<(Arc<Table>, Published)>,
+    pub(crate) published: ArcSwapOption<(Arc<Table>, Published)>,
     /// Somebody waits for a revision the feed may already have passed without a change to show for it.
     pub(crate) impatient: Notify,
     handlers: Handlers,
-    about: About,
+    pub(crate) about: About,
 }
 
 /// What the server says of itself.
@@ -175,7 +174,7 @@ impl Server {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (parts, body) = request.into_parts();
-        match self.dispatch(user, &parts, body).await {
+        let response = match self.dispatch(user, &parts, body).await {
             Ok(response) => response,
             Err(status) => {
                 if let Some(cause) = &status.cause {
@@ -186,7 +185,8 @@ impl Server {
                 let encoding = answer.map_or(Encoding::Json, |answer| answer.encoding);
                 body::refusal(&status, encoding)
             }
-        }
+        };
+        compress(&parts.headers, response)
     }
 
     async fn dispatch<B>(
@@ -211,7 +211,7 @@ impl Server {
             }
             Target::Path(path) => {
                 let answer = Answer::negotiate(&parts.headers, pretty, everything(&table))?;
-                return self.path(&parts.method, &path, answer);
+                return self.path(parts, &path, answer);
             }
             Target::Resource(target) => target,
         };
@@ -340,67 +340,6 @@ impl Server {
         let wire = self.table().wire();
         let content = Content::of(&parts.headers, readable(wire))?;
         DeleteOptions::read(params, content, &bytes, wire)
-    }
-
-    /// Everything that is not a resource.
-    fn path(&self, method: &Method, path: &str, answer: Answer) -> Result<Response<Body>, Status> {
-        if !matches!(*method, Method::GET | Method::HEAD) {
-            return Err(Status::method_not_allowed());
-        }
-        let table = self.table();
-        let segments: Vec<&str> = path
-            .split('/')
-            .filter(|segment| !segment.is_empty())
-            .collect();
-        let value = match (segments.as_slice(), answer.shape) {
-            (["api" | "apis"], Shape::Discovery) => {
-                let document = discovery::aggregated(&table, segments == ["api"]);
-                let mut response = body::value(StatusCode::OK, Encoding::Json, &document);
-                let media = http::HeaderValue::from_static(discovery::AGGREGATED_MEDIA_TYPE);
-                response
-                    .headers_mut()
-                    .insert(http::header::CONTENT_TYPE, media);
-                return Ok(response);
-            }
-            (["api"], _) => Some(discovery::core_versions(&table, &self.about.address)),
-            (["apis"], _) => Some(discovery::group_list(&table)),
-            (["apis", group], _) => discovery::group(&table, group),
-            (["api", version], _) => discovery::resource_list(&table, "", version),
-            (["apis", group, version], _) => discovery::resource_list(&table, group, version),
-            (["openapi", "v3", below @ ..], _) => {
-                let document = self
-                    .openapi(&below.join("/"))
-                    .ok_or_else(Status::unknown_path)?;
-                return Ok(body::document(StatusCode::OK, answer.encoding, document));
-            }
-            (["version"], _) => Some(self.version()),
-            _ => None,
-        };
-        let value = value.ok_or_else(Status::unknown_path)?;
-        Ok(body::value(StatusCode::OK, answer.encoding, &value))
-    }
-
-    /// The description of what is served, made once for each table.
-    fn openapi(&self, path: &str) -> Option<bytes::Bytes> {
-        let table = self.table();
-        if let Some(known) = &*self.published.load()
-            && Arc::ptr_eq(&known.0, &table)
-        {
-            return known.1.find(path);
-        }
-        let published = Published::of(&table, &self.about.version);
-        let found = published.find(path);
-        self.published.store(Some(Arc::new((table, published))));
-        found
-    }
-
-    fn version(&self) -> serde_json::Value {
-        let mut numbers = self.about.version.trim_start_matches('v').split('.');
-        json!({
-            "major": numbers.next().unwrap_or_default(), "minor": numbers.next().unwrap_or_default(),
-            "gitVersion": self.about.version, "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
-            "goVersion": "", "compiler": "rustc", "platform": "linux/amd64",
-        })
     }
 }
 

@@ -173,3 +173,41 @@ async fn a_store_that_is_closed_makes_the_server_unhealthy() {
     }
     assert_eq!(api.get("/readyz/ping").await.code, 200);
 }
+
+#[tokio::test]
+async fn the_api_is_described_in_both_versions_and_not_sent_twice() {
+    let api = Api::start().await;
+    let document = api.get("/openapi/v2").await;
+    assert_eq!(document.body["swagger"], "2.0");
+    let widget = &document.body["definitions"]["io.test.v1.Widget"];
+    assert_eq!(
+        widget["x-kubernetes-group-version-kind"][0]["kind"],
+        "Widget"
+    );
+    let path = "/apis/test.io/v1/namespaces/{namespace}/widgets/{name}";
+    assert!(document.body["paths"][path]["patch"].is_object());
+
+    let index = api.get("/openapi/v3").await;
+    let address = &index.body["paths"]["apis/test.io/v1"]["serverRelativeURL"];
+    let address = address.as_str().unwrap().to_owned();
+    let stale = format!("{}?hash=0", address.split('?').next().unwrap());
+    for (path, etag, code) in [
+        ("/openapi/v2", "", 200),
+        ("/openapi/v2", "*", 304),
+        ("/openapi/v3", "\"0\"", 200),
+        (&address, "", 200),
+        (&stale, "", 301),
+    ] {
+        let answer = api.send("GET", path, &[("if-none-match", etag)], "").await;
+        assert_eq!(answer.code, code, "{path} {etag}");
+    }
+    let etag = document.headers["etag"].to_str().unwrap().to_owned();
+    let again = [("if-none-match", etag.as_str())];
+    assert_eq!(api.send("GET", "/openapi/v2", &again, "").await.code, 304);
+    // The form older clients ask for first is not made; they go on without it.
+    let message = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    let answer = api
+        .send("GET", "/openapi/v2", &[("accept", message)], "")
+        .await;
+    assert_eq!(answer.code, 406);
+}

@@ -1,9 +1,11 @@
-//! The API described for programs: OpenAPI v3, a document for each group and version.
+//! The API described for programs: OpenAPI v3, a document for each group and version, and OpenAPI v2, one for all.
 //!
 //! Clients validate, explain and complete with it; `kubectl` also learns from it that the server checks fields itself.
 
+mod v2;
+
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use object::{Map, Value};
@@ -19,8 +21,26 @@ use crate::target::Verb;
 #[derive(Debug, Default)]
 pub(crate) struct Published {
     /// By path below `/openapi/v3/`, such as `apis/apps/v1`.
-    documents: BTreeMap<String, Bytes>,
-    index: Bytes,
+    documents: BTreeMap<String, Page>,
+    index: Page,
+    /// Few ask for it, and it says everything again: made for the first who does.
+    v2: OnceLock<Page>,
+}
+
+/// One document and what tells it from others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Page {
+    /// The document, in JSON.
+    pub(crate) json: Bytes,
+    /// Equal documents have equal fingerprints, so clients may keep what they fetched.
+    pub(crate) fingerprint: String,
+}
+
+impl Page {
+    fn new(json: Bytes) -> Self {
+        let fingerprint = format!("{:016X}", fingerprint(&json));
+        Self { json, fingerprint }
+    }
 }
 
 impl Published {
@@ -33,28 +53,37 @@ impl Published {
                 document.add(resource, served);
             }
         }
-        let documents: BTreeMap<String, Bytes> = groups
+        let documents: BTreeMap<String, Page> = groups
             .into_iter()
-            .map(|(path, document)| (path, document.finish(version)))
+            .map(|(path, document)| (path, Page::new(document.finish(version))))
             .collect();
         let paths: Map = documents
             .iter()
             .map(|(path, document)| {
-                let address = format!("/openapi/v3/{path}?hash={:016X}", fingerprint(document));
+                let address = format!("/openapi/v3/{path}?hash={}", document.fingerprint);
                 (path.clone(), json!({"serverRelativeURL": address}))
             })
             .collect();
-        let index = json!({"paths": paths}).to_string().into();
-        Self { documents, index }
+        Self {
+            documents,
+            index: Page::new(json!({"paths": paths}).to_string().into()),
+            v2: OnceLock::new(),
+        }
     }
 
     /// What is at `/openapi/v3` (`path` empty) or below.
-    pub(crate) fn find(&self, path: &str) -> Option<Bytes> {
+    pub(crate) fn find(&self, path: &str) -> Option<Page> {
         if path.is_empty() {
             Some(self.index.clone())
         } else {
             self.documents.get(path).cloned()
         }
+    }
+
+    /// What is at `/openapi/v2`; `table` is the one this was made of.
+    pub(crate) fn v2(&self, table: &Table, version: &str) -> Page {
+        let make = || Page::new(v2::document(table, version));
+        self.v2.get_or_init(make).clone()
     }
 }
 
@@ -247,7 +276,7 @@ fn references(value: &Value) -> Vec<String> {
                 let reference = fields.get("$ref").and_then(Value::as_str);
                 found.extend(
                     reference
-                        .and_then(|path| path.strip_prefix("#/components/schemas/"))
+                        .and_then(|path| path.rsplit('/').next())
                         .map(str::to_owned),
                 );
                 waiting.extend(fields.values());
@@ -259,7 +288,7 @@ fn references(value: &Value) -> Vec<String> {
     found
 }
 
-/// FNV-1a: equal documents have equal addresses, so clients may keep what they fetched.
+/// FNV-1a.
 fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

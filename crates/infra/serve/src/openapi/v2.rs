@@ -1,0 +1,127 @@
+//! OpenAPI v2: everything in one document, for older clients and tools.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use object::{Map, Value};
+use schema::Types;
+use schema::publish::OpenApi;
+use serde_json::json;
+
+use super::{method, named, path_of, references, type_name};
+use crate::resource::{Resource, Table, Version};
+use crate::target::Verb;
+
+/// The whole document, in JSON.
+pub(super) fn document(table: &Table, version: &str) -> Bytes {
+    let mut document = Document::default();
+    for resource in table.iter() {
+        for served in resource.versions.iter().filter(|version| version.served) {
+            document.add(resource, served);
+        }
+    }
+    let definitions: Map = document.definitions.into_iter().collect();
+    let document = json!({
+        "swagger": "2.0", "info": {"title": "Kubernetes", "version": version},
+        "paths": document.paths, "definitions": definitions,
+    });
+    document.to_string().into()
+}
+
+#[derive(Default)]
+struct Document {
+    paths: Map,
+    definitions: BTreeMap<String, Value>,
+}
+
+impl Document {
+    fn add(&mut self, resource: &Resource, version: &Version) {
+        let gvk =
+            json!({"group": &*resource.group, "version": &*version.name, "kind": &*resource.kind});
+        let name = self.define(resource, version, &gvk);
+        let base = format!("/{}", path_of(resource, version));
+        let scoped = if resource.namespaced {
+            format!("{base}/namespaces/{{namespace}}")
+        } else {
+            base
+        };
+        let collection = format!("{scoped}/{}", resource.plural);
+        for (path, verbs) in [
+            (
+                format!("{collection}/{{name}}"),
+                [Verb::Get, Verb::Update, Verb::Patch, Verb::Delete].as_slice(),
+            ),
+            (
+                collection,
+                &[Verb::List, Verb::Create, Verb::DeleteCollection],
+            ),
+        ] {
+            let offered = verbs.iter().filter(|verb| version.verbs.contains(verb));
+            let operations: Map = offered
+                .map(|verb| (method(*verb).to_owned(), operation(*verb, &gvk, &name)))
+                .collect();
+            if !operations.is_empty() {
+                self.paths.insert(path, Value::Object(operations));
+            }
+        }
+    }
+
+    /// Adds the definition of a kind and of every type it refers to; returns the name it goes by.
+    fn define(&mut self, resource: &Resource, version: &Version, gvk: &Value) -> String {
+        let schema = version.schema.as_ref();
+        let name = schema.and_then(named);
+        let name = name.unwrap_or_else(|| type_name(resource, version));
+        let mut published = match schema {
+            Some(schema) => schema.publish(OpenApi::V2),
+            None => json!({"type": "object"}),
+        };
+        if let Some(schema) = schema {
+            self.define_references(schema.types(), &published);
+        }
+        if let Some(fields) = published.as_object_mut() {
+            fields.insert("x-kubernetes-group-version-kind".to_owned(), json!([gvk]));
+        }
+        self.definitions.insert(name.clone(), published);
+        name
+    }
+
+    fn define_references(&mut self, types: &Arc<Types>, published: &Value) {
+        let mut waiting = references(published);
+        while let Some(name) = waiting.pop() {
+            if self.definitions.contains_key(&name) {
+                continue;
+            }
+            let Some(id) = types.id(&name) else { continue };
+            let published = types.publish(id, OpenApi::V2);
+            waiting.extend(references(&published));
+            self.definitions.insert(name, published);
+        }
+    }
+}
+
+fn operation(verb: Verb, gvk: &Value, name: &str) -> Value {
+    let action = match verb {
+        Verb::Update => "put",
+        Verb::Create => "post",
+        other => other.as_str(),
+    };
+    let schema = json!({"$ref": format!("#/definitions/{name}")});
+    let mut parameters = Vec::new();
+    if matches!(verb, Verb::Create | Verb::Update | Verb::Patch) {
+        let body = match verb {
+            Verb::Patch => json!({"type": "object"}),
+            _ => schema.clone(),
+        };
+        parameters.push(json!({"name": "body", "in": "body", "required": true, "schema": body}));
+        // Old clients look here for what the server can do.
+        for name in ["dryRun", "fieldManager", "fieldValidation"] {
+            parameters.push(json!({"name": name, "in": "query", "type": "string"}));
+        }
+    }
+    json!({
+        "parameters": parameters, "x-kubernetes-action": action, "x-kubernetes-group-version-kind": gvk,
+        "produces": ["application/json", "application/yaml"],
+        "responses": {"200": {"description": "OK", "schema": schema}},
+    })
+}

@@ -1,0 +1,134 @@
+//! What is no resource: discovery, descriptions of the API, the server's version.
+
+use std::sync::Arc;
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, VARY};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::body::{self, Body};
+use crate::discovery;
+use crate::negotiate::{Answer, Encoding, Shape};
+use crate::openapi::{Page, Published};
+use crate::options::Params;
+use crate::resource::Table;
+use crate::server::Server;
+use crate::status::Status;
+
+impl Server {
+    /// Answers for a path that is not a resource's.
+    pub(crate) fn path(
+        &self,
+        parts: &Parts,
+        path: &str,
+        answer: Answer,
+    ) -> Result<Response<Body>, Status> {
+        if !matches!(parts.method, Method::GET | Method::HEAD) {
+            return Err(Status::method_not_allowed());
+        }
+        let table = self.table();
+        let segments: Vec<&str> = path
+            .split('/')
+            .filter(|segment| !segment.is_empty())
+            .collect();
+        let value = match (segments.as_slice(), answer.shape) {
+            (["api" | "apis"], Shape::Discovery) => {
+                let document = discovery::aggregated(&table, segments == ["api"]);
+                let mut response = body::value(StatusCode::OK, Encoding::Json, &document);
+                let media = HeaderValue::from_static(discovery::AGGREGATED_MEDIA_TYPE);
+                response.headers_mut().insert(CONTENT_TYPE, media);
+                return Ok(response);
+            }
+            (["api"], _) => Some(discovery::core_versions(&table, &self.about.address)),
+            (["apis"], _) => Some(discovery::group_list(&table)),
+            (["apis", group], _) => discovery::group(&table, group),
+            (["api", version], _) => discovery::resource_list(&table, "", version),
+            (["apis", group, version], _) => discovery::resource_list(&table, group, version),
+            (["openapi", "v2"], _) => {
+                let known = self.published(&table);
+                let page = known.1.v2(&known.0, &self.about.version);
+                return Ok(described(&parts.headers, answer.encoding, page));
+            }
+            (["openapi", "v3", below @ ..], _) => {
+                let below = below.join("/");
+                let page = self.published(&table).1.find(&below);
+                let page = page.ok_or_else(Status::unknown_path)?;
+                let asked = Params::parse(parts.uri.query().unwrap_or_default())?;
+                let asked = asked.text("hash");
+                if !asked.is_empty() && asked != page.fingerprint {
+                    return Ok(moved(&below, &page.fingerprint));
+                }
+                let mut response = described(&parts.headers, answer.encoding, page);
+                if !asked.is_empty() {
+                    // What has its fingerprint in its address never changes.
+                    let forever = HeaderValue::from_static("public, immutable, max-age=31536000");
+                    response.headers_mut().insert(CACHE_CONTROL, forever);
+                }
+                return Ok(response);
+            }
+            (["version"], _) => Some(self.version()),
+            _ => None,
+        };
+        let value = value.ok_or_else(Status::unknown_path)?;
+        Ok(body::value(StatusCode::OK, answer.encoding, &value))
+    }
+
+    /// The description of what is served, made once for each table.
+    fn published(&self, table: &Arc<Table>) -> Arc<(Arc<Table>, Published)> {
+        if let Some(known) = &*self.published.load()
+            && Arc::ptr_eq(&known.0, table)
+        {
+            return Arc::clone(known);
+        }
+        let published = Published::of(table, &self.about.version);
+        let published = Arc::new((Arc::clone(table), published));
+        self.published.store(Some(Arc::clone(&published)));
+        published
+    }
+
+    fn version(&self) -> Value {
+        let mut numbers = self.about.version.trim_start_matches('v').split('.');
+        json!({
+            "major": numbers.next().unwrap_or_default(), "minor": numbers.next().unwrap_or_default(),
+            "gitVersion": self.about.version, "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
+            "goVersion": "", "compiler": "rustc", "platform": "linux/amd64",
+        })
+    }
+}
+
+/// A document, or word that the client has it already.
+fn described(headers: &HeaderMap, encoding: Encoding, page: Page) -> Response<Body> {
+    let tag = format!("\"{}\"", page.fingerprint);
+    let known = headers
+        .get_all(IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|given| given.trim() == "*" || given.trim().trim_start_matches("W/") == tag);
+    let mut response = if known {
+        let mut response = Response::new(Body::Whole(bytes::Bytes::new()));
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response
+    } else {
+        body::document(StatusCode::OK, encoding, page.json)
+    };
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        response.headers_mut().insert(ETAG, tag);
+    }
+    response
+        .headers_mut()
+        .insert(VARY, HeaderValue::from_static("Accept"));
+    response
+}
+
+/// Points from an outdated address to the present one.
+fn moved(below: &str, fingerprint: &str) -> Response<Body> {
+    let mut response = Response::new(Body::Whole(bytes::Bytes::new()));
+    *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+    let address = format!("/openapi/v3/{below}?hash={fingerprint}");
+    if let Ok(address) = HeaderValue::from_str(&address) {
+        response.headers_mut().insert(LOCATION, address);
+    }
+    response
+}
