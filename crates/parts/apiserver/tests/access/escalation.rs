@@ -1,0 +1,109 @@
+use serde_json::{Value, json};
+
+use crate::world::{World, known, subject};
+
+const BASE: &str = "/apis/rbac.authorization.k8s.io/v1";
+
+/// Somebody who may write roles and bindings of `shop` and holds `view` there.
+async fn prepare() -> World {
+    let world = World::start().await;
+    world.namespace("shop").await;
+    world
+        .role(
+            "shop",
+            "clerk",
+            &["* rbac.authorization.k8s.io roles,rolebindings"],
+        )
+        .await;
+    world.bind("shop", ("Role", "clerk"), subject("carl")).await;
+    world
+        .bind("shop", ("ClusterRole", "view"), subject("dora"))
+        .await;
+    world
+        .role(
+            "",
+            "writer",
+            &["create,update rbac.authorization.k8s.io roles,rolebindings,clusterroles"],
+        )
+        .await;
+    world
+        .bind("", ("ClusterRole", "writer"), subject("dora"))
+        .await;
+    world
+        .role(
+            "",
+            "binder",
+            &["bind rbac.authorization.k8s.io clusterroles edit"],
+        )
+        .await;
+    world
+        .bind("shop", ("ClusterRole", "binder"), subject("dora"))
+        .await;
+    world
+}
+
+fn role(name: &str, verbs: &[&str], resource: &str) -> Value {
+    json!({"metadata": {"name": name}, "rules": [{"verbs": verbs, "apiGroups": [""], "resources": [resource]}]})
+}
+
+fn binding(name: &str, role: &str) -> Value {
+    json!({
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [subject("eve")],
+    })
+}
+
+#[tokio::test]
+async fn nobody_gives_away_what_they_do_not_have() {
+    let world = prepare().await;
+    let (carl, dora) = (known("carl"), known("dora"));
+    let roles = format!("POST {BASE}/namespaces/shop/roles");
+    let bindings = format!("POST {BASE}/namespaces/shop/rolebindings");
+    let cluster_roles = format!("POST {BASE}/clusterroles");
+    let gathering = json!({
+        "metadata": {"name": "g"}, "rules": [],
+        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]},
+    });
+    for (who, line, object, code, why) in [
+        (&dora, &roles, role("a", &["get"], "pods"), 201, ""),
+        (
+            &dora,
+            &roles,
+            role("b", &["get", "delete"], "pods"),
+            403,
+            "roles.rbac.authorization.k8s.io \"b\" is forbidden: user \"dora\" (groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"delete\"]}",
+        ),
+        // `*` on roles includes `escalate`, as upstream.
+        (&carl, &roles, role("c", &["delete"], "nodes"), 201, ""),
+        (&dora, &bindings, binding("view-it", "view"), 201, ""),
+        (&dora, &bindings, binding("edit-it", "edit"), 201, ""),
+        (
+            &dora,
+            &bindings,
+            binding("root", "cluster-admin"),
+            403,
+            "attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"*\"], Resources:[\"*\"], Verbs:[\"*\"]}\n{NonResourceURLs:[\"*\"], Verbs:[\"*\"]}",
+        ),
+        (
+            &dora,
+            &bindings,
+            binding("gone", "absent"),
+            404,
+            "clusterroles.rbac.authorization.k8s.io \"absent\" not found",
+        ),
+        (
+            &dora,
+            &cluster_roles,
+            gathering,
+            403,
+            "clusterroles.rbac.authorization.k8s.io \"g\" is forbidden: must have cluster-admin privileges to use the aggregationRule",
+        ),
+    ] {
+        let name = object["metadata"]["name"].to_string();
+        let answer = world.ask(who, line, object).await;
+        let message = answer.body["message"].as_str().unwrap_or_default();
+        assert_eq!(answer.code, code, "{name}: {message}");
+        assert!(message.contains(why), "{name}: {message}");
+    }
+}

@@ -1,0 +1,7 @@
+//! Who may do what against the whole API server: identities, verbs, resources and scopes, from rules written down here.
+
+mod escalation;
+mod matrix;
+mod reviews;
+mod tokens;
+mod world;

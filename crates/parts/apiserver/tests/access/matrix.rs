@@ -1,0 +1,302 @@
+use serde_json::json;
+use serve::call::User;
+
+use crate::world::{World, known, master, subject, user};
+
+/// Who asks, in the order of the columns below.
+fn identities() -> [(&'static str, User); 10] {
+    let agent = user(
+        "system:karmada:agent:m1",
+        &["system:karmada:agents", "system:authenticated"],
+    );
+    let scheduler = user(
+        "system:karavel:scheduler",
+        &["system:karavel:components", "system:authenticated"],
+    );
+    let newcomer = user(
+        "system:bootstrap:abcdef",
+        &[
+            "system:bootstrappers",
+            "system:bootstrappers:karmada:default-cluster-token",
+            "system:authenticated",
+        ],
+    );
+    let nobody = user("system:anonymous", &["system:unauthenticated"]);
+    [
+        ("master", master()),
+        ("admin of shop", known("adam")),
+        ("editor of shop", known("edith")),
+        ("viewer of shop", known("vera")),
+        ("viewer everywhere", known("rita")),
+        ("known", known("paul")),
+        ("agent of m1", agent),
+        ("scheduler", scheduler),
+        ("newcomer", newcomer),
+        ("nobody", nobody),
+    ]
+}
+
+/// The calls; a `+` for each identity that is let, a `-` for each that is refused.
+#[rustfmt::skip]
+const CALLS: &[(&str, &str)] = &[
+    ("+++++-----", "GET /api/v1/namespaces/shop/pods"),
+    ("+---+-----", "GET /api/v1/pods"),
+    ("+---+-----", "GET /api/v1/namespaces/other/pods"),
+    ("+++++-----", "GET /api/v1/namespaces/shop/pods?watch=true&timeoutSeconds=1"),
+    ("+++-------", "POST /api/v1/namespaces/shop/pods"),
+    ("+---------", "POST /api/v1/namespaces/other/pods"),
+    ("+++-------", "DELETE /api/v1/namespaces/shop/pods/x"),
+    ("+++-------", "DELETE /api/v1/namespaces/shop/pods"),
+    ("+++-------", "GET /api/v1/namespaces/shop/secrets"),
+    ("+++-------", "POST /api/v1/namespaces/shop/secrets"),
+    ("+---------", "GET /api/v1/secrets"),
+    ("+++++-----", "GET /api/v1/namespaces/shop/configmaps/x"),
+    ("+++-------", "PUT /api/v1/namespaces/shop/configmaps/x"),
+    ("+++-------", "PATCH /apis/apps/v1/namespaces/shop/deployments/x"),
+    ("+++++-----", "GET /apis/apps/v1/namespaces/shop/deployments/x/scale"),
+    ("+++-------", "PUT /apis/apps/v1/namespaces/shop/deployments/x/scale"),
+    ("+---------", "PUT /apis/apps/v1/namespaces/shop/deployments/x/status"),
+    ("++--------", "GET /apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles"),
+    ("++--------", "POST /apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings"),
+    ("+---------", "POST /apis/rbac.authorization.k8s.io/v1/clusterroles"),
+    ("+---------", "GET /apis/rbac.authorization.k8s.io/v1/clusterroles"),
+    ("+---------", "GET /api/v1/nodes"),
+    ("+++++-++--", "GET /api/v1/namespaces/shop"),
+    ("+---+--+--", "GET /api/v1/namespaces"),
+    ("+---------", "DELETE /api/v1/namespaces/absent"),
+    ("+++-------", "POST /api/v1/namespaces/shop/serviceaccounts/absent/token"),
+    ("+++++-----", "GET /apis/batch/v1/namespaces/shop/jobs"),
+    ("+++-------", "POST /apis/batch/v1/namespaces/shop/cronjobs"),
+    ("+++++--+--", "GET /apis/policy.karmada.io/v1alpha1/namespaces/shop/propagationpolicies"),
+    ("+++-------", "POST /apis/policy.karmada.io/v1alpha1/namespaces/shop/propagationpolicies"),
+    ("+------+--", "GET /apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies"),
+    ("+-----++--", "GET /apis/cluster.karmada.io/v1alpha1/clusters"),
+    ("+-----++--", "GET /apis/cluster.karmada.io/v1alpha1/clusters/m1"),
+    ("+------+--", "GET /apis/cluster.karmada.io/v1alpha1/clusters/m2"),
+    ("+-----+---", "PUT /apis/cluster.karmada.io/v1alpha1/clusters/m1/status"),
+    ("+---------", "PUT /apis/cluster.karmada.io/v1alpha1/clusters/m2/status"),
+    ("+---------", "PUT /apis/cluster.karmada.io/v1alpha1/clusters/m1"),
+    ("+---------", "GET /apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api"),
+    ("+---+-+---", "GET /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"),
+    ("+---+-----", "GET /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m2/works"),
+    ("+-----+---", "PATCH /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/w/status"),
+    ("+---------", "PATCH /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m2/works/w/status"),
+    ("+-----+---", "GET /api/v1/namespaces/karmada-cluster/secrets/m1"),
+    ("+---------", "GET /api/v1/namespaces/karmada-cluster/secrets/m2"),
+    ("+---------", "GET /api/v1/namespaces/karmada-cluster/secrets"),
+    ("+++++--+--", "GET /apis/work.karmada.io/v1alpha2/namespaces/shop/resourcebindings"),
+    ("+++----+--", "PATCH /apis/work.karmada.io/v1alpha2/namespaces/shop/resourcebindings/x"),
+    ("+------+--", "PATCH /apis/work.karmada.io/v1alpha2/clusterresourcebindings/x"),
+    ("+-----+-+-", "POST /apis/certificates.k8s.io/v1/certificatesigningrequests"),
+    ("+-----+-+-", "GET /apis/certificates.k8s.io/v1/certificatesigningrequests/x"),
+    ("+---------", "PUT /apis/certificates.k8s.io/v1/certificatesigningrequests/x/approval"),
+    ("++++++++++", "GET /healthz"),
+    ("++++++++++", "GET /readyz"),
+    ("++++++++++", "GET /version"),
+    ("+++++++++-", "GET /api"),
+    ("+++++++++-", "GET /apis/apps/v1"),
+    ("+++++++++-", "GET /openapi/v3"),
+    ("+---------", "GET /metrics"),
+    ("+---------", "GET /karavel/v1/backup"),
+    ("+++++++++-", "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews"),
+    ("+---------", "POST /apis/authorization.k8s.io/v1/subjectaccessreviews"),
+    ("++--------", "POST /apis/authorization.k8s.io/v1/namespaces/shop/localsubjectaccessreviews"),
+    ("+---------", "POST /apis/authentication.k8s.io/v1/tokenreviews"),
+    ("+---+----+", "GET /api/v1/namespaces/kube-public/configmaps/cluster-info"),
+    ("+---+-----", "GET /api/v1/namespaces/kube-public/configmaps"),
+    ("+---------", "GET /openid/v1/jwks"),
+    ("+++---++--", "POST /api/v1/namespaces/shop/events"),
+    ("+++---++--", "POST /apis/coordination.k8s.io/v1/namespaces/shop/leases"),
+    ("+---------", "DELETE /apis/apiextensions.k8s.io/v1/customresourcedefinitions/x.y"),
+];
+
+async fn prepare() -> World {
+    let world = World::start().await;
+    for namespace in ["shop", "other", "karmada-es-m1", "karmada-es-m2"] {
+        world.namespace(namespace).await;
+    }
+    for (role, name) in [("admin", "adam"), ("edit", "edith"), ("view", "vera")] {
+        world
+            .bind("shop", ("ClusterRole", role), subject(name))
+            .await;
+    }
+    world
+        .bind("", ("ClusterRole", "view"), subject("rita"))
+        .await;
+    let agent = || subject("system:karmada:agent:m1");
+    world
+        .role(
+            "",
+            "system:karmada:m1:agent",
+            &[
+                "get,delete cluster.karmada.io clusters m1",
+                "create,list,watch cluster.karmada.io clusters",
+                "update cluster.karmada.io clusters/status m1",
+                "get,list,watch config.karmada.io resourceinterpreterwebhookconfigurations,resourceinterpretercustomizations",
+                "get core namespaces",
+                "get,create,update coordination.k8s.io leases",
+                "get,create certificates.k8s.io certificatesigningrequests",
+                "list,watch core services",
+                "create,patch,update core events",
+            ],
+        )
+        .await;
+    world
+        .bind("", ("ClusterRole", "system:karmada:m1:agent"), agent())
+        .await;
+    world
+        .role(
+            "karmada-cluster",
+            "system:karmada:m1:agent-secret",
+            &[
+                "get,patch core secrets m1,m1-impersonator",
+                "create core secrets",
+            ],
+        )
+        .await;
+    world
+        .bind(
+            "karmada-cluster",
+            ("Role", "system:karmada:m1:agent-secret"),
+            agent(),
+        )
+        .await;
+    world
+        .role(
+            "karmada-es-m1",
+            "system:karmada:m1:agent-work",
+            &[
+                "get,create,list,watch,update,delete work.karmada.io works",
+                "patch,update work.karmada.io works/status",
+            ],
+        )
+        .await;
+    world
+        .bind(
+            "karmada-es-m1",
+            ("Role", "system:karmada:m1:agent-work"),
+            agent(),
+        )
+        .await;
+    world
+}
+
+#[tokio::test]
+async fn everybody_may_do_what_their_roles_give_and_nothing_else() {
+    let world = prepare().await;
+    let mut asked = 0;
+    let mut wrong = Vec::new();
+    for (expected, line) in CALLS {
+        for ((who, user), expected) in identities().iter().zip(expected.chars()) {
+            let body = if line.starts_with("GET") || line.starts_with("DELETE") {
+                serde_json::Value::Null
+            } else {
+                json!({})
+            };
+            let answer = world.ask(user, line, body).await;
+            let is_let = answer.code != 403 && answer.code != 401;
+            if is_let != (expected == '+') {
+                wrong.push(format!(
+                    "{who}: {line} gave {} {}",
+                    answer.code, answer.body["message"]
+                ));
+            }
+            asked += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(asked, CALLS.len() * 10);
+}
+
+#[tokio::test]
+async fn a_binding_counts_from_the_moment_its_writer_is_answered() {
+    let world = World::start().await;
+    world.namespace("shop").await;
+    let (ann, line) = (known("ann"), "GET /api/v1/namespaces/shop/pods");
+    for _ in 0..20 {
+        assert_eq!(world.ask(&ann, line, json!(null)).await.code, 403);
+        world
+            .bind("shop", ("ClusterRole", "view"), subject("ann"))
+            .await;
+        assert_eq!(world.ask(&ann, line, json!(null)).await.code, 200);
+        let path =
+            "DELETE /apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings/view-ann";
+        assert_eq!(world.ask(&master(), path, json!(null)).await.code, 200);
+    }
+}
+
+#[tokio::test]
+async fn acting_as_somebody_else_needs_leave_for_every_part_of_them() {
+    let world = World::start().await;
+    world.namespace("shop").await;
+    world
+        .role(
+            "",
+            "act",
+            &[
+                "impersonate core users ann",
+                "impersonate core groups ops",
+                "impersonate authentication.k8s.io userextras/team red",
+            ],
+        )
+        .await;
+    world.bind("", ("ClusterRole", "act"), subject("bob")).await;
+    world
+        .bind("shop", ("ClusterRole", "view"), subject("ann"))
+        .await;
+    let line = "GET /api/v1/namespaces/shop/pods";
+    let bob = known("bob");
+    for (headers, code, message) in [
+        (
+            &[][..],
+            403,
+            "pods is forbidden: User \"bob\" cannot list resource \"pods\" in API group \"\" in the namespace \"shop\"",
+        ),
+        (&[("impersonate-user", "ann")], 200, ""),
+        (
+            &[
+                ("impersonate-user", "ann"),
+                ("impersonate-group", "ops"),
+                ("impersonate-extra-team", "red"),
+            ],
+            200,
+            "",
+        ),
+        (
+            &[("impersonate-user", "eve")],
+            403,
+            "users \"eve\" is forbidden: User \"bob\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope",
+        ),
+        (
+            &[
+                ("impersonate-user", "ann"),
+                ("impersonate-group", "system:masters"),
+            ],
+            403,
+            "groups \"system:masters\" is forbidden: User \"bob\" cannot impersonate resource \"groups\" in API group \"\" at the cluster scope",
+        ),
+        (
+            &[("impersonate-user", "ann"), ("impersonate-uid", "7")],
+            403,
+            "uids.authentication.k8s.io \"7\" is forbidden: User \"bob\" cannot impersonate resource \"uids\" in API group \"authentication.k8s.io\" at the cluster scope",
+        ),
+        (
+            &[
+                ("impersonate-user", "ann"),
+                ("impersonate-extra-team", "blue"),
+            ],
+            403,
+            "userextras.authentication.k8s.io \"blue\" is forbidden: User \"bob\" cannot impersonate resource \"userextras/team\" in API group \"authentication.k8s.io\" at the cluster scope",
+        ),
+    ] {
+        let answer = world.ask_with(&bob, headers, line, json!(null)).await;
+        assert_eq!(
+            (
+                answer.code,
+                answer.body["message"].as_str().unwrap_or_default()
+            ),
+            (code, message),
+            "{headers:?}"
+        );
+    }
+}

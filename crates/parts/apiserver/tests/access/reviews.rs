@@ -1,0 +1,206 @@
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, known, master, subject};
+
+const AUTHORIZATION: &str = "/apis/authorization.k8s.io/v1";
+const AUTHENTICATION: &str = "/apis/authentication.k8s.io/v1";
+
+#[tokio::test]
+async fn reviews_answer_like_requests_would_be() {
+    let world = World::start().await;
+    world.namespace("shop").await;
+    world
+        .bind("shop", ("ClusterRole", "edit"), subject("edith"))
+        .await;
+    let edith = known("edith");
+    let attributes = |verb: &str, namespace: &str, resource: &str| json!({"spec": {"resourceAttributes": {"verb": verb, "namespace": namespace, "resource": resource}}});
+    for (verb, namespace, resource, allowed) in [
+        ("create", "shop", "pods", true),
+        ("list", "shop", "secrets", true),
+        ("list", "other", "pods", false),
+        ("delete", "shop", "resourcequotas", false),
+    ] {
+        let line = format!("POST {AUTHORIZATION}/selfsubjectaccessreviews");
+        let answer = world
+            .ask(&edith, &line, attributes(verb, namespace, resource))
+            .await;
+        assert_eq!(answer.code, 201, "{}", answer.body);
+        assert_eq!(
+            answer.body["status"]["allowed"], allowed,
+            "{verb} {namespace}/{resource}"
+        );
+        let mut other = attributes(verb, namespace, resource);
+        other["spec"]["user"] = json!("edith");
+        let line = format!("POST {AUTHORIZATION}/subjectaccessreviews");
+        let answer = world.ask(&master(), &line, other).await;
+        assert_eq!(
+            answer.body["status"]["allowed"], allowed,
+            "{verb} {namespace}/{resource}"
+        );
+    }
+    let line = format!("POST {AUTHENTICATION}/selfsubjectreviews");
+    let answer = world.ask(&edith, &line, json!({})).await;
+    assert_eq!(
+        answer.body["status"]["userInfo"],
+        json!({"username": "edith", "groups": ["system:authenticated"]})
+    );
+}
+
+#[tokio::test]
+async fn questions_that_make_no_sense_are_refused_by_field() {
+    let world = World::start().await;
+    let both = json!({"spec": {
+        "user": "u", "resourceAttributes": {}, "nonResourceAttributes": {"path": "/", "verb": "get"},
+    }});
+    let cases = [
+        (
+            "subjectaccessreviews",
+            both,
+            422,
+            "spec.nonResourceAttributes",
+        ),
+        (
+            "subjectaccessreviews",
+            json!({"spec": {"user": "u"}}),
+            422,
+            "spec.resourceAttributes",
+        ),
+        (
+            "subjectaccessreviews",
+            json!({"spec": {"resourceAttributes": {}}}),
+            422,
+            "spec.user",
+        ),
+        (
+            "selfsubjectrulesreviews",
+            json!({}),
+            400,
+            "no namespace on request",
+        ),
+        (
+            "selfsubjectaccessreviews",
+            json!({"kind": "Pod"}),
+            400,
+            "kind",
+        ),
+        (
+            "namespaces/default/localsubjectaccessreviews",
+            json!({"spec": {"user": "u", "resourceAttributes": {"namespace": "other"}}}),
+            422,
+            "spec.resourceAttributes.namespace",
+        ),
+    ];
+    for (path, body, code, message) in cases {
+        let line = format!("POST {AUTHORIZATION}/{path}");
+        let answer = world.ask(&master(), &line, body).await;
+        let text = answer.body["message"].as_str().unwrap_or_default();
+        assert_eq!(answer.code, code, "{path}: {text}");
+        assert!(text.contains(message), "{path}: {text}");
+    }
+}
+
+/// What a rules review gives, one text for each verb on each thing.
+fn atoms(rules: &Value) -> BTreeSet<String> {
+    let texts = |rule: &Value, field: &str| -> Vec<String> {
+        let texts = rule[field].as_array().cloned().unwrap_or_default();
+        texts
+            .iter()
+            .map(|text| text.as_str().unwrap().to_owned())
+            .collect()
+    };
+    let mut atoms = BTreeSet::new();
+    for rule in rules.as_array().unwrap() {
+        for verb in texts(rule, "verbs") {
+            for group in texts(rule, "apiGroups") {
+                for resource in texts(rule, "resources") {
+                    atoms.insert(format!("{verb} {group}/{resource}"));
+                }
+            }
+        }
+    }
+    atoms
+}
+
+#[tokio::test]
+async fn lists_of_rights_are_those_of_the_default_roles() {
+    let world = World::start().await;
+    world.namespace("shop").await;
+    for (role, name) in [("admin", "adam"), ("edit", "edith"), ("view", "vera")] {
+        world
+            .bind("shop", ("ClusterRole", role), subject(name))
+            .await;
+    }
+    let mut rights = Vec::new();
+    for name in ["vera", "edith", "adam"] {
+        let line = format!("POST {AUTHORIZATION}/selfsubjectrulesreviews");
+        let review = json!({"spec": {"namespace": "shop"}});
+        let answer = world.ask(&known(name), &line, review).await;
+        assert_eq!(answer.body["status"]["incomplete"], false);
+        rights.push(atoms(&answer.body["status"]["resourceRules"]));
+    }
+    let [view, edit, admin] = rights.as_slice() else {
+        panic!("three lists were asked for");
+    };
+    assert!(view.is_subset(edit) && edit.is_subset(admin));
+    for (who, rights, has, lacks) in [
+        (
+            "view",
+            view,
+            &[
+                "get /pods",
+                "get /pods/log",
+                "watch apps/deployments",
+                "list policy.karmada.io/propagationpolicies",
+                "create authorization.k8s.io/selfsubjectrulesreviews",
+            ][..],
+            &[
+                "get /secrets",
+                "create /pods",
+                "get /pods/exec",
+                "get /serviceaccounts/token",
+                "list rbac.authorization.k8s.io/roles",
+            ][..],
+        ),
+        (
+            "edit",
+            edit,
+            &[
+                "get /secrets",
+                "create /pods/exec",
+                "impersonate /serviceaccounts",
+                "create /serviceaccounts/token",
+                "delete apps/statefulsets",
+                "patch work.karmada.io/resourcebindings",
+            ],
+            &[
+                "create rbac.authorization.k8s.io/rolebindings",
+                "update /resourcequotas",
+                "create /namespaces",
+                "update apps/deployments/status",
+            ],
+        ),
+        (
+            "admin",
+            admin,
+            &[
+                "create rbac.authorization.k8s.io/rolebindings",
+                "create authorization.k8s.io/localsubjectaccessreviews",
+            ],
+            &[
+                "create /namespaces",
+                "update /resourcequotas",
+                "get /nodes",
+                "escalate rbac.authorization.k8s.io/roles",
+            ],
+        ),
+    ] {
+        for right in has {
+            assert!(rights.contains(*right), "{who} has {right}");
+        }
+        for right in lacks {
+            assert!(!rights.contains(*right), "{who} lacks {right}");
+        }
+    }
+}
