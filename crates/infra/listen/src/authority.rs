@@ -175,6 +175,10 @@ impl Authority {
         &self.certificate_pem
     }
 
+    pub(crate) fn issuer(&self) -> &Issuer<'static, KeyPair> {
+        &self.issuer
+    }
+
     /// Makes a key and a certificate for it.
     pub fn issue(
         &self,
@@ -210,8 +214,7 @@ impl Authority {
         };
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![usage];
-        params.not_before = moment(now - CLOCK_SKEW.min(life));
-        params.not_after = moment(now + life);
+        (params.not_before, params.not_after) = validity(life, now);
         let key = KeyPair::generate().map_err(issue)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(issue)?;
         Ok(Issued {
@@ -221,6 +224,11 @@ impl Authority {
             expires_at: now + life,
         })
     }
+}
+
+/// From when to when a certificate of this life is accepted.
+pub(crate) fn validity(life: Duration, now: SystemTime) -> (OffsetDateTime, OffsetDateTime) {
+    (moment(now - CLOCK_SKEW.min(life)), moment(now + life))
 }
 
 fn moment(time: SystemTime) -> OffsetDateTime {

@@ -17,9 +17,11 @@ mod identity;
 mod listener;
 mod peer;
 mod private_file;
+mod request;
 
 pub use authority::{Authority, AuthorityError, Issued, Subject};
 pub use identity::{IdentityError, ServerIdentity};
 pub use listener::{BindError, Limits, Listener};
 pub use peer::{CertifiedUser, Peer};
 pub use private_file::write_private;
+pub use request::{RequestError, SigningRequest, Usage};
