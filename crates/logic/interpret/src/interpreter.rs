@@ -18,6 +18,8 @@ use crate::{
     operation::Operation,
     retention,
     rules::{Coverage, Replicas, Rules},
+    table::Table,
+    third_party::ThirdParty,
     webhook::Hooks,
 };
 
@@ -49,24 +51,38 @@ pub struct Layers {
     pub customization: Option<Arc<dyn Rules>>,
     /// The services that configured webhooks name. They are asked by whoever can wait for the network.
     pub webhook: Option<Arc<Hooks>>,
-    /// The rules that come with the product.
+    /// Rules for other people's kinds in the place of those that come with the product.
     pub third_party: Option<Arc<dyn Rules>>,
 }
 
 /// Answers questions about objects of any kind.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Interpreter {
-    layers: Layers,
-    native: Native,
+    customization: Option<Arc<dyn Rules>>,
+    webhook: Option<Arc<Hooks>>,
+    third_party: Arc<dyn Rules>,
+    native: Table,
+    options: Options,
+}
+
+impl Default for Interpreter {
+    /// The rules that come with the product, and no others.
+    fn default() -> Self {
+        Self::new(Layers::default(), Options::default())
+    }
 }
 
 impl Interpreter {
     /// An interpreter of these layers, the native one below them.
     #[must_use]
     pub fn new(layers: Layers, options: Options) -> Self {
+        let third_party = layers.third_party;
         Self {
-            layers,
-            native: Native::new(options),
+            customization: layers.customization,
+            webhook: layers.webhook,
+            third_party: third_party.unwrap_or_else(|| Arc::new(ThirdParty::table(options))),
+            native: Native::table(options),
+            options,
         }
     }
 
@@ -74,19 +90,17 @@ impl Interpreter {
     #[must_use]
     pub fn layer(&self, kind: KindRef<'_>, operation: Operation) -> Option<Layer> {
         let covers = |rules: &dyn Coverage| rules.covers(kind, operation);
-        if let Some(rules) = self.layers.customization.as_deref()
+        if let Some(rules) = self.customization.as_deref()
             && covers(rules)
         {
             return Some(Layer::Customization);
         }
-        if let Some(hooks) = self.layers.webhook.as_deref()
+        if let Some(hooks) = self.webhook.as_deref()
             && covers(hooks)
         {
             return Some(Layer::Webhook);
         }
-        if let Some(rules) = self.layers.third_party.as_deref()
-            && covers(rules)
-        {
+        if covers(&*self.third_party) {
             return Some(Layer::ThirdParty);
         }
         self.native.covers(kind, operation).then_some(Layer::Native)
@@ -103,7 +117,7 @@ impl Interpreter {
         let mut answer = self.ask(template, Operation::InterpretReplica, |rules| {
             rules.replicas(template)
         })?;
-        place(&mut answer, self.native.options(), template.namespace());
+        place(&mut answer, self.options, template.namespace());
         Ok(answer)
     }
 
@@ -203,8 +217,8 @@ impl Interpreter {
             });
         };
         let rules: Option<&dyn Rules> = match layer {
-            Layer::Customization => self.layers.customization.as_deref(),
-            Layer::ThirdParty => self.layers.third_party.as_deref(),
+            Layer::Customization => self.customization.as_deref(),
+            Layer::ThirdParty => Some(&*self.third_party),
             Layer::Native => Some(&self.native),
             Layer::Webhook => None,
         };

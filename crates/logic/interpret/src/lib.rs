@@ -74,6 +74,8 @@ mod node;
 pub mod pod;
 pub mod prune;
 pub mod retention;
+mod table;
+mod third_party;
 
 pub use crate::{
     customization::Customizations,
@@ -84,5 +86,6 @@ pub use crate::{
     operation::Operation,
     rules::{Coverage, Replicas, Rules},
     script::Engine,
+    third_party::ThirdParty,
     webhook::{Hooks, WebhookCall},
 };

@@ -40,7 +40,7 @@ impl Interpreter {
         let Some(hook) = self.hook(template, operation) else {
             return self.replicas(template).map(Answer::Given);
         };
-        let (options, namespace) = (self.native.options(), template.namespace().to_owned());
+        let (options, namespace) = (self.options, template.namespace().to_owned());
         let call = WebhookCall::new(
             hook,
             operation,
@@ -209,6 +209,6 @@ impl Interpreter {
         if self.layer(kind, operation) != Some(Layer::Webhook) {
             return None;
         }
-        self.layers.webhook.as_deref()?.hook(kind, operation)
+        self.webhook.as_deref()?.hook(kind, operation)
     }
 }

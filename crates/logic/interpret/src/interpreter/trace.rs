@@ -31,29 +31,18 @@ impl Interpreter {
     /// Who answers this question about objects of that kind.
     #[must_use]
     pub fn trace(&self, kind: KindRef<'_>, operation: Operation) -> Trace {
-        let layers = &self.layers;
         let sources: [(Layer, Option<&dyn Coverage>); 4] = [
             (
                 Layer::Customization,
-                layers
-                    .customization
+                self.customization
                     .as_deref()
                     .map(|rules| rules as &dyn Coverage),
             ),
             (
                 Layer::Webhook,
-                layers
-                    .webhook
-                    .as_deref()
-                    .map(|hooks| hooks as &dyn Coverage),
+                self.webhook.as_deref().map(|hooks| hooks as &dyn Coverage),
             ),
-            (
-                Layer::ThirdParty,
-                layers
-                    .third_party
-                    .as_deref()
-                    .map(|rules| rules as &dyn Coverage),
-            ),
+            (Layer::ThirdParty, Some(&*self.third_party)),
             (Layer::Native, Some(&self.native)),
         ];
         let candidates = sources.into_iter().filter_map(|(layer, rules)| {

@@ -7,14 +7,14 @@ use crate::{error::RuleError, generation, native::reported, node::Node};
 
 /// A number in a status.
 #[derive(Clone, Copy)]
-pub(super) struct Counter {
+pub(crate) struct Counter {
     name: &'static str,
     /// Whether the field is written when it is zero, which depends on the field in Kubernetes' API.
     shows_zero: bool,
 }
 
 /// A number that is left out when it is zero.
-pub(super) const fn optional(name: &'static str) -> Counter {
+pub(crate) const fn optional(name: &'static str) -> Counter {
     Counter {
         name,
         shows_zero: false,
@@ -22,7 +22,7 @@ pub(super) const fn optional(name: &'static str) -> Counter {
 }
 
 /// A number that is always written.
-pub(super) const fn required(name: &'static str) -> Counter {
+pub(crate) const fn required(name: &'static str) -> Counter {
     Counter {
         name,
         shows_zero: true,
@@ -30,7 +30,7 @@ pub(super) const fn required(name: &'static str) -> Counter {
 }
 
 /// The numbers of a member's status, with the generations they speak of; `None` while there is no status.
-pub(super) fn reflect(observed: &Object, counters: &[Counter]) -> Result<Option<Map>, RuleError> {
+pub(crate) fn reflect(observed: &Object, counters: &[Counter]) -> Result<Option<Map>, RuleError> {
     let root = Node::of(observed);
     let status = root.at(&["status"])?;
     if status.fields()?.is_none() {
@@ -46,7 +46,7 @@ pub(super) fn reflect(observed: &Object, counters: &[Counter]) -> Result<Option<
 }
 
 /// Sums the numbers over all members into `status`, and moves its observed generation on if all members have.
-pub(super) fn add_up(
+pub(crate) fn add_up(
     mut status: Map,
     template: &Object,
     items: &[AggregatedStatusItem],
@@ -71,7 +71,7 @@ pub(super) fn add_up(
 }
 
 /// Moves the observed generation of the status on if all members have.
-pub(super) fn observe(
+pub(crate) fn observe(
     status: &mut Map,
     template: &Object,
     items: &[AggregatedStatusItem],
@@ -82,7 +82,7 @@ pub(super) fn observe(
 }
 
 /// The template's status, to be changed in some fields.
-pub(super) fn current_status(template: &Object) -> Result<Map, RuleError> {
+pub(crate) fn current_status(template: &Object) -> Result<Map, RuleError> {
     let root = Node::of(template);
     let status = root.at(&["status"])?;
     Ok(status.fields()?.cloned().unwrap_or_default())

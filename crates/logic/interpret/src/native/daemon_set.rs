@@ -34,7 +34,7 @@ const COUNTERS: [Counter; 7] = [
 ];
 
 /// Every node that should have one runs the latest pod, and it is available.
-fn is_healthy(observed: &Object) -> Result<bool, RuleError> {
+pub(crate) fn is_healthy(observed: &Object) -> Result<bool, RuleError> {
     let root = Node::of(observed);
     if !workload::is_observed(root)? {
         return Ok(false);

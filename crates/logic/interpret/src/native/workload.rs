@@ -14,10 +14,10 @@ use crate::{
 const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
 /// Where most workloads have their pod spec.
-pub(super) const POD_SPEC: [&str; 3] = ["spec", "template", "spec"];
+pub(crate) const POD_SPEC: [&str; 3] = ["spec", "template", "spec"];
 
 /// As many as the template says; none if it says nothing, because a server that knows the kind would have said it.
-pub(super) fn replicas(template: &Object, options: Options) -> Result<Replicas, RuleError> {
+pub(crate) fn replicas(template: &Object, options: Options) -> Result<Replicas, RuleError> {
     let root = Node::of(template);
     Ok(Replicas {
         replicas: root.at(&REPLICAS)?.count()?.unwrap_or_default(),
@@ -26,12 +26,12 @@ pub(super) fn replicas(template: &Object, options: Options) -> Result<Replicas, 
 }
 
 /// Sets the number of replicas.
-pub(super) fn revise(template: Object, replicas: i32) -> Result<Object, RuleError> {
+pub(crate) fn revise(template: Object, replicas: i32) -> Result<Object, RuleError> {
     revise_at(template, &REPLICAS, replicas)
 }
 
 /// Sets a number that is there; a template that leaves it to others goes on doing so.
-pub(super) fn revise_at(
+pub(crate) fn revise_at(
     mut template: Object,
     path: &[&str],
     replicas: i32,
@@ -43,12 +43,12 @@ pub(super) fn revise_at(
 }
 
 /// What the pods refer to.
-pub(super) fn dependencies(template: &Object) -> Result<Vec<DependentObjectReference>, RuleError> {
+pub(crate) fn dependencies(template: &Object) -> Result<Vec<DependentObjectReference>, RuleError> {
     dependencies_at(template, &POD_SPEC)
 }
 
 /// What the pods refer to whose spec is at `path`.
-pub(super) fn dependencies_at(
+pub(crate) fn dependencies_at(
     template: &Object,
     path: &[&str],
 ) -> Result<Vec<DependentObjectReference>, RuleError> {
@@ -56,14 +56,14 @@ pub(super) fn dependencies_at(
 }
 
 /// Whether the status is about the latest generation.
-pub(super) fn is_observed(root: Node<'_, '_>) -> Result<bool, RuleError> {
+pub(crate) fn is_observed(root: Node<'_, '_>) -> Result<bool, RuleError> {
     let latest = root.at(&["metadata", "generation"])?.integer()?;
     let observed = root.at(&["status", "observedGeneration"])?.integer()?;
     Ok(observed.unwrap_or_default() == latest.unwrap_or_default())
 }
 
 /// Whether the latest generation is running in full: all replicas are of it, and all of those are available.
-pub(super) fn is_rolled_out(observed: &Object) -> Result<bool, RuleError> {
+pub(crate) fn is_rolled_out(observed: &Object) -> Result<bool, RuleError> {
     let root = Node::of(observed);
     if !is_observed(root)? {
         return Ok(false);
@@ -75,6 +75,6 @@ pub(super) fn is_rolled_out(observed: &Object) -> Result<bool, RuleError> {
 }
 
 /// A number in the status; zero if it is not there.
-pub(super) fn status_count(root: Node<'_, '_>, name: &str) -> Result<i64, RuleError> {
+pub(crate) fn status_count(root: Node<'_, '_>, name: &str) -> Result<i64, RuleError> {
     Ok(root.at(&["status", name])?.integer()?.unwrap_or_default())
 }
