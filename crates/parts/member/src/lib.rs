@@ -4,8 +4,9 @@
 //! works' status. The same loops run in the control plane for members it can reach, and beside a member that it cannot;
 //! nothing here assumes which.
 //!
-//! Entry points: [`fleet::run`] for the loops that face members; [`lifecycle::run`] and [`monitor::run`] for what every
-//! control plane does for its clusters.
+//! Entry points: [`fleet::run`] for the loops that face members; [`lifecycle::run`], [`monitor::run`], [`namespaces::run`]
+//! and [`impersonation::run`] for what every control plane does for its clusters; [`join::join`] and [`join::unjoin`];
+//! [`proxy::Proxy`] for requests that users send through to members.
 //!
 //! Invariants:
 //! - Only this crate writes to members, and only objects that carry its mark or that a work says to overwrite.
@@ -17,11 +18,14 @@
 //! Non-goals: deciding what goes where (`schedule`, `policy`), folding reports of several members (`status`).
 
 pub mod fleet;
+pub mod impersonation;
 pub mod lifecycle;
 pub mod monitor;
+pub mod namespaces;
 
 pub mod connect;
 pub mod join;
+pub mod proxy;
 
 pub mod census;
 pub mod health;
@@ -33,5 +37,6 @@ mod reflect;
 mod works;
 
 pub mod resources;
+mod sending;
 #[cfg(test)]
 mod testing;

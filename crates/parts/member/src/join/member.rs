@@ -70,6 +70,11 @@ pub(super) async fn prepare(
     .await?;
     let (token, ca) = token_of(member, &account).await?;
     let (impersonator, _) = token_of(member, &impersonator).await?;
+    let ca = if ca.is_empty() {
+        options.ca.clone()
+    } else {
+        ca
+    };
     Ok(Credentials {
         token,
         ca,

@@ -27,6 +27,8 @@ pub struct JoinOptions {
     pub namespace: String,
     /// The URL under which the control plane reaches the member's API.
     pub endpoint: String,
+    /// Who signed the member's certificate, for a member that does not say; PEM.
+    pub ca: Vec<u8>,
     /// Whether the member's certificate goes unchecked.
     pub insecure: bool,
     /// A proxy on the way to the member.
@@ -49,6 +51,7 @@ impl JoinOptions {
             name: name.into(),
             namespace: api::names::CLUSTER_NAMESPACE.to_owned(),
             endpoint: endpoint.into(),
+            ca: Vec::new(),
             insecure: false,
             proxy: None,
             provider: String::new(),

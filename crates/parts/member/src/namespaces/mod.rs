@@ -1,0 +1,149 @@
+//! Sends the control plane's namespaces to all clusters, so that what is propagated has a place to go.
+//!
+//! Reads:  namespaces, clusters, ClusterOverridePolicies.
+//! Writes: one `Work` for each namespace and cluster, owned by the namespace: when that goes, so do they.
+//! Keeps:  namespaces of the system, and those that opted out, are never sent.
+
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use api::cluster::Cluster;
+use api::names::{cluster_of_execution_space, execution_space};
+use api::policy::ClusterOverridePolicy;
+use api::work::v1alpha1::Work;
+use client::{Cache, Caches, Change, Scope};
+use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
+use object::{Object, ObjectKey};
+use overrides::{Overrides, Policy};
+use runtime::Spawner;
+
+pub use crate::namespaces::plan::Skipped;
+use crate::namespaces::plan::{Target, plan};
+use crate::{resources, sending};
+
+struct Namespaces {
+    namespaces: Cache,
+    clusters: Cache,
+    works: Cache,
+    rules: Cache,
+    skipped: Skipped,
+}
+
+/// Starts sending namespaces.
+pub fn run(caches: &Caches, cx: Cx, skipped: Skipped, spawner: &Spawner) {
+    let follow = |resource| caches.follow(&resource, Scope::all());
+    let namespaces = Namespaces {
+        namespaces: follow(resources::namespaces()),
+        clusters: follow(resources::of::<Cluster>()),
+        works: follow(resources::of::<Work>()),
+        rules: follow(resources::of::<ClusterOverridePolicy>()),
+        skipped,
+    };
+    let (all, clusters, works, rules) = (
+        namespaces.namespaces.clone(),
+        namespaces.clusters.clone(),
+        namespaces.works.clone(),
+        namespaces.rules.clone(),
+    );
+    let (of_spaces, of_clusters, of_rules) = (all.clone(), all.clone(), all.clone());
+    Controller::new("namespace", namespaces)
+        .watch(&all, move |change| keys_for_namespace(change, &of_spaces))
+        .watch(&clusters, move |change| match is_relabelled(change) {
+            true => names(&of_clusters),
+            false => Vec::new(),
+        })
+        .watch(&rules, move |_| names(&of_rules))
+        .needs(&works)
+        .run(spawner, cx);
+}
+
+impl Reconcile for Namespaces {
+    type Key = String;
+
+    async fn reconcile(&self, name: &String, cx: &Cx) -> Result<Wake, ReconcileError> {
+        let Some(namespace) = self.namespaces.get(&ObjectKey::cluster(name.as_str())) else {
+            return Ok(Wake::OnChange);
+        };
+        // Most namespaces of a small control plane are its own: nothing is gathered for them.
+        if self.skipped.contains(name) {
+            return Ok(Wake::OnChange);
+        }
+        let targets: Vec<Target> = self
+            .clusters
+            .list()
+            .into_iter()
+            .filter(|cluster| !cluster.is_terminating() && self.has_space(cluster.name()))
+            .map(|cluster| Target {
+                work: self.works.get(&sending::key(&namespace, cluster.name())),
+                cluster,
+            })
+            .collect();
+        let plan = plan(&namespace, &targets, &self.overrides(), &self.skipped);
+        for problem in &plan.problems {
+            tracing::warn!(
+                cluster = problem.subject,
+                name,
+                error = problem.message,
+                "cannot send a namespace"
+            );
+        }
+        cx.carry_out(&plan).await?;
+        Ok(plan.wake)
+    }
+}
+
+impl Namespaces {
+    /// Whether works can be put there: the execution namespace comes soon after its cluster, and says so when it does.
+    fn has_space(&self, cluster: &str) -> bool {
+        let space = self
+            .namespaces
+            .get(&ObjectKey::cluster(execution_space(cluster)));
+        space.is_some_and(|space| !space.is_terminating())
+    }
+
+    fn overrides(&self) -> Overrides {
+        let mut overrides = Overrides::default();
+        for object in self.rules.list() {
+            if let Ok(policy) = api::read::read::<ClusterOverridePolicy>(&object) {
+                overrides.insert(Policy::from(&policy));
+            }
+        }
+        overrides
+    }
+}
+
+/// The namespace itself; all of them when a cluster's execution namespace comes into being.
+fn keys_for_namespace(change: &Change, namespaces: &Cache) -> Vec<String> {
+    let name = change.object().name();
+    if cluster_of_execution_space(name).is_none() {
+        return vec![name.to_owned()];
+    }
+    match change.before {
+        None => names(namespaces),
+        Some(_) => Vec::new(),
+    }
+}
+
+/// Whether something changed that rules may ask about a cluster.
+fn is_relabelled(change: &Change) -> bool {
+    let (Some(before), Some(after)) = (&change.before, &change.after) else {
+        return change.after.is_some();
+    };
+    let differs = |path: &[&str]| before.at(path) != after.at(path);
+    differs(&["metadata", "labels"])
+        || ["provider", "region", "zones"]
+            .iter()
+            .any(|field| differs(&["spec", field]))
+}
+
+fn names(namespaces: &Cache) -> Vec<String> {
+    let all = namespaces.list();
+    let own = |namespace: &&Arc<Object>| cluster_of_execution_space(namespace.name()).is_none();
+    all.iter()
+        .filter(own)
+        .map(|namespace| namespace.name().to_owned())
+        .collect()
+}

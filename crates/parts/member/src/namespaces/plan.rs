@@ -1,0 +1,107 @@
+//! Which clusters get a namespace, and what it says there.
+
+use std::sync::Arc;
+
+use api::cluster::Cluster;
+use api::names::is_reserved_namespace;
+use api::well_known::labels::SKIP_AUTO_PROPAGATION;
+use intent::Plan;
+use object::Object;
+use overrides::{ClusterFacts, Overrides, Template, render};
+use regex::Regex;
+
+use crate::sending::{Sending, send};
+
+/// Which namespaces are never sent, whatever they say themselves. Upstream: `--skipped-propagating-namespaces`.
+#[derive(Clone, Debug)]
+pub struct Skipped {
+    patterns: Vec<Regex>,
+}
+
+impl Skipped {
+    /// Those whose whole name matches one of the expressions.
+    pub fn new<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Result<Self, regex::Error> {
+        let anchored = patterns
+            .into_iter()
+            .map(|pattern| Regex::new(&format!("^(?:{pattern})$")));
+        Ok(Self {
+            patterns: anchored.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Whether a namespace is never sent.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        name == "default"
+            || is_reserved_namespace(name)
+            || self.patterns.iter().any(|pattern| pattern.is_match(name))
+    }
+}
+
+impl Default for Skipped {
+    fn default() -> Self {
+        Self::new(["kube-.*"]).expect("invariant: the expression is right")
+    }
+}
+
+/// A cluster and the work that is there for the namespace.
+pub(super) struct Target {
+    pub(super) cluster: Arc<Object>,
+    pub(super) work: Option<Arc<Object>>,
+}
+
+/// What is to be done for one namespace: one work in each cluster, none for those that opted out. Works that are there stay
+/// when a namespace opts out later.
+pub(super) fn plan(
+    namespace: &Object,
+    targets: &[Target],
+    overrides: &Overrides,
+    skipped: &Skipped,
+) -> Plan {
+    let mut plan = Plan::default();
+    let has_opted_out = namespace
+        .label(SKIP_AUTO_PROPAGATION)
+        .is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    if skipped.contains(namespace.name()) || has_opted_out || namespace.is_terminating() {
+        return plan;
+    }
+    let template = Template::new(namespace);
+    let is_overridden = !overrides.matches("", &template).is_empty();
+    for target in targets {
+        let (object, annotations) = if is_overridden {
+            // A cluster is read only for rules that may ask about it: the list of its kinds is long.
+            let cluster: Cluster = match api::read::read(&target.cluster) {
+                Ok(cluster) => cluster,
+                Err(error) => {
+                    plan.problem(target.cluster.name(), error.to_string());
+                    continue;
+                }
+            };
+            match render(overrides, &template, &ClusterFacts::from(&cluster)) {
+                Ok(rendered) => {
+                    let notes = rendered.annotations();
+                    (rendered.object, notes.into_iter().collect())
+                }
+                // One bad rule must not hold the other clusters back.
+                Err(error) => {
+                    plan.problem(target.cluster.name(), error.to_string());
+                    continue;
+                }
+            }
+        } else {
+            (namespace.clone(), Vec::new())
+        };
+        let sending = Sending {
+            cluster: target.cluster.name(),
+            owner: namespace,
+            object,
+            annotations,
+            existing: target.work.as_deref(),
+        };
+        match send(sending) {
+            Ok(action) => plan.extend(action),
+            Err(error) => plan.problem(target.cluster.name(), error.to_string()),
+        }
+    }
+    plan
+}

@@ -1,0 +1,155 @@
+//! Which namespaces go where.
+
+use std::sync::Arc;
+
+use object::{Object, Value};
+use overrides::{Overrides, Policy};
+use serde_json::json;
+
+use crate::namespaces::plan::{Skipped, Target, plan};
+use crate::testing::{lines, object};
+
+fn namespace(name: &str, labels: Value) -> Object {
+    object(
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "uid": "n", "resourceVersion": "3",
+                  "creationTimestamp": "2026-01-01T00:00:00Z", "labels": labels},
+                  "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}),
+    )
+}
+
+fn target(cluster: &str, work: Option<Object>) -> Target {
+    let cluster = json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": cluster}});
+    Target {
+        cluster: Arc::new(object(cluster)),
+        work: work.map(Arc::new),
+    }
+}
+
+fn sent(namespace: &Object, targets: &[Target], overrides: &Overrides) -> Vec<String> {
+    let plan = plan(namespace, targets, overrides, &Skipped::default());
+    lines(&plan)
+}
+
+#[test]
+fn a_namespace_goes_to_every_cluster_once() {
+    let shop = namespace("shop", json!({"team": "a"}));
+    let made = sent(
+        &shop,
+        &[target("m1", None), target("m2", None)],
+        &Overrides::default(),
+    );
+    assert_eq!(made.len(), 2);
+    assert!(
+        made[0].starts_with("create Work karmada-es-m1/shop-"),
+        "{}",
+        made[0]
+    );
+    assert!(
+        made[1].starts_with("create Work karmada-es-m2/shop-"),
+        "{}",
+        made[1]
+    );
+    for expected in [
+        r#""finalizers":["karmada.io/execution-controller"]"#,
+        r#""ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":"shop","uid":"n","controller":true,"blockOwnerDeletion":true}]"#,
+        r#""karmada.io/managed":"true""#,
+        r#""team":"a""#,
+        r#""work.karmada.io/namespace":"karmada-es-m1""#,
+    ] {
+        assert!(made[0].contains(expected), "{expected} in {}", made[0]);
+    }
+    for absent in ["creationTimestamp", "status", "resourceVersion"] {
+        assert!(!made[0].contains(absent), "{absent} in {}", made[0]);
+    }
+    let plan = plan(
+        &shop,
+        &[target("m1", None)],
+        &Overrides::default(),
+        &Skipped::default(),
+    );
+    let intent::Action::Create { object: work, .. } = &plan.actions[0] else {
+        panic!("{plan:?}");
+    };
+    assert!(
+        sent(
+            &shop,
+            &[target("m1", Some(work.clone()))],
+            &Overrides::default()
+        )
+        .is_empty(),
+        "nothing new"
+    );
+    let relabelled = namespace("shop", json!({"team": "b"}));
+    let patched = sent(
+        &relabelled,
+        &[target("m1", Some(work.clone()))],
+        &Overrides::default(),
+    );
+    assert!(
+        patched[0].starts_with("patch Work karmada-es-m1/shop-")
+            && patched[0].contains(r#""team":"b""#),
+        "{patched:?}"
+    );
+    let mut going = work.clone();
+    going
+        .set(&["metadata", "deletionTimestamp"], "2026-01-01T00:00:00Z")
+        .unwrap();
+    assert!(
+        sent(
+            &relabelled,
+            &[target("m1", Some(going))],
+            &Overrides::default()
+        )
+        .is_empty(),
+        "on its way out"
+    );
+}
+
+#[test]
+fn the_systems_namespaces_and_those_that_opted_out_stay() {
+    let skip = |value: &str| json!({"namespace.karmada.io/skip-auto-propagation": value});
+    let mut ending = namespace("shop", json!({}));
+    ending
+        .set(&["metadata", "deletionTimestamp"], "2026-01-01T00:00:00Z")
+        .unwrap();
+    for (namespace, is_sent) in [
+        (namespace("shop", json!({})), true),
+        (namespace("my-kube-x", json!({})), true),
+        (namespace("shop", skip("false")), true),
+        (namespace("shop", skip("true")), false),
+        (namespace("shop", skip("True")), false),
+        (namespace("default", json!({})), false),
+        (namespace("kube-system", json!({})), false),
+        (namespace("karmada-system", json!({})), false),
+        (namespace("karmada-cluster", json!({})), false),
+        (namespace("karmada-es-m1", json!({})), false),
+        (ending, false),
+    ] {
+        let found = !sent(&namespace, &[target("m1", None)], &Overrides::default()).is_empty();
+        assert_eq!(found, is_sent, "{}", namespace.name());
+    }
+    assert!(Skipped::new(["["]).is_err());
+}
+
+#[test]
+fn a_rule_for_one_cluster_changes_the_namespace_there() {
+    let rule: api::policy::ClusterOverridePolicy = serde_json::from_value(json!({
+        "metadata": {"name": "r"},
+        "spec": {"resourceSelectors": [{"apiVersion": "v1", "kind": "Namespace", "name": "shop"}],
+                 "overrideRules": [{"targetCluster": {"clusterNames": ["m1"]}, "overriders": {"plaintext": [
+                    {"path": "/metadata/labels/only", "operator": "add", "value": "here"}]}}]},
+    })).unwrap();
+    let mut overrides = Overrides::default();
+    overrides.insert(Policy::from(&rule));
+    let made = sent(
+        &namespace("shop", json!({"a": "b"})),
+        &[target("m1", None), target("m2", None)],
+        &overrides,
+    );
+    assert!(
+        made[0].contains(r#""only":"here""#) && made[0].contains("applied-cluster-overrides"),
+        "{}",
+        made[0]
+    );
+    assert!(!made[1].contains("only"), "{}", made[1]);
+}

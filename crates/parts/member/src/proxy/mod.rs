@@ -1,0 +1,254 @@
+//! `clusters/NAME/proxy/…`: a user's request carried to a member, as that user.
+//!
+//! Reads:  the cluster, and the Secrets that say whom to trust there and who may impersonate.
+//! Keeps:  the member sees the user whom the control plane authenticated and no other: the credentials the request came
+//!         with, and whom it asked to act as, end here. The control plane's own credentials are never used for it.
+//!
+//! Watches and upgraded connections (WebSocket, SPDY) are passed through as they come.
+
+mod head;
+mod splice;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::cluster::{Cluster, LocalSecretReference};
+use api::names::CLUSTER_NAMESPACE;
+use bytes::Bytes;
+use client::{Body as ClientBody, Cache, Caches, Client, Scope};
+use futures_util::StreamExt as _;
+use http::header::{CONTENT_TYPE, LOCATION};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Limited};
+use object::{Object, ObjectKey};
+use runtime::Spawner;
+use serve::body::Body;
+use serve::call::Call;
+use serve::handler::{Asked, Handler, Outcome, RequestBody};
+use serve::server::Server;
+use serve::status::Status;
+use telemetry::chain;
+
+use crate::connect::{Connect, impersonator_token, secret_key, trust};
+use crate::resources;
+
+/// The longest body that is carried: more than any API server takes.
+const LONGEST_BODY: usize = 16 * 1024 * 1024;
+
+/// Carries requests to members.
+pub struct Proxy {
+    clusters: Cache,
+    secrets: Cache,
+    client: Client,
+    connector: Arc<dyn Connect>,
+    spawner: Spawner,
+    /// One client for each member, as long as it is reached in the same way.
+    reached: Mutex<HashMap<String, (u64, Client)>>,
+}
+
+impl Proxy {
+    /// A proxy to the clusters that are in the caches. `spawner` runs connections that were upgraded.
+    #[must_use]
+    pub fn new(caches: &Caches, connector: Arc<dyn Connect>, spawner: Spawner) -> Self {
+        Self {
+            clusters: caches.follow(&resources::of::<Cluster>(), Scope::all()),
+            secrets: caches.follow(
+                &resources::secrets(),
+                Scope::all().in_namespace(CLUSTER_NAMESPACE),
+            ),
+            client: caches.client().clone(),
+            connector,
+            spawner,
+            reached: Mutex::default(),
+        }
+    }
+
+    async fn carry(&self, call: &Call, asked: Asked) -> Result<Response<Body>, Status> {
+        let name = &call.target.name;
+        let Some(object) = self.clusters.get(&ObjectKey::cluster(name.as_str())) else {
+            return Err(Status::not_found(call.subject()));
+        };
+        let uri = asked.parts.uri.clone();
+        let Some(path) = head::path_below(&uri, name) else {
+            return Err(Status::unknown_path());
+        };
+        if path.is_empty() && matches!(asked.parts.method, Method::GET | Method::HEAD) {
+            return Ok(moved(&asked.parts.uri));
+        }
+        let (client, token) = self.reach(&object).await?;
+        let Asked {
+            mut parts, body, ..
+        } = asked;
+        let is_upgrade = head::is_upgrade(&parts.headers);
+        let ours = is_upgrade
+            .then(|| parts.extensions.remove::<hyper::upgrade::OnUpgrade>())
+            .flatten();
+        let bytes = if is_upgrade {
+            Bytes::new()
+        } else {
+            collect(body).await?
+        };
+        let mut request = Request::new(ClientBody::from(bytes));
+        *request.method_mut() = parts.method.clone();
+        *request.uri_mut() = head::uri(path, parts.uri.query()).map_err(|error| {
+            Status::bad_request(format!("the path cannot be forwarded: {error}"))
+        })?;
+        *request.headers_mut() = head::forwarded(&parts.headers, is_upgrade);
+        head::act_as(request.headers_mut(), &call.user, &token)
+            .map_err(|error| Status::internal(error, None))?;
+        let response = client.send(request).await.map_err(|error| {
+            let message = format!("error trying to reach cluster {name}: {}", chain(&*error));
+            Status::unavailable(message, Some(error))
+        })?;
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            return self.switch(name, response, ours);
+        }
+        let (mut head, body) = response.into_parts();
+        head.headers = head::returned(&head.headers);
+        let chunks = body
+            .into_data_stream()
+            .scan((), |(), chunk| std::future::ready(chunk.ok()));
+        Ok(Response::from_parts(head, Body::Stream(Box::pin(chunks))))
+    }
+
+    /// Both sides have agreed on another protocol: from here on bytes go both ways, whatever they mean.
+    fn switch(
+        &self,
+        name: &str,
+        mut response: Response<client::AnswerBody>,
+        ours: Option<hyper::upgrade::OnUpgrade>,
+    ) -> Result<Response<Body>, Status> {
+        let Some(ours) = ours else {
+            return Err(Status::bad_request("the connection cannot be upgraded"));
+        };
+        let theirs = hyper::upgrade::on(&mut response);
+        let cluster = name.to_owned();
+        self.spawner
+            .spawn_brief(format!("proxy to {name}"), |stop| {
+                splice::splice(cluster, ours, theirs, stop)
+            });
+        let (head, _) = response.into_parts();
+        let mut answer = Response::new(Body::Whole(Bytes::new()));
+        *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        *answer.headers_mut() = head.headers;
+        Ok(answer)
+    }
+
+    /// A client of the member that is nobody yet, and the token of the account that may impersonate there.
+    async fn reach(&self, object: &Object) -> Result<(Client, String), Status> {
+        let unreachable =
+            |error: &dyn std::fmt::Display| Status::unavailable(error.to_string(), None);
+        let cluster: Cluster = api::read::read(object)
+            .map_err(|error| Status::internal(chain(&error).to_string(), None))?;
+        let name = &cluster.metadata.name;
+        if cluster.spec.api_endpoint.is_empty() {
+            return Err(unreachable(&format!(
+                "API endpoint of cluster {name} should not be empty"
+            )));
+        }
+        let impersonator = self
+            .secret(cluster.spec.impersonator_secret_ref.as_ref())
+            .await?;
+        let token = impersonator_token(&cluster, impersonator.as_deref())
+            .map_err(|error| unreachable(&error))?;
+        let secret = self.secret(cluster.spec.secret_ref.as_ref()).await?;
+        let endpoint = trust(&cluster, secret.as_deref()).map_err(|error| unreachable(&error))?;
+        let mut hasher = DefaultHasher::new();
+        (
+            &endpoint.server,
+            &endpoint.ca,
+            endpoint.insecure,
+            &endpoint.proxy,
+        )
+            .hash(&mut hasher);
+        let identity = hasher.finish();
+        let known = self
+            .reached()
+            .get(name)
+            .filter(|(known, _)| *known == identity)
+            .map(|(_, client)| client.clone());
+        if let Some(client) = known {
+            return Ok((client, token));
+        }
+        let client = self
+            .connector
+            .connect(name, &endpoint)
+            .await
+            .map_err(|error| {
+                let message = format!("cannot connect to cluster {name}: {}", chain(&*error));
+                Status::unavailable(message, Some(error))
+            })?;
+        self.reached()
+            .insert(name.clone(), (identity, client.clone()));
+        Ok((client, token))
+    }
+
+    async fn secret(
+        &self,
+        reference: Option<&LocalSecretReference>,
+    ) -> Result<Option<Arc<Object>>, Status> {
+        let Some(reference) = reference else {
+            return Ok(None);
+        };
+        let key = secret_key(reference);
+        // A secret that was just written may not be in the cache yet.
+        if let Some(secret) = self.secrets.get(&key) {
+            return Ok(Some(secret));
+        }
+        match self.client.get(&resources::secrets(), &key).await {
+            Ok(secret) => Ok(Some(Arc::new(secret))),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(Status::unavailable(
+                format!("cannot read the secret {key}"),
+                Some(error.into()),
+            )),
+        }
+    }
+
+    fn reached(&self) -> std::sync::MutexGuard<'_, HashMap<String, (u64, Client)>> {
+        // Nothing that runs under the lock leaves it half changed.
+        self.reached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Handler for Proxy {
+    fn answer<'a>(&'a self, _: &'a Server, call: &'a Call, request: Asked) -> Outcome<'a> {
+        Box::pin(self.carry(call, request))
+    }
+}
+
+impl std::fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Proxy").finish_non_exhaustive()
+    }
+}
+
+/// The root of a member has a slash, or the links of its answers would lead elsewhere.
+fn moved(uri: &http::Uri) -> Response<Body> {
+    let query = uri
+        .query()
+        .map_or(String::new(), |query| format!("?{query}"));
+    let mut response = Response::new(Body::Whole(Bytes::new()));
+    *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+    if let Ok(place) = HeaderValue::from_str(&format!("{}/{query}", uri.path())) {
+        response.headers_mut().insert(LOCATION, place);
+    }
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    response
+}
+
+async fn collect(body: RequestBody) -> Result<Bytes, Status> {
+    let collected = Limited::new(body, LONGEST_BODY).collect().await;
+    match collected {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) => Err(Status::bad_request(format!(
+            "the body cannot be read: {}",
+            chain(&*error)
+        ))),
+    }
+}
