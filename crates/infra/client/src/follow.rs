@@ -17,7 +17,7 @@ use runtime::{Backoff, CancellationToken};
 use telemetry::chain;
 use tokio::time::Instant;
 
-use crate::cache::{Detail, Shared};
+use crate::cache::Shared;
 use crate::call::Client;
 use crate::error::CallError;
 use crate::options::{ListOptions, WatchOptions};
@@ -181,7 +181,7 @@ impl Follower {
         let options = ListOptions {
             label_selector: scope.label_selector.clone(),
             field_selector: scope.field_selector.clone(),
-            metadata_only: scope.detail == Detail::Metadata,
+            metadata_only: scope.detail.is_metadata(),
             ..ListOptions::default()
         };
         let list = self
@@ -220,7 +220,7 @@ impl Follower {
             },
             initial_events,
             timeout_seconds: WATCH_SECONDS,
-            metadata_only: scope.detail == Detail::Metadata,
+            metadata_only: scope.detail.is_metadata(),
         };
         let stream = self
             .client
@@ -307,10 +307,7 @@ impl Follower {
         }
     }
 
-    fn trim(&self, mut object: Object) -> Object {
-        if self.shared.scope.detail != Detail::Whole {
-            object.remove(&["metadata", "managedFields"]);
-        }
-        object
+    fn trim(&self, object: Object) -> Object {
+        self.shared.scope.detail.trim(object)
     }
 }

@@ -114,7 +114,32 @@ impl std::fmt::Debug for Identity {
     }
 }
 
+/// Where a server is, as far as others may know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Its URL, without a slash at the end.
+    pub server: String,
+    /// Whether any certificate is taken.
+    pub insecure: bool,
+    /// The URL of a proxy on the way.
+    pub proxy: Option<String>,
+}
+
 impl KubeconfigSource {
+    /// Which server is meant, without a word about who we are.
+    pub async fn address(&self) -> Result<Address, ConfigError> {
+        let config = self.config().await?;
+        Ok(Address {
+            server: config
+                .cluster_url
+                .to_string()
+                .trim_end_matches('/')
+                .to_owned(),
+            insecure: config.accept_invalid_certs,
+            proxy: config.proxy_url.map(|url| url.to_string()),
+        })
+    }
+
     pub(crate) async fn connect(&self) -> Result<kube::Client, ConfigError> {
         let mut config = self.config().await?;
         config.connect_timeout = Some(CONNECT_DEADLINE);

@@ -27,7 +27,9 @@ pub use crate::cache::{Cache, Caches, Change, CompleteView, Detail, Scope, Subsc
 pub use crate::call::{Client, Deleted, List, Version};
 pub use crate::discovery::{Discovered, Discovery, FailedGroup};
 pub use crate::error::{CallError, Refusal};
-pub use crate::kubeconfig::{ConfigError, Endpoint, Identity, Impersonate, KubeconfigSource};
+pub use crate::kubeconfig::{
+    Address, ConfigError, Endpoint, Identity, Impersonate, KubeconfigSource,
+};
 pub use crate::options::{DeleteOptions, ListOptions, PatchKind, WatchOptions, WriteOptions};
 pub use crate::transport::{AnswerBody, BoxError};
 pub use crate::watch::{WatchEvent, WatchStream};

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use object::{Object, ObjectKey, ResourceType};
+use object::{Object, ObjectKey, ResourceType, Value};
 use runtime::{Clock, Spawner};
 use tokio::sync::{Notify, watch};
 
@@ -53,6 +53,9 @@ pub enum Detail {
     WithoutManagedFields,
     /// Only the metadata, without `managedFields`.
     Metadata,
+    /// Only who the object is, whom it belongs to and whether it is ending: names, uid, revision, owners, finalizers and the
+    /// time of deletion. For those who follow every kind there is.
+    Identity,
 }
 
 /// The objects of one kind and scope, as they were when the server last told; clones are the same cache.
@@ -142,6 +145,43 @@ impl Scope {
         Self { detail, ..self }
     }
 }
+
+impl Detail {
+    /// Whether the server need not send more than metadata.
+    pub(crate) fn is_metadata(self) -> bool {
+        matches!(self, Self::Metadata | Self::Identity)
+    }
+
+    /// The object without what is not kept.
+    pub(crate) fn trim(self, mut object: Object) -> Object {
+        match self {
+            Self::Whole => {}
+            Self::WithoutManagedFields | Self::Metadata => {
+                object.remove(&["metadata", "managedFields"]);
+            }
+            Self::Identity => {
+                let fields = object.fields_mut();
+                fields
+                    .retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
+                if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+                    metadata.retain(|name, _| IDENTITY.contains(&name.as_str()));
+                }
+            }
+        }
+        object
+    }
+}
+
+/// What is kept of the metadata when only the identity is.
+const IDENTITY: [&str; 7] = [
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "ownerReferences",
+    "finalizers",
+    "deletionTimestamp",
+];
 
 impl Change {
     /// The object as it is, or as it was when it went.

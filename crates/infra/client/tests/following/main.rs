@@ -447,6 +447,41 @@ async fn indexes_follow_the_objects() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn only_what_was_asked_for_is_kept() {
+    let full = json!({
+        "metadata": {"name": "a", "uid": "u", "resourceVersion": "1", "labels": {"x": "y"}, "managedFields": [],
+                     "finalizers": ["f"]},
+        "spec": {},
+    });
+    for (detail, kept) in [
+        (
+            Detail::Whole,
+            "apiVersion kind metadata spec: name uid resourceVersion labels managedFields finalizers",
+        ),
+        (
+            Detail::WithoutManagedFields,
+            "apiVersion kind metadata spec: name uid resourceVersion labels finalizers",
+        ),
+        (
+            Detail::Identity,
+            "apiVersion kind metadata: name uid resourceVersion finalizers",
+        ),
+    ] {
+        let script = Script::default();
+        script.then(Answer::watch().added(&full).initial_end(2).hanging());
+        let watched = Watched::start_with(&script, Scope::all().keeping(detail));
+        watched.cache.synced().await;
+        let held = watched.cache.list().remove(0);
+        let names = |fields: &object::Map| fields.keys().cloned().collect::<Vec<_>>().join(" ");
+        let metadata = held.at(&["metadata"]).unwrap().as_object().unwrap();
+        assert_eq!(
+            format!("{}: {}", names(held.fields()), names(metadata)),
+            kept
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_namespace_is_read_without_the_others() {
     let script = Script::default();
     let place = |namespace: &str, name: &str| json!({"metadata": {"name": name, "namespace": namespace, "uid": name, "resourceVersion": "1"}});

@@ -1,0 +1,99 @@
+//! What an ending definition needs: its objects deleted, its state told, and at last its finalizer removed.
+
+use intent::{Action, Part, Plan};
+use object::condition::{Condition, ConditionStatus, with_condition};
+use object::time::Time;
+use object::{Object, ResourceType};
+use serde_json::json;
+
+use crate::resources;
+
+/// The finalizer that stands for this chore.
+pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Everything the decision may look at.
+pub(crate) struct Inputs<'a> {
+    pub(crate) definition: &'a Object,
+    /// The kind it defines; `None` if it never came to be served.
+    pub(crate) resource: Option<&'a ResourceType>,
+    /// Its objects, as the server lists them.
+    pub(crate) objects: &'a [Object],
+    pub(crate) now: Time,
+}
+
+/// The kind that a definition defines, in a version that is served.
+pub(crate) fn defined(definition: &Object) -> Option<ResourceType> {
+    let versions = definition.at(&["spec", "versions"])?.as_array()?;
+    let served = |version: &&object::Value| {
+        version.get("served").and_then(object::Value::as_bool) == Some(true)
+    };
+    let version = versions.iter().find(served)?.get("name")?.as_str()?;
+    let group = definition.text_at(&["spec", "group"])?;
+    let kind = definition.text_at(&["spec", "names", "kind"])?;
+    let plural = definition.text_at(&["spec", "names", "plural"])?;
+    Some(match definition.text_at(&["spec", "scope"])? {
+        "Namespaced" => ResourceType::namespaced(group, version, kind, plural),
+        _ => ResourceType::cluster(group, version, kind, plural),
+    })
+}
+
+pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
+    let mut plan = Plan::default();
+    let definition = inputs.definition;
+    if !definition.is_terminating() || !definition.finalizers().any(|name| name == CLEANUP) {
+        return plan;
+    }
+    let condition = match inputs.objects.is_empty() {
+        true => Condition::new(
+            "Terminating",
+            ConditionStatus::False,
+            "InstanceDeletionCompleted",
+            "removed all instances",
+        ),
+        false => Condition::new(
+            "Terminating",
+            ConditionStatus::True,
+            "InstanceDeletionInProgress",
+            "CustomResource deletion is in progress",
+        ),
+    };
+    let known: Vec<Condition> = definition
+        .at(&["status", "conditions"])
+        .and_then(|known| object::parse::shape(known).ok())
+        .unwrap_or_default();
+    let (conditions, changed) = with_condition(known, condition, inputs.now);
+    if changed && !inputs.objects.is_empty() {
+        let conditions = serde_json::to_value(&conditions).unwrap_or_default();
+        let patch = json!({"status": {"conditions": conditions}});
+        plan.push(Action::patch(
+            resources::definitions(),
+            definition,
+            patch,
+            Part::Status,
+        ));
+    }
+    let cause = format!("its definition {} is being deleted", definition.name());
+    if let Some(resource) = inputs.resource {
+        for object in inputs
+            .objects
+            .iter()
+            .filter(|object| !object.is_terminating())
+        {
+            plan.push(Action::delete(resource.clone(), object, cause.as_str()));
+        }
+    }
+    if inputs.objects.is_empty() {
+        let kept: Vec<&str> = definition
+            .finalizers()
+            .filter(|name| *name != CLEANUP)
+            .collect();
+        let patch = json!({"metadata": {"finalizers": kept}});
+        plan.push(Action::patch(
+            resources::definitions(),
+            definition,
+            patch,
+            Part::Object,
+        ));
+    }
+    plan
+}

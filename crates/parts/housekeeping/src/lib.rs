@@ -1,0 +1,87 @@
+//! The chores that keep an API server tidy, as Kubernetes' controller manager does them.
+//!
+//! Objects go with their owners, namespaces and definitions take their content along, roles are put together from others,
+//! and what has had its time is taken away. All of it speaks through `client`, so it runs over the control plane and over
+//! simulated members alike.
+//!
+//! Entry points: [`start`], [`Chores`].
+//!
+//! Invariants: each chore is a pure `plan` and a thin shell; an object is deleted for want of owners only after each of
+//! them was found absent by asking the server; owners are orphaned or waited for only while every kind is wholly known.
+//!
+//! Non-goals: accounts and their tokens (`access`), certificates (`apiserver`), anything about clusters.
+
+mod aggregation;
+mod definition;
+mod finished;
+mod garbage;
+pub mod inventory;
+mod namespace;
+mod requests;
+mod resources;
+mod tokens;
+
+use client::Caches;
+use control::Cx;
+use runtime::Spawner;
+
+use crate::inventory::Inventory;
+
+/// Which chores are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chores {
+    /// Objects go with their owners.
+    pub garbage: bool,
+    /// Namespaces take their content along.
+    pub namespaces: bool,
+    /// Definitions take their objects along.
+    pub definitions: bool,
+    /// Roles are put together from others.
+    pub roles: bool,
+    /// Finished jobs go after their time.
+    pub finished_jobs: bool,
+    /// Old certificate requests go.
+    pub certificate_requests: bool,
+    /// Expired bootstrap tokens go.
+    pub bootstrap_tokens: bool,
+}
+
+impl Default for Chores {
+    fn default() -> Self {
+        Self {
+            garbage: true,
+            namespaces: true,
+            definitions: true,
+            roles: true,
+            finished_jobs: true,
+            certificate_requests: true,
+            bootstrap_tokens: true,
+        }
+    }
+}
+
+/// Starts the chores; they run until the spawner's tasks are stopped.
+pub fn start(chores: Chores, caches: &Caches, cx: &Cx, spawner: &Spawner) {
+    if chores.garbage {
+        let inventory = Inventory::new(caches.clone());
+        garbage::start(&inventory, cx, spawner);
+    }
+    if chores.namespaces {
+        namespace::start(caches, cx, spawner);
+    }
+    if chores.definitions {
+        definition::start(caches, cx, spawner);
+    }
+    if chores.roles {
+        aggregation::start(caches, cx, spawner);
+    }
+    if chores.finished_jobs {
+        finished::start(caches, cx, spawner);
+    }
+    if chores.certificate_requests {
+        requests::start(caches, cx, spawner);
+    }
+    if chores.bootstrap_tokens {
+        tokens::start(caches, cx, spawner);
+    }
+}

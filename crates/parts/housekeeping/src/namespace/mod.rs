@@ -1,0 +1,133 @@
+//! Namespaces take their content along.
+//!
+//! Reads:  namespaces; for one that is ending, discovery and every object in it, from the server itself.
+//! Writes: deletes what is in an ending namespace; its status; its finalizer `kubernetes`, last.
+//! Keeps:  a namespace goes only when nothing is left in it, in no kind that is served.
+
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use client::{Cache, Caches, CallError, Client, Discovered, ListOptions, Scope};
+use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
+use futures_util::{StreamExt as _, stream};
+use object::{Object, ObjectKey, ResourceType};
+use runtime::Spawner;
+use telemetry::chain;
+
+use self::plan::{Content, Progress, plan_content, plan_progress};
+use crate::resources;
+
+/// How many namespaces are looked at at once. Upstream: 10.
+const WORKERS: usize = 10;
+/// How many kinds of one namespace are listed at once.
+const LISTS: usize = 8;
+/// How soon a namespace is looked at again that still has something in it.
+const AGAIN: Duration = Duration::from_secs(1);
+/// The same when nothing can be done but wait for others.
+const LATER: Duration = Duration::from_secs(5);
+
+struct Cleaner {
+    namespaces: Cache,
+}
+
+pub(crate) fn start(caches: &Caches, cx: &Cx, spawner: &Spawner) {
+    let namespaces = caches.follow(&resources::namespaces(), Scope::all());
+    let cleaner = Cleaner {
+        namespaces: namespaces.clone(),
+    };
+    Controller::new("namespace", cleaner)
+        .workers(WORKERS)
+        .watch(&namespaces, |change| {
+            let ends = change
+                .after
+                .as_ref()
+                .is_some_and(|after| after.is_terminating());
+            ends.then(|| change.key().name)
+        })
+        .run(spawner, cx.clone());
+}
+
+impl Reconcile for Cleaner {
+    type Key = String;
+
+    async fn reconcile(&self, name: &String, cx: &Cx) -> Result<Wake, ReconcileError> {
+        let Some(namespace) = self.namespaces.get(&ObjectKey::cluster(name.as_str())) else {
+            return Ok(Wake::OnChange);
+        };
+        if !namespace.is_terminating() {
+            return Ok(Wake::OnChange);
+        }
+        let discovery = cx.client.discover().await?;
+        let undiscovered: Vec<String> = discovery
+            .failed
+            .iter()
+            .map(|failed| format!("{}: {}", failed.group_version, failed.message))
+            .collect();
+        let kinds: Vec<ResourceType> = discovery
+            .preferred()
+            .filter(|found| is_content(found))
+            .map(|found| found.resource.clone())
+            .collect();
+        let (content, mut failures) = list(cx, kinds, name).await;
+        for content in &content {
+            // One kind that cannot be deleted must not hold the others up.
+            if let Err(error) = cx.carry_out(&plan_content(&namespace, content)).await {
+                failures.push(chain(&error).to_string());
+            }
+        }
+        let touched = content.into_iter().map(|content| content.resource);
+        let (remaining, more) = list(cx, touched.collect(), name).await;
+        failures.extend(more);
+        let plan = plan_progress(&Progress {
+            namespace: &namespace,
+            remaining: &remaining,
+            undiscovered: &undiscovered,
+            failures: &failures,
+            now: cx.now(),
+        });
+        let is_idle = plan.is_empty();
+        cx.carry_out(&plan).await?;
+        // What is left goes when others have done their part; nobody tells us.
+        Ok(Wake::After(if is_idle { LATER } else { AGAIN }))
+    }
+}
+
+fn is_content(found: &Discovered) -> bool {
+    found.resource.namespaced && found.can("list") && found.can("delete")
+}
+
+/// The kinds that have objects in the namespace, and in words those that could not be listed.
+async fn list(cx: &Cx, kinds: Vec<ResourceType>, namespace: &str) -> (Vec<Content>, Vec<String>) {
+    let listing = kinds
+        .into_iter()
+        .map(|resource| list_kind(cx.client.clone(), resource, namespace.to_owned()));
+    let listed: Vec<(ResourceType, Result<Vec<Object>, CallError>)> =
+        stream::iter(listing).buffered(LISTS).collect().await;
+    let (mut content, mut failures) = (Vec::new(), Vec::new());
+    for (resource, objects) in listed {
+        match objects {
+            Ok(objects) if objects.is_empty() => {}
+            Ok(objects) => content.push(Content { resource, objects }),
+            // A kind that went since it was discovered has nothing left.
+            Err(error) if error.is_not_found() => {}
+            Err(error) => failures.push(chain(&error).to_string()),
+        }
+    }
+    (content, failures)
+}
+
+async fn list_kind(
+    client: Client,
+    resource: ResourceType,
+    namespace: String,
+) -> (ResourceType, Result<Vec<Object>, CallError>) {
+    let options = ListOptions {
+        metadata_only: true,
+        ..ListOptions::default()
+    };
+    let listed = client.list_all(&resource, &namespace, &options).await;
+    (resource, listed.map(|list| list.items))
+}

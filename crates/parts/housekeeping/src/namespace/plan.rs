@@ -1,0 +1,203 @@
+//! What an ending namespace needs: its content deleted, its state told, and at last its own finalizer removed.
+
+use std::collections::BTreeMap;
+
+use intent::{Action, Part, Plan};
+use object::condition::{Condition, ConditionStatus, with_condition};
+use object::time::Time;
+use object::{Object, ResourceType, Value};
+use serde_json::json;
+
+use crate::resources;
+
+/// The finalizer that stands for this chore in `spec.finalizers`.
+pub(crate) const KUBERNETES: &str = "kubernetes";
+
+/// The objects of one kind in the namespace, as the server lists them.
+#[derive(Clone, Debug)]
+pub(crate) struct Content {
+    pub(crate) resource: ResourceType,
+    pub(crate) objects: Vec<Object>,
+}
+
+/// How far the deletion has come.
+pub(crate) struct Progress<'a> {
+    pub(crate) namespace: &'a Object,
+    /// What is left.
+    pub(crate) remaining: &'a [Content],
+    /// Groups that could not be discovered, in words.
+    pub(crate) undiscovered: &'a [String],
+    /// Kinds whose objects could not be listed or deleted, in words.
+    pub(crate) failures: &'a [String],
+    pub(crate) now: Time,
+}
+
+/// Deletes what is not ending already.
+pub(crate) fn plan_content(namespace: &Object, content: &Content) -> Plan {
+    let mut plan = Plan::default();
+    let cause = format!("its namespace {} is being deleted", namespace.name());
+    for object in content
+        .objects
+        .iter()
+        .filter(|object| !object.is_terminating())
+    {
+        plan.push(Action::delete(
+            content.resource.clone(),
+            object,
+            cause.as_str(),
+        ));
+    }
+    plan
+}
+
+/// Tells how far it is, and lets the namespace go when nothing is left.
+pub(crate) fn plan_progress(progress: &Progress<'_>) -> Plan {
+    let mut plan = Plan::default();
+    let namespace = progress.namespace;
+    if let Some(conditions) = changed_conditions(progress) {
+        let patch = json!({"status": {"phase": "Terminating", "conditions": conditions}});
+        plan.push(Action::patch(
+            resources::namespaces(),
+            namespace,
+            patch,
+            Part::Status,
+        ));
+        // The state that was looked at is gone with this; the rest comes with the next look.
+        return plan;
+    }
+    let is_done = progress.remaining.is_empty()
+        && progress.undiscovered.is_empty()
+        && progress.failures.is_empty();
+    let finalizers = namespace
+        .at(&["spec", "finalizers"])
+        .and_then(Value::as_array);
+    let is_ours = |name: &Value| name.as_str() == Some(KUBERNETES);
+    if is_done && finalizers.is_some_and(|names| names.iter().any(is_ours)) {
+        let kept = finalizers.into_iter().flatten();
+        let kept: Vec<Value> = kept.filter(|name| !is_ours(name)).cloned().collect();
+        let mut object = namespace.clone();
+        if object.set(&["spec", "finalizers"], kept).is_ok() {
+            plan.push(Action::Replace {
+                resource: resources::namespaces(),
+                object,
+                part: Part::Named("finalize".into()),
+            });
+        }
+    }
+    plan
+}
+
+/// The conditions as they should be; `None` if they are.
+fn changed_conditions(progress: &Progress<'_>) -> Option<Value> {
+    let known = progress.namespace.at(&["status", "conditions"]);
+    let known: Vec<Condition> = known
+        .and_then(|known| object::parse::shape(known).ok())
+        .unwrap_or_default();
+    let mut conditions = known.clone();
+    for condition in wanted(progress) {
+        // Good news about something that was never bad needs no condition.
+        let is_news = condition.status == ConditionStatus::True
+            || conditions
+                .iter()
+                .any(|held| held.r#type == condition.r#type)
+            || progress.remaining.is_empty();
+        if is_news {
+            conditions = with_condition(conditions, condition, progress.now).0;
+        }
+    }
+    (conditions != known).then(|| serde_json::to_value(&conditions).unwrap_or_default())
+}
+
+/// Upstream: types, reasons and messages.
+fn wanted(progress: &Progress<'_>) -> [Condition; 4] {
+    let remaining = remaining_text(progress.remaining);
+    let finalizers = finalizers_text(progress.remaining);
+    [
+        judge(
+            "NamespaceDeletionDiscoveryFailure",
+            (!progress.undiscovered.is_empty()).then(|| {
+                let (count, list) = (
+                    progress.undiscovered.len(),
+                    progress.undiscovered.join(", "),
+                );
+                format!("Discovery failed for some groups, {count} failing: {list}")
+            }),
+            "DiscoveryFailed",
+            (
+                "ResourcesDiscovered",
+                "All resources successfully discovered",
+            ),
+        ),
+        judge(
+            "NamespaceDeletionContentFailure",
+            (!progress.failures.is_empty()).then(|| {
+                let (count, list) = (progress.failures.len(), progress.failures.join(", "));
+                format!("Failed to delete all resource types, {count} remaining: {list}")
+            }),
+            "ContentDeletionFailed",
+            (
+                "ContentDeleted",
+                "All content successfully deleted, may be waiting on finalization",
+            ),
+        ),
+        judge(
+            "NamespaceContentRemaining",
+            (!remaining.is_empty()).then(|| format!("Some resources are remaining: {remaining}")),
+            "SomeResourcesRemain",
+            ("ContentRemoved", "All content successfully removed"),
+        ),
+        judge(
+            "NamespaceFinalizersRemaining",
+            (!finalizers.is_empty()).then(|| {
+                format!("Some content in the namespace has finalizers remaining: {finalizers}")
+            }),
+            "SomeFinalizersRemain",
+            (
+                "ContentHasNoFinalizers",
+                "All content-preserving finalizers finished",
+            ),
+        ),
+    ]
+}
+
+fn judge(r#type: &str, bad: Option<String>, reason: &str, good: (&str, &str)) -> Condition {
+    match bad {
+        Some(message) => Condition::new(r#type, ConditionStatus::True, reason, message),
+        None => Condition::new(r#type, ConditionStatus::False, good.0, good.1),
+    }
+}
+
+fn remaining_text(remaining: &[Content]) -> String {
+    let text = |content: &Content| {
+        let (name, count) = (
+            content.resource.resource().group_resource(),
+            content.objects.len(),
+        );
+        // Upstream: the core group leaves its dot behind.
+        let dot = if content.resource.kind.group.is_empty() {
+            "."
+        } else {
+            ""
+        };
+        format!("{name}{dot} has {count} resource instances")
+    };
+    let mut texts: Vec<String> = remaining.iter().map(text).collect();
+    texts.sort();
+    texts.join(", ")
+}
+
+fn finalizers_text(remaining: &[Content]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for finalizer in remaining
+        .iter()
+        .flat_map(|content| &content.objects)
+        .flat_map(|object| object.finalizers())
+    {
+        *counts.entry(finalizer).or_default() += 1;
+    }
+    let texts: Vec<String> = counts
+        .into_iter()
+        .map(|(name, count)| format!("{name} in {count} resource instances"))
+        .collect();
+    texts.join(", ")
+}
