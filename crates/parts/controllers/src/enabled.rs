@@ -12,7 +12,7 @@ pub struct ControllerName {
 }
 
 /// All names that `--controllers` knows. Some are carried out by other parts of the product (`member`, `scheduler`).
-pub const NAMES: [ControllerName; 27] = [
+pub const NAMES: [ControllerName; 28] = [
     on("cluster"),
     on("clusterStatus"),
     on("binding"),
@@ -40,6 +40,7 @@ pub const NAMES: [ControllerName; 27] = [
     on("workloadRebalancer"),
     on("agentcsrapproving"),
     on("clustertaintpolicy"),
+    on("scheduler"),
 ];
 
 /// The operator's choice.

@@ -8,11 +8,11 @@
 //!
 //! ```ignore
 //! let options = controllers::Options::default(); // gates, exemptions, workers, which controllers
-//! let (rules, current) = tokio::sync::watch::channel(Arc::new(Interpreter::default()));
-//! controllers::run(&cx, &caches, &spawner, current, options);
+//! let rules = controllers::customizations::follow(&caches, clock, &spawner);
+//! controllers::run(&cx, &caches, &spawner, rules, options);
 //! ```
 //!
-//! Whoever loads customizations sends a new `Interpreter` into `rules`; the controllers take it up at once.
+//! When customizations change there is a new `Interpreter` in `rules`; the controllers take it up at once.
 //!
 //! Each controller is a pure `plan` over what its shell gathered from caches, and `keys` that say whom a change wakes.
 //! Everything is driven by watches: nothing is polled, and a reconcile that finds all in order writes nothing.
@@ -31,6 +31,7 @@ pub mod answers;
 pub mod binding_view;
 pub mod bindings;
 mod change;
+pub mod customizations;
 pub mod rulebook;
 pub mod templates;
 pub mod views;
