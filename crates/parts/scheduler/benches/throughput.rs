@@ -1,0 +1,241 @@
+//! Bindings decided in a second, through the API: created by one client, targets seen by a watch.
+//!
+//! The server, the scheduler and whoever creates run in one process on a store in memory, so the figures are what all of
+//! them cost together. `cargo bench -p karavel-scheduler` prints a line for each fleet and mode; `-- 100` only the fleets
+//! of that size.
+#![expect(clippy::unwrap_used, reason = "a bench that cannot go on stops")]
+#![expect(clippy::print_stdout, reason = "figures are the output")]
+#![expect(dead_code, reason = "the world has more than a bench needs")]
+
+#[path = "../tests/whole/world.rs"]
+mod world;
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use api::registry::{CLUSTER, RESOURCE_BINDING};
+use client::{Scope, WriteOptions};
+use futures_util::{StreamExt as _, stream};
+use karavel_scheduler::Settings;
+use object::{ResourceType, Value};
+use runtime::Clock;
+use serde_json::json;
+use world::{World, binding, by_room, cluster};
+
+const BINDINGS: usize = 10_000;
+/// How many creations are under way at once.
+const CREATORS: usize = 64;
+
+fn main() {
+    let only: Option<usize> = std::env::args().find_map(|argument| argument.parse().ok());
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    for size in [1, 100, 1000, 5000] {
+        if only.is_some_and(|only| only != size) {
+            continue;
+        }
+        for (mode, placement) in modes() {
+            // Copies to thousands of clusters are thousands of targets each; fewer bindings say as much.
+            let bindings = if size > 100 { BINDINGS / 10 } else { BINDINGS };
+            runtime.block_on(flood(size, mode, &placement, bindings));
+        }
+    }
+    if only.is_none_or(|only| only == 100) {
+        runtime.block_on(steady(100, 100));
+        runtime.block_on(crowded(100, 10_000));
+    }
+}
+
+fn modes() -> Vec<(&'static str, Value)> {
+    let one = |preference: Value| json!({"replicaScheduling": preference});
+    vec![
+        (
+            "duplicated, one cluster",
+            json!({"clusterAffinity": {"clusterNames": ["member-0000"]}}),
+        ),
+        (
+            "static weights",
+            one(
+                json!({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}),
+            ),
+        ),
+        ("dynamic weights", by_room()),
+        (
+            "aggregated",
+            one(
+                json!({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}),
+            ),
+        ),
+    ]
+}
+
+async fn fleet(size: usize) -> World {
+    let world = World::new(Clock::system()).await;
+    for index in 0..size {
+        let cluster = cluster(&format!("member-{index:04}"), 1000);
+        let name = cluster.name().to_owned();
+        world.create(&CLUSTER, cluster.clone()).await;
+        world.report(&name, cluster).await;
+    }
+    world
+}
+
+/// Waits until everything that was created has targets.
+struct Watched {
+    placed: Arc<AtomicUsize>,
+    /// When each binding was seen with targets.
+    at: Arc<Mutex<Vec<(String, Instant)>>>,
+    _subscription: client::Subscription,
+}
+
+fn watch(world: &World) -> Watched {
+    let cache = world
+        .caches
+        .follow(&ResourceType::from(&RESOURCE_BINDING), Scope::all());
+    let placed = Arc::new(AtomicUsize::new(0));
+    let at = Arc::new(Mutex::new(Vec::new()));
+    let (count, times) = (Arc::clone(&placed), Arc::clone(&at));
+    let has = |object: &Option<Arc<object::Object>>| {
+        object
+            .as_ref()
+            .is_some_and(|object| object.at(&["spec", "clusters"]).is_some())
+    };
+    let subscription = cache.on_change(move |change| {
+        if has(&change.after) && !has(&change.before) {
+            count.fetch_add(1, Relaxed);
+            times
+                .lock()
+                .unwrap()
+                .push((change.key().name, Instant::now()));
+        }
+    });
+    Watched {
+        placed,
+        at,
+        _subscription: subscription,
+    }
+}
+
+impl Watched {
+    async fn until(&self, count: usize) {
+        while self.placed.load(Relaxed) < count {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}
+
+/// Creates bindings as fast as the API takes them.
+async fn flood(size: usize, mode: &str, placement: &Value, bindings: usize) {
+    let world = fleet(size).await;
+    let scheduler = world.schedule(Settings::default());
+    let watched = watch(&world);
+    let resource = ResourceType::from(&RESOURCE_BINDING);
+    let start = Instant::now();
+    stream::iter(0..bindings)
+        .for_each_concurrent(CREATORS, |index| {
+            let object = binding(&format!("web-{index}"), 10, placement);
+            let (client, resource) = (world.client.clone(), &resource);
+            async move {
+                drop(
+                    client
+                        .create(resource, &object, &WriteOptions::default())
+                        .await
+                        .unwrap(),
+                )
+            }
+        })
+        .await;
+    let created = start.elapsed();
+    watched.until(bindings).await;
+    let placed = start.elapsed();
+    while scheduler.counts().active + scheduler.counts().in_work > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let settled = start.elapsed();
+    println!(
+        "{size:>5} clusters, {mode:<24} {bindings:>6} bindings: created in {created:>7.2?}, placed in {placed:>7.2?}, settled in {settled:>7.2?}: {:>6.0}/s",
+        bindings as f64 / settled.as_secs_f64()
+    );
+}
+
+/// Creates bindings at a steady rate and says how long each waits for its targets.
+async fn steady(size: usize, rate: u32) {
+    let world = fleet(size).await;
+    let _scheduler = world.schedule(Settings::default());
+    let watched = watch(&world);
+    report(&world, &watched, rate, "steady").await;
+}
+
+/// The same beside bindings that cannot be placed.
+async fn crowded(size: usize, waiting: usize) {
+    let world = fleet(size).await;
+    let scheduler = world.schedule(Settings::default());
+    let resource = ResourceType::from(&RESOURCE_BINDING);
+    stream::iter(0..waiting)
+        .for_each_concurrent(CREATORS, |index| {
+            let object = binding(&format!("large-{index}"), 2_000_000, &by_room());
+            let (client, resource) = (world.client.clone(), &resource);
+            async move {
+                drop(
+                    client
+                        .create(resource, &object, &WriteOptions::default())
+                        .await
+                        .unwrap(),
+                )
+            }
+        })
+        .await;
+    while scheduler.counts().unschedulable < waiting {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let watched = watch(&world);
+    // A cluster whose room goes up and down brings all of them back each time.
+    let flapping = async {
+        for round in 0.. {
+            world
+                .report("member-0000", cluster("member-0000", 1000 + round % 2))
+                .await;
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    };
+    tokio::select! {
+        () = flapping => {}
+        () = report(&world, &watched, 100, "beside 10,000 that cannot be placed, a cluster flapping") => {}
+    }
+}
+
+async fn report(world: &World, watched: &Watched, rate: u32, name: &str) {
+    let resource = ResourceType::from(&RESOURCE_BINDING);
+    let count = rate as usize * 10;
+    let mut created = std::collections::HashMap::new();
+    let mut tick = tokio::time::interval(Duration::from_secs(1) / rate);
+    for index in 0..count {
+        tick.tick().await;
+        let object = binding(&format!("web-{index}"), 10, &by_room());
+        created.insert(object.name().to_owned(), Instant::now());
+        world
+            .client
+            .create(&resource, &object, &WriteOptions::default())
+            .await
+            .unwrap();
+    }
+    watched.until(count).await;
+    let at = watched.at.lock().unwrap();
+    let waited = |(name, at): &(String, Instant)| Some(at.duration_since(*created.get(name)?));
+    let mut waits: Vec<Duration> = at.iter().filter_map(waited).collect();
+    waits.sort();
+    let share = |percent: usize| waits[waits.len() * percent / 100];
+    println!(
+        "{rate}/s, {name}: half in {:?}, p99 {:?}, most {:?}",
+        share(50),
+        share(99),
+        waits[waits.len() - 1]
+    );
+}

@@ -1,0 +1,267 @@
+//! The scheduler on a real API: objects in, targets and conditions out.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod world;
+
+use std::time::Duration;
+
+use api::registry::{CLUSTER, RESOURCE_BINDING};
+use intent::Part;
+use karavel_scheduler::{Overcommit, Settings};
+use object::Value;
+use serde_json::json;
+use world::{World, binding, by_room, cluster, object, show};
+
+const WEB: &str = "shop/web";
+
+/// A world with one binding called `web`.
+async fn world_with(replicas: u32, placement: &Value) -> (World, karavel_scheduler::Scheduler) {
+    let (world, scheduler) = World::with_clusters(Settings::default()).await;
+    world
+        .create(&RESOURCE_BINDING, binding("web", replicas, placement))
+        .await;
+    (world, scheduler)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_binding_is_placed_and_says_so() {
+    let placement = json!({"clusterAffinity": {"clusterNames": ["m1", "m2"]}});
+    let (world, scheduler) = world_with(3, &placement).await;
+    world.expect(WEB, "m1=3 m2=3 Success").await;
+    world.settle(&scheduler, WEB).await;
+    let web = world.binding(WEB).await;
+    assert_eq!(
+        web.annotation("policy.karmada.io/applied-placement"),
+        Some(placement.to_string().as_str())
+    );
+    // The generation that our own write made is seen, and nothing was decided again because of it.
+    assert_eq!(
+        web.integer_at(&["status", "schedulerObservedGeneration"]),
+        Some(2)
+    );
+    assert_eq!(web.generation(), 2);
+    let attempts = "karmada_scheduler_schedule_attempts_total{result=\"scheduled\",schedule_type=\"ReconcileSchedule\"} 1";
+    assert!(
+        scheduler.metrics().contains(attempts),
+        "{}",
+        scheduler.metrics()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn scaling_divides_anew_and_an_edit_of_labels_does_not() {
+    let (world, scheduler) = world_with(10, &by_room()).await;
+    world.expect(WEB, "m1=1 m2=2 m3=3 m4=4 Success").await;
+    world
+        .patch(
+            &RESOURCE_BINDING,
+            WEB,
+            json!({"spec": {"replicas": 20}}),
+            Part::Object,
+        )
+        .await;
+    world.expect(WEB, "m1=2 m2=4 m3=6 m4=8 Success").await;
+    let before = world.binding(WEB).await;
+    world
+        .patch(
+            &RESOURCE_BINDING,
+            WEB,
+            json!({"metadata": {"labels": {"a": "b"}}}),
+            Part::Object,
+        )
+        .await;
+    world.settle(&scheduler, WEB).await;
+    assert_eq!(
+        world.binding(WEB).await.at(&["status"]),
+        before.at(&["status"])
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_fit_waits_for_room_and_nothing_else() {
+    let (world, scheduler) = world_with(1000, &by_room()).await;
+    world.expect(WEB, "Unschedulable").await;
+    assert_eq!(scheduler.counts().unschedulable, 1);
+    // A report of less room is no reason to try.
+    world.report("m1", cluster("m1", 5)).await;
+    assert_eq!(world.settle(&scheduler, WEB).await, "Unschedulable");
+    world.report("m4", cluster("m4", 2000)).await;
+    world.expect(WEB, "m1=5 m2=19 m3=28 m4=948 Success").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_cluster_is_allowed_one_is_awaited() {
+    let (world, scheduler) =
+        world_with(2, &json!({"clusterAffinity": {"clusterNames": ["m9"]}})).await;
+    world.expect(WEB, "NoClusterFit").await;
+    assert_eq!(world.settle(&scheduler, WEB).await, "NoClusterFit");
+    let attempts = scheduler.metrics();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(
+        scheduler.metrics(),
+        attempts,
+        "nobody tries again by himself"
+    );
+    // A cluster joins with a taint, as all do, and becomes ready when the taint goes.
+    let mut joining = cluster("m9", 10);
+    let taint = json!([{"key": "cluster.karmada.io/not-ready", "effect": "NoSchedule"}]);
+    joining.set(&["spec", "taints"], taint).unwrap();
+    world.create(&CLUSTER, joining).await;
+    world.report("m9", cluster("m9", 10)).await;
+    assert_eq!(world.settle(&scheduler, WEB).await, "NoClusterFit");
+    world
+        .patch(
+            &CLUSTER,
+            "m9",
+            json!({"spec": {"taints": null}}),
+            Part::Object,
+        )
+        .await;
+    world.expect(WEB, "m9=2 Success").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_clusters_get_copies_and_leave_divided_workloads_alone() {
+    let (world, scheduler) = world_with(10, &by_room()).await;
+    world
+        .create(&RESOURCE_BINDING, binding("copies", 1, &json!({})))
+        .await;
+    world.expect(WEB, "m1=1 m2=2 m3=3 m4=4 Success").await;
+    world
+        .expect("shop/copies", "m1=1 m2=1 m3=1 m4=1 Success")
+        .await;
+    world.create(&CLUSTER, cluster("m5", 50)).await;
+    world.report("m5", cluster("m5", 50)).await;
+    world
+        .patch(
+            &CLUSTER,
+            "m5",
+            json!({"metadata": {"labels": {"now": "ready"}}}),
+            Part::Object,
+        )
+        .await;
+    world
+        .expect("shop/copies", "m1=1 m2=1 m3=1 m4=1 m5=1 Success")
+        .await;
+    assert_eq!(
+        world.settle(&scheduler, WEB).await,
+        "m1=1 m2=2 m3=3 m4=4 Success"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_to_go_hands_its_replicas_over() {
+    let placement = json!({
+        "clusterAffinity": {"clusterNames": ["m1", "m2"]},
+        "replicaScheduling": by_room()["replicaScheduling"],
+    });
+    let (world, _) = world_with(6, &placement).await;
+    world.expect(WEB, "m1=2 m2=4 Success").await;
+    world
+        .patch(
+            &CLUSTER,
+            "m1",
+            json!({"metadata": {"finalizers": ["example.com/hold"]}}),
+            Part::Object,
+        )
+        .await;
+    let resource = object::ResourceType::from(&CLUSTER);
+    world
+        .client
+        .delete(&resource, &"m1".parse().unwrap(), &Default::default())
+        .await
+        .unwrap();
+    world.expect(WEB, "m2=6 Success").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn bindings_that_are_held_back_foreign_or_nobodys_are_left_alone() {
+    let (world, scheduler) = World::with_clusters(Settings::default()).await;
+    let change = |name: &str, changes: Value| {
+        let base = binding(name, 1, &json!({})).into_value();
+        object(object::patch::merge(&base, &changes))
+    };
+    for (name, changes) in [
+        (
+            "held",
+            json!({"spec": {"suspension": {"scheduling": true}}}),
+        ),
+        ("foreign", json!({"spec": {"schedulerName": "other"}})),
+        ("nobodys", json!({"metadata": {"labels": null}})),
+    ] {
+        world.create(&RESOURCE_BINDING, change(name, changes)).await;
+        assert_eq!(
+            world.settle(&scheduler, &format!("shop/{name}")).await,
+            "",
+            "{name}"
+        );
+    }
+    world
+        .patch(
+            &RESOURCE_BINDING,
+            "shop/held",
+            json!({"spec": {"suspension": {"scheduling": false}}}),
+            Part::Object,
+        )
+        .await;
+    world
+        .expect("shop/held", "m1=1 m2=1 m3=1 m4=1 Success")
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn room_is_given_away_once_when_that_is_guarded() {
+    let settings = Settings {
+        overcommit: Overcommit::Guarded,
+        ..Settings::default()
+    };
+    let (world, scheduler) = World::with_clusters(settings).await;
+    let placement = json!({
+        "clusterAffinity": {"clusterNames": ["m1"]},
+        "replicaScheduling": by_room()["replicaScheduling"],
+    });
+    // Ten fit; each of the five wants four, and all are decided at once.
+    for name in ["a", "b", "c", "d", "e"] {
+        world
+            .create(&RESOURCE_BINDING, binding(name, 4, &placement))
+            .await;
+    }
+    let mut looks = Vec::new();
+    for name in ["a", "b", "c", "d", "e"] {
+        looks.push(world.settle(&scheduler, &format!("shop/{name}")).await);
+    }
+    looks.sort();
+    assert_eq!(
+        looks,
+        [
+            "Unschedulable",
+            "Unschedulable",
+            "Unschedulable",
+            "m1=4 Success",
+            "m1=4 Success"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_binding_without_placement_is_not_touched() {
+    let (world, scheduler) = World::with_clusters(Settings::default()).await;
+    let mut bare = binding("web", 1, &json!({}));
+    bare.remove(&["spec", "placement"]);
+    world.create(&RESOURCE_BINDING, bare).await;
+    assert_eq!(world.settle(&scheduler, WEB).await, "");
+    assert_eq!(scheduler.counts().backoff, 1);
+    world
+        .patch(
+            &RESOURCE_BINDING,
+            WEB,
+            json!({"spec": {"placement": {}}}),
+            Part::Object,
+        )
+        .await;
+    world.expect(WEB, "m1=1 m2=1 m3=1 m4=1 Success").await;
+    assert_eq!(
+        show(&world.binding(WEB).await),
+        "m1=1 m2=1 m3=1 m4=1 Success"
+    );
+}
