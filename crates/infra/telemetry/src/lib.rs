@@ -1,13 +1,16 @@
 //! What the process tells its operators.
 //!
 //! Every part logs through `tracing`; the binary calls [`start_logging`] once. [`chain`] prints an error with all its
-//! causes, which is how errors enter the log.
+//! causes, which is how errors enter the log. What is counted goes into a [`metrics::Registry`].
 //!
-//! Entry points: [`start_logging`], [`chain`].
+//! Entry points: [`start_logging`], [`chain`], [`metrics::Registry`].
 //!
 //! Invariants: an error's causes are printed once each; secrets and whole objects are never fields of an event.
 //!
 //! Non-goals: deciding what is worth telling.
+
+pub mod metrics;
+pub mod process;
 
 use std::error::Error;
 use std::fmt;
