@@ -4,13 +4,10 @@
     clippy::print_stdout,
     reason = "a benchmark tells its figures to whoever runs it"
 )]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a benchmark measures the machine's own time"
-)]
 
 #[expect(
     dead_code,
+    clippy::unwrap_used,
     reason = "the plane of the tests, of which a burst needs a part"
 )]
 #[path = "../tests/flow/plane.rs"]

@@ -1,0 +1,22 @@
+//! When a workload leaves a cluster, how it is handed over, and when it is placed anew.
+//!
+//! Stands beside the scheduler: [`taints`] and [`application`] say that a binding leaves a cluster, [`eviction`] writes that
+//! into it, the scheduler finds another place, and [`handover`] says when the old copy may go. [`rebalance`] asks for a
+//! fresh decision.
+//!
+//! Invariants:
+//! - A binding leaves a cluster once: while a task for it is there, nobody adds another.
+//! - An old copy that is handed over gracefully goes when the new ones are healthy or its time is up, never before.
+//! - Time is an input, and whoever waits says until when.
+//!
+//! Non-goals: choosing clusters (`schedule`), making and deleting works (`binding`), writing.
+
+pub mod application;
+pub mod eviction;
+pub mod handover;
+pub mod rebalance;
+pub mod state;
+pub mod taints;
+
+#[cfg(test)]
+mod tests;

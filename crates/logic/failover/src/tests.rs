@@ -1,0 +1,253 @@
+//! Cases: bindings, taints and times in, who leaves and who may go out.
+
+use std::collections::BTreeMap;
+
+use api::{
+    apps::WorkloadRebalancer,
+    kubernetes::scheduling::{Taint, Toleration},
+    policy::PurgeMode,
+    work::v1alpha2::{ResourceBindingSpec, ResourceBindingStatus},
+};
+use object::{ObjectKey, time::Time};
+
+use crate::{
+    application,
+    eviction::{Eviction, evict},
+    handover::{End, look},
+    rebalance::rebalance,
+    state::preserve,
+    taints::{Stay, stay},
+};
+
+/// So many seconds after the start.
+fn at(seconds: i64) -> Time {
+    "2026-01-02T03:00:00Z"
+        .parse::<Time>()
+        .unwrap()
+        .plus_seconds(seconds)
+}
+
+fn spec(text: &str) -> ResourceBindingSpec {
+    serde_saphyr::from_str(text).unwrap()
+}
+
+fn status(text: &str) -> ResourceBindingStatus {
+    serde_saphyr::from_str(text).unwrap()
+}
+
+#[test]
+fn a_taint_drives_away_what_does_not_tolerate_it() {
+    let added = r#"timeAdded: "2026-01-02T03:00:00Z""#;
+    let gone = format!("[{{key: gone, effect: NoExecute, {added}}}]");
+    let two = format!(
+        "[{{key: gone, effect: NoExecute, {added}}}, {{key: slow, effect: NoExecute, timeAdded: \"2026-01-02T03:00:10Z\"}}]"
+    );
+    let for_a_minute = "[{key: gone, operator: Exists, tolerationSeconds: 60}]";
+    for (taints, tolerations, now, expected) in [
+        ("[{key: a, effect: NoSchedule}]", "[]", 0, Stay::ForGood),
+        (gone.as_str(), "[]", 0, Stay::Over),
+        (&gone, "[{operator: Exists}]", 9999, Stay::ForGood),
+        (&gone, "[{key: gone, value: x}]", 0, Stay::Over),
+        (&gone, for_a_minute, 59, Stay::Until(at(60))),
+        (&gone, for_a_minute, 60, Stay::Over),
+        // What tolerates both for a time is up with the first.
+        (
+            &two,
+            "[{operator: Exists, tolerationSeconds: 60}]",
+            0,
+            Stay::Until(at(60)),
+        ),
+        (&two, for_a_minute, 0, Stay::Over),
+        // A taint that does not say since when is borne for good.
+        (
+            "[{key: gone, effect: NoExecute}]",
+            for_a_minute,
+            9999,
+            Stay::ForGood,
+        ),
+        // The first toleration that fits counts.
+        (
+            &gone,
+            "[{key: gone, operator: Exists}, {key: gone, operator: Exists, tolerationSeconds: 1}]",
+            99,
+            Stay::ForGood,
+        ),
+    ] {
+        let parsed: Vec<Taint> = serde_saphyr::from_str(taints).unwrap();
+        let tolerations: Vec<Toleration> = serde_saphyr::from_str(tolerations).unwrap();
+        assert_eq!(
+            stay(&parsed, &tolerations, at(now)),
+            expected,
+            "{taints} {now}"
+        );
+    }
+}
+
+#[test]
+fn leaving_a_cluster_is_noted_once() {
+    let before = spec("{clusters: [{name: m1, replicas: 3}, {name: m2}]}");
+    let eviction = Eviction {
+        cluster: "m1",
+        reason: "TaintUntolerated",
+        producer: "TaintManager",
+        purge_mode: Some(PurgeMode::Gracefully),
+        notes_clusters: true,
+        ..Eviction::default()
+    };
+    let evicted = evict(&before, &eviction).unwrap();
+    assert_eq!(evicted.clusters.len(), 1);
+    assert_eq!(evicted.tasks[0].replicas, Some(3));
+    assert_eq!(evicted.tasks[0].clusters_before_failover, ["m1", "m2"]);
+    let mut after = before.clone();
+    after.clusters = evicted.clusters;
+    after.graceful_eviction_tasks = evicted.tasks;
+    assert_eq!(evict(&after, &eviction), None);
+    // Scheduled there again while the task is still there: it leaves again, with the same task.
+    after.clusters = before.clusters;
+    assert_eq!(evict(&after, &eviction).unwrap().tasks.len(), 1);
+}
+
+#[test]
+fn an_old_copy_goes_when_its_replacement_is_healthy_or_its_time_is_up() {
+    let task = |more: &str| {
+        format!(
+            "{{clusters: [{{name: m2}}], gracefulEvictionTasks: [{{fromCluster: m1, reason: R, producer: P, creationTimestamp: '2026-01-02T03:00:00Z'{more}}}]}}"
+        )
+    };
+    let healthy =
+        "{schedulerObservedGeneration: 2, aggregatedStatus: [{clusterName: m2, health: Healthy}]}";
+    let unknown =
+        "{schedulerObservedGeneration: 2, aggregatedStatus: [{clusterName: m2, health: Unknown}]}";
+    for (tasks, status_text, now, end, next) in [
+        (task(""), healthy, 1, Some(End::Replaced), None),
+        (task(""), unknown, 1, None, Some(601)),
+        (
+            task(""),
+            "{schedulerObservedGeneration: 1, aggregatedStatus: [{clusterName: m2, health: Healthy}]}",
+            1,
+            None,
+            Some(601),
+        ),
+        (task(""), "{}", 600, None, Some(601)),
+        (task(""), "{}", 601, Some(End::TimedOut), None),
+        (
+            task(", gracePeriodSeconds: 5"),
+            "{}",
+            6,
+            Some(End::TimedOut),
+            None,
+        ),
+        (task(", suppressDeletion: true"), healthy, 9999, None, None),
+        (
+            task(", suppressDeletion: false"),
+            unknown,
+            0,
+            Some(End::Released),
+            None,
+        ),
+    ] {
+        let found = look(&spec(&tasks), &status(status_text), 2, 600, at(now));
+        let ended = found.ended.first().map(|(_, end)| *end);
+        assert_eq!(
+            (ended, found.next),
+            (end, next.map(at)),
+            "{tasks} {status_text} {now}"
+        );
+        assert_eq!(found.is_changed, end.is_some());
+    }
+}
+
+#[test]
+fn a_tasks_time_begins_when_it_is_first_seen() {
+    let fresh = spec("{gracefulEvictionTasks: [{fromCluster: m1, reason: R, producer: P}]}");
+    let found = look(&fresh, &status("{}"), 1, 600, at(7));
+    assert_eq!(found.kept[0].creation_timestamp, Some(at(7)));
+    assert!(found.is_changed && found.next == Some(at(608)));
+}
+
+const FAILING: &str = "{propagateDeps: true, clusters: [{name: m1}, {name: m2}], failover: {application: {decisionConditions: {tolerationSeconds: 30}}}}";
+
+#[test]
+fn an_application_is_moved_when_it_has_failed_for_too_long() {
+    let failing = spec(FAILING);
+    let behavior = application::behavior(&failing).unwrap();
+    let sick = status(
+        "{aggregatedStatus: [{clusterName: m1, health: Unhealthy}, {clusterName: m2, health: Healthy}, {clusterName: m3, health: Unhealthy}]}",
+    );
+    let first = application::look(&failing, &sick, behavior, &BTreeMap::new(), at(0));
+    assert_eq!((first.evict.len(), first.next), (0, Some(at(30))));
+    assert_eq!(first.failing.len(), 1);
+    let later = application::look(&failing, &sick, behavior, &first.failing, at(30));
+    assert_eq!(later.evict, ["m1"]);
+    let well = status("{aggregatedStatus: [{clusterName: m1, health: Unknown}]}");
+    let forgotten = application::look(&failing, &well, behavior, &first.failing, at(30));
+    assert_eq!(forgotten, application::Watch::default());
+    let mut at_once = behavior.clone();
+    at_once.decision_conditions.toleration_seconds = Some(0);
+    let watch = application::look(&failing, &sick, &at_once, &BTreeMap::new(), at(0));
+    assert_eq!(watch.evict, ["m1"]);
+    assert!(application::behavior(&spec(&FAILING.replace("true", "false"))).is_none());
+}
+
+#[test]
+fn purge_modes_say_what_becomes_of_the_old_copy() {
+    let failing = spec(FAILING);
+    let mut behavior = application::behavior(&failing).unwrap().clone();
+    behavior.grace_period_seconds = Some(600);
+    for (mode, allowed, expected) in [
+        (None, true, Some((Some(600), None))),
+        (Some(PurgeMode::Gracefully), false, None),
+        (Some(PurgeMode::Never), false, Some((None, Some(true)))),
+        (Some(PurgeMode::Directly), false, Some((None, None))),
+    ] {
+        behavior.purge_mode = mode;
+        let found = application::purge(&behavior, allowed);
+        let found = found.map(|purge| (purge.grace_period_seconds, purge.suppress_deletion));
+        assert_eq!(found, expected, "{mode:?}");
+    }
+}
+
+#[test]
+fn state_is_read_from_what_the_failing_cluster_reports() {
+    let rules =
+        serde_saphyr::from_str("{rules: [{aliasLabelName: job-id, jsonPath: '{.jobStatus.id}'}]}")
+            .unwrap();
+    let reported = status(
+        "{aggregatedStatus: [{clusterName: m1, status: {jobStatus: {id: abc}}}, {clusterName: m2}]}",
+    );
+    let labels = preserve(Some(&rules), &reported, "m1").unwrap();
+    assert_eq!(labels["job-id"], "abc");
+    assert_eq!(
+        preserve(Some(&rules), &reported, "m2")
+            .unwrap_err()
+            .to_string(),
+        "the application status has not yet been collected from cluster m2"
+    );
+    assert!(preserve(None, &reported, "m2").unwrap().is_empty());
+}
+
+#[test]
+fn acceptance_37_a_rebalancer_triggers_what_exists_and_tells_what_does_not() {
+    let rebalancer: WorkloadRebalancer = serde_saphyr::from_str(
+        "{metadata: {name: r, generation: 1, creationTimestamp: '2026-01-02T03:00:00Z'}, spec: {ttlSecondsAfterFinished: 0, workloads: [{apiVersion: apps/v1, kind: Deployment, namespace: test, name: web}, {apiVersion: apps/v1, kind: Deployment, namespace: test, name: api}]}}",
+    )
+    .unwrap();
+    let web = ObjectKey::namespaced("test", "web-deployment");
+    let mut triggered = BTreeMap::from([(web.clone(), None)]);
+    let first = rebalance(&rebalancer, &triggered, at(5));
+    assert_eq!(first.trigger, [(web.clone(), at(0))]);
+    let told: Vec<(&str, &str)> = first
+        .status
+        .observed_workloads
+        .iter()
+        .map(|seen| (seen.workload.name.as_str(), seen.result.as_str()))
+        .collect();
+    assert_eq!(told, [("api", "Failed"), ("web", "Successful")]);
+    assert_eq!(first.delete_at, Some(at(5)));
+    // The same again changes nothing.
+    let mut next = rebalancer;
+    next.status = first.status.clone();
+    triggered.insert(web, Some(at(0)));
+    let second = rebalance(&next, &triggered, at(9));
+    assert_eq!((second.trigger.len(), second.status), (0, first.status));
+}
