@@ -4,16 +4,21 @@
 //! the log, signals, and what a command's end looks like on the terminal.
 
 mod arguments;
+mod clusters;
+mod plane;
+mod running;
 mod server;
+mod sim;
 mod storage;
+mod up;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use cli::Failure;
+use cli::{Cordon, Failure, Reach};
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Backup, Command, Restore};
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -34,33 +39,49 @@ fn end(result: Result<(), Failure>) -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<(), Failure> {
+    let reach = arguments.reach.into();
     match arguments.command {
+        Command::Up(up) => up::run(up),
         Command::Server(server) => server::run(*server),
+        Command::Sim(sim) => sim::run(sim),
+        Command::Join(join) => clusters::join(&reach, &join),
+        Command::Unjoin(unjoin) => clusters::unjoin(&reach, &unjoin),
+        Command::Clusters => clusters::clusters(&reach),
+        Command::Cordon(cordon) => clusters::cordon(&reach, &cordon, Cordon::Closed),
+        Command::Uncordon(cordon) => clusters::cordon(&reach, &cordon, Cordon::Open),
+        Command::Taint(taint) => clusters::taint(&reach, &taint),
         Command::Crds(crds) => print(&cli::crds(crds.name.as_deref(), crds.output.into())?),
-        Command::Backup(backup) => {
-            let saved = server::block_on(cli::backup(&backup.kubeconfig, &backup.file))??;
-            let cli::Saved {
-                entries,
-                revision,
-                bytes,
-            } = saved;
-            print(&format!(
-                "saved {entries} objects at revision {revision} to {} ({bytes} bytes)\n",
-                backup.file.display()
-            ))
-        }
-        Command::Restore(restore) => {
-            let saved = cli::restore(&restore.file, &restore.data_dir)?;
-            let directory = restore.data_dir.display();
-            print(&format!(
-                "restored {} objects at revision {} to {directory}
-start it with: karavel server --data-dir {directory}
-",
-                saved.entries, saved.revision
-            ))
-        }
+        Command::Backup(backup) => save(&reach, &backup),
+        Command::Restore(restore) => begin_anew(&restore),
         Command::Version => print(&format!("karavel {}\n", env!("CARGO_PKG_VERSION"))),
     }
+}
+
+fn save(reach: &Reach, typed: &Backup) -> Result<(), Failure> {
+    let saved = running::block_on(async {
+        let control = reach.connect().await?;
+        cli::backup(&control, &typed.file).await
+    })??;
+    let cli::Saved {
+        entries,
+        revision,
+        bytes,
+    } = saved;
+    let file = typed.file.display();
+    print(&format!(
+        "saved {entries} objects at revision {revision} to {file} ({bytes} bytes)\n"
+    ))
+}
+
+fn begin_anew(typed: &Restore) -> Result<(), Failure> {
+    let saved = cli::restore(&typed.file, &typed.data_dir)?;
+    let directory = typed.data_dir.display();
+    print(&format!(
+        "restored {} objects at revision {} to {directory}
+start it with: karavel server --data-dir {directory}
+",
+        saved.entries, saved.revision
+    ))
 }
 
 /// Help and versions go to standard output and are no error; everything else was typed wrongly.
@@ -73,7 +94,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 /// A reader that has seen enough, such as `head`, is no reason to fail; a full disk is.
-fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     match output
         .write_all(text.as_bytes())

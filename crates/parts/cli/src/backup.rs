@@ -4,21 +4,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use client::{BoxError, Client};
 use http::{Request, StatusCode};
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper_util::rt::TokioIo;
+use http_body_util::{BodyExt, Limited};
 use object::Value;
-use rustls::pki_types::ServerName;
 use store::embedded;
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
 use crate::failure::Failure;
-use crate::kubeconfig::{self, Access};
 
 /// Where a server gives out its backup.
 const PATH: &str = "/karavel/v1/backup";
@@ -40,8 +34,7 @@ pub struct Saved {
 }
 
 /// Saves everything a running server has into a new file.
-pub async fn backup(kubeconfig: &Path, file: &Path) -> Result<Saved, Failure> {
-    let access = kubeconfig::read(kubeconfig)?;
+pub async fn backup(control: &Client, file: &Path) -> Result<Saved, Failure> {
     if file.exists() {
         return Err(Failure::refused(
             format!("{} exists already", file.display()),
@@ -49,14 +42,14 @@ pub async fn backup(kubeconfig: &Path, file: &Path) -> Result<Saved, Failure> {
         ));
     }
     let unfinished = file.with_extension("unfinished");
-    let saved = save(access, &unfinished, file).await;
+    let saved = save(control, &unfinished, file).await;
     if saved.is_err() {
         drop(fs::remove_file(&unfinished)); // Nothing half done is left behind.
     }
     saved
 }
 
-async fn save(access: Access, unfinished: &Path, file: &Path) -> Result<Saved, Failure> {
+async fn save(control: &Client, unfinished: &Path, file: &Path) -> Result<Saved, Failure> {
     let cannot = |error: io::Error| cannot_write(file, &error);
     let mut output = OpenOptions::new()
         .write(true)
@@ -65,7 +58,7 @@ async fn save(access: Access, unfinished: &Path, file: &Path) -> Result<Saved, F
         .mode(0o600) // Secrets are in it.
         .open(unfinished)
         .map_err(cannot)?;
-    fetch(access, &mut output).await?;
+    fetch(control, &mut output).await?;
     output.sync_all().map_err(cannot)?;
     let bytes = output.metadata().map_err(cannot)?.len();
     drop(output);
@@ -109,66 +102,32 @@ pub fn restore(file: &Path, data_dir: &Path) -> Result<Saved, Failure> {
     })
 }
 
-async fn fetch(access: Access, output: &mut File) -> Result<(), Failure> {
-    let server = access.authority.clone();
-    let unreachable = |why: String| {
-        Failure::failed(
-            format!("cannot get a backup from {server}: {why}"),
-            "check that the server is running and that its objects are in its own data directory",
-        )
-    };
-    let talk = async {
-        let tcp = TcpStream::connect(&access.authority).await?;
-        let host = access
-            .authority
-            .rsplit_once(':')
-            .map_or(access.authority.as_str(), |(host, _)| host);
-        let host = host.trim_matches(['[', ']']).to_owned();
-        let name = ServerName::try_from(host).map_err(io::Error::other)?;
-        let stream = TlsConnector::from(Arc::new(access.tls))
-            .connect(name, tcp)
-            .await?;
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(io::Error::other)?;
-        let request = Request::get(PATH)
-            .header("host", &access.authority)
-            .body(Empty::<Bytes>::new())
-            .map_err(io::Error::other)?;
-        let download = async {
-            let response = sender
-                .send_request(request)
-                .await
-                .map_err(io::Error::other)?;
-            if response.status() != StatusCode::OK {
-                let (status, body) = (response.status(), response.into_body());
-                let body = Limited::new(body, REFUSAL_BYTES)
-                    .collect()
-                    .await
-                    .map_err(io::Error::other)?;
-                let refusal: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
-                let why = refusal["message"].as_str().unwrap_or("it does not say why");
-                return Err(io::Error::other(format!("it answered {status}: {why}")));
+async fn fetch(control: &Client, output: &mut File) -> Result<(), Failure> {
+    let download = async {
+        let request = Request::get(PATH).body(client::Body::empty())?;
+        let response = control.send(request).await?;
+        if response.status() != StatusCode::OK {
+            let (status, body) = (response.status(), response.into_body());
+            let body = Limited::new(body, REFUSAL_BYTES).collect().await?;
+            let refusal: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
+            let why = refusal["message"].as_str().unwrap_or("it does not say why");
+            return Err(format!("it answered {status}: {why}").into());
+        }
+        let mut body = response.into_body();
+        loop {
+            let frame = tokio::time::timeout(SILENCE, body.frame()).await?;
+            let Some(frame) = frame else { return Ok(()) };
+            if let Ok(chunk) = frame?.into_data() {
+                output.write_all(&chunk)?;
             }
-            let mut body = response.into_body();
-            loop {
-                let frame = tokio::time::timeout(SILENCE, body.frame()).await;
-                let Some(frame) = frame.map_err(io::Error::other)? else {
-                    return Ok(());
-                };
-                if let Ok(chunk) = frame.map_err(io::Error::other)?.into_data() {
-                    output.write_all(&chunk)?;
-                }
-            }
-        };
-        tokio::select! {
-            biased;
-            done = download => done,
-            ended = connection => Err(ended.map_or_else(io::Error::other, |()| io::ErrorKind::UnexpectedEof.into())),
         }
     };
-    talk.await
-        .map_err(|error: io::Error| unreachable(error.to_string()))
+    download.await.map_err(|error: BoxError| {
+        Failure::failed(
+            format!("cannot get a backup: {}", telemetry::chain(&*error)),
+            "check that the server is running and that its objects are in its own data directory",
+        )
+    })
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {

@@ -15,7 +15,7 @@ mod backup;
 mod clusters;
 mod definitions;
 mod failure;
-mod kubeconfig;
+mod kubeconfigs;
 mod reach;
 mod table;
 
@@ -23,5 +23,6 @@ pub use backup::{Saved, backup, restore};
 pub use clusters::{Cordon, TaintChange, clusters, cordon, taint};
 pub use definitions::{Format, crds};
 pub use failure::Failure;
+pub use kubeconfigs::merge_kubeconfigs;
 pub use reach::{Reach, call_failure};
 pub use table::Table;

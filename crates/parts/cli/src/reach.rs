@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use client::{CallError, Client, ConfigError, KubeconfigSource};
+use client::{Address, CallError, Client, ConfigError, KubeconfigSource};
 use telemetry::chain;
 
 use crate::failure::Failure;
@@ -19,15 +19,24 @@ pub struct Reach {
 impl Reach {
     /// A client for it.
     pub async fn connect(&self) -> Result<Client, Failure> {
-        let context = self.context.clone();
-        let source = match self.kubeconfig.clone() {
-            Some(path) => KubeconfigSource::File { path, context },
-            None => KubeconfigSource::Environment { context },
-        };
-        let connected = Client::from_kubeconfig(&source).await;
+        let connected = Client::from_kubeconfig(&self.source()).await;
         Ok(connected
             .map_err(|error| unusable(&error))?
             .named("karavel"))
+    }
+
+    /// Where it is.
+    pub async fn address(&self) -> Result<Address, Failure> {
+        let address = self.source().address().await;
+        address.map_err(|error| unusable(&error))
+    }
+
+    fn source(&self) -> KubeconfigSource {
+        let context = self.context.clone();
+        match self.kubeconfig.clone() {
+            Some(path) => KubeconfigSource::File { path, context },
+            None => KubeconfigSource::Environment { context },
+        }
     }
 }
 

@@ -1,0 +1,227 @@
+//! Commands about clusters: from what was typed to the call.
+
+use cli::{Cordon, Failure, Reach, TaintChange};
+use member::join::{JoinError, JoinOptions, UnjoinError, UnjoinOptions};
+use object::duration::Duration;
+use object::time::Time;
+
+use crate::arguments;
+use crate::{print, running};
+
+/// Shows all clusters.
+pub(crate) fn clusters(reach: &Reach) -> Result<(), Failure> {
+    running::block_on(async {
+        let control = reach.connect().await?;
+        let table = cli::clusters(&control, now()).await?;
+        if table.rows.is_empty() {
+            return print(
+                "No clusters have joined. Join one with: karavel join NAME --cluster-kubeconfig FILE\n",
+            );
+        }
+        print(&table.to_string())
+    })?
+}
+
+/// Joins a cluster.
+pub(crate) fn join(reach: &Reach, typed: &arguments::Join) -> Result<(), Failure> {
+    running::block_on(async {
+        let control = reach.connect().await?;
+        let target = Reach {
+            kubeconfig: typed.cluster_kubeconfig.clone(),
+            context: typed.cluster_context.clone(),
+        };
+        let (member, about) = (target.connect().await?, target.address().await?);
+        let options = JoinOptions {
+            namespace: typed.cluster_namespace.clone(),
+            insecure: about.insecure,
+            proxy: about.proxy,
+            provider: typed.cluster_provider.clone(),
+            region: typed.cluster_region.clone(),
+            zones: typed.cluster_zones.clone(),
+            dry_run: typed.dry_run,
+            ..JoinOptions::new(typed.name.as_str(), about.server)
+        };
+        member::join::join(&control, &member, &options)
+            .await
+            .map_err(|error| join_failure(&error))?;
+        if typed.dry_run {
+            return print(&format!("cluster({}) can be joined\n", typed.name));
+        }
+        print(&format!("cluster({}) is joined successfully\n", typed.name))
+    })?
+}
+
+/// Lets a cluster go.
+pub(crate) fn unjoin(reach: &Reach, typed: &arguments::Unjoin) -> Result<(), Failure> {
+    let wait = typed
+        .wait
+        .parse::<Duration>()
+        .or_else(|_| format!("{}s", typed.wait).parse());
+    let wait = wait.map_err(|error| {
+        Failure::refused(
+            format!("--wait: {:?} is no time: {error}", typed.wait),
+            "write seconds, or a time such as 90s or 2m",
+        )
+    })?;
+    running::block_on(async {
+        let control = reach.connect().await?;
+        let member = match &typed.cluster_kubeconfig {
+            None => None,
+            Some(path) => {
+                let target = Reach {
+                    kubeconfig: Some(path.clone()),
+                    context: typed.cluster_context.clone(),
+                };
+                Some(target.connect().await?)
+            }
+        };
+        let options = UnjoinOptions {
+            namespace: typed.cluster_namespace.clone(),
+            wait: wait.to_wait(),
+            force: typed.force,
+            dry_run: typed.dry_run,
+            ..UnjoinOptions::new(typed.name.as_str())
+        };
+        let gone = member::join::unjoin(&control, member.as_ref(), &options)
+            .await
+            .map_err(|error| unjoin_failure(&error))?;
+        for left in gone.left_behind {
+            print(&format!("left behind: {left}\n"))?;
+        }
+        if typed.dry_run {
+            return print(&format!("cluster({}) can be unjoined\n", typed.name));
+        }
+        print(&format!("cluster({}) is unjoined\n", typed.name))
+    })?
+}
+
+/// Why a cluster has not joined, and what to do about it.
+pub(crate) fn join_failure(error: &JoinError) -> Failure {
+    let what = telemetry::chain(error).to_string();
+    match error {
+        JoinError::Name { .. } => Failure::refused(
+            what,
+            "choose another name: lower-case letters, digits and dashes, 48 at most",
+        ),
+        JoinError::Registered { .. } | JoinError::Exists(_) => Failure::refused(
+            what,
+            "`karavel clusters` lists who has joined; `karavel unjoin NAME` lets one go",
+        ),
+        JoinError::SecretTaken { .. } => {
+            Failure::refused(what, "choose another name, or remove the secret")
+        }
+        JoinError::NoToken { .. } => Failure::failed(
+            what,
+            "check that the cluster's controller manager runs, then repeat: joining goes on where it was",
+        ),
+        JoinError::Member { source, .. } | JoinError::ControlPlane { source, .. } => {
+            let said = cli::call_failure(source);
+            match said {
+                Failure::Refused { hint, .. } => Failure::Refused { what, hint },
+                Failure::Failed { hint, .. } => Failure::Failed { what, hint },
+            }
+        }
+    }
+}
+
+fn unjoin_failure(error: &UnjoinError) -> Failure {
+    let what = telemetry::chain(error).to_string();
+    match error {
+        UnjoinError::NotFound(_) => {
+            Failure::refused(what, "`karavel clusters` lists the clusters there are")
+        }
+        UnjoinError::Pulled(_) => Failure::refused(what, "use `karavel unregister` for it"),
+        UnjoinError::NoWait => Failure::refused(what, "give it some time with --wait"),
+        _ => Failure::failed(
+            what,
+            "repeat it; --force gives up on a cluster that cannot be reached and says what it leaves behind",
+        ),
+    }
+}
+
+/// Closes or opens a cluster.
+pub(crate) fn cordon(
+    reach: &Reach,
+    typed: &arguments::Cordon,
+    wanted: Cordon,
+) -> Result<(), Failure> {
+    running::block_on(async {
+        let control = reach.connect().await?;
+        print(&cli::cordon(&control, &typed.name, wanted, typed.dry_run).await?)
+    })?
+}
+
+/// Changes the taints of clusters.
+pub(crate) fn taint(reach: &Reach, typed: &arguments::Taint) -> Result<(), Failure> {
+    let (names, changes) = split(&typed.words)?;
+    running::block_on(async {
+        let control = reach.connect().await?;
+        for name in names {
+            let said = cli::taint(&control, name, &changes, typed.overwrite, typed.dry_run).await?;
+            print(&said)?;
+        }
+        Ok(())
+    })?
+}
+
+/// The names and the changes among the words.
+fn split(words: &[String]) -> Result<(Vec<&str>, Vec<TaintChange>), Failure> {
+    let example = "for example: karavel taint clusters member1 gpu=yes:NoSchedule";
+    let (kind, words) = words
+        .split_first()
+        .ok_or_else(|| Failure::refused("nothing is named", example))?;
+    if !matches!(kind.as_str(), "cluster" | "clusters") {
+        let what = format!("invalid resource type {kind:?}: only clusters can be tainted");
+        return Err(Failure::refused(what, example));
+    }
+    let is_change = |word: &str| word.contains([':', '=']) || word.ends_with('-');
+    let first = words.iter().position(|word| is_change(word));
+    let (names, changes) = words.split_at(first.unwrap_or(words.len()));
+    if let Some(name) = changes.iter().find(|word| !is_change(word)) {
+        let what = format!("all resources must be specified before taint changes: {name}");
+        return Err(Failure::refused(what, example));
+    }
+    if names.is_empty() || changes.is_empty() {
+        let what = "at least one cluster and one taint must be named";
+        return Err(Failure::refused(what, example));
+    }
+    let names = names.iter().map(String::as_str).collect();
+    let changes: Result<_, _> = changes
+        .iter()
+        .map(|word| TaintChange::parse(word))
+        .collect();
+    Ok((names, changes?))
+}
+
+fn now() -> Time {
+    runtime::Clock::system().now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_before_taints() {
+        for (line, expected) in [
+            ("clusters a b k=v:NoSchedule k2-", Ok((vec!["a", "b"], 2))),
+            ("cluster a k:NoExecute", Ok((vec!["a"], 1))),
+            ("nodes a k:NoExecute", Err("invalid resource type")),
+            ("clusters a k:NoExecute b", Err("before taint changes: b")),
+            ("clusters a b", Err("one taint must be named")),
+            ("clusters k:NoExecute", Err("at least one cluster")),
+            ("clusters a k:Sometimes", Err("invalid taint")),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            match (split(&words), expected) {
+                (Ok((names, changes)), Ok((expected, count))) => {
+                    assert_eq!((names, changes.len()), (expected, count), "{line}");
+                }
+                (Err(error), Err(expected)) => {
+                    assert!(error.to_string().contains(expected), "{line}: {error}");
+                }
+                (found, expected) => panic!("{line}: {found:?} instead of {expected:?}"),
+            }
+        }
+    }
+}

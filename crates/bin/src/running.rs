@@ -1,0 +1,67 @@
+//! What every role that keeps running does: log, run on threads, stop when told to.
+
+use std::time::Duration;
+
+use cli::Failure;
+use runtime::{Outcome, Tasks};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::arguments::LogFormat;
+
+/// How long parts may take to end.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// Starts logging.
+pub(crate) fn log(filter: &str, format: LogFormat) -> Result<(), Failure> {
+    let format = match format {
+        LogFormat::Text => telemetry::LogFormat::Text,
+        LogFormat::Json => telemetry::LogFormat::Json,
+    };
+    telemetry::start_logging(filter, format)
+        .map_err(|error| Failure::refused(error.to_string(), "leave --log out to log what matters"))
+}
+
+/// Runs a future on a runtime of its own.
+pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| {
+        Failure::failed(
+            format!("cannot start threads: {error}"),
+            "check the limits on processes and memory",
+        )
+    })?;
+    Ok(runtime.block_on(future))
+}
+
+/// Lets tasks run until the process is told to stop, and stops them.
+pub(crate) async fn run(tasks: Tasks) -> Result<(), Failure> {
+    match tasks.run_until(told_to_stop(), GRACE).await {
+        Outcome::Clean => Ok(()),
+        Outcome::Unasked { task, panic } => {
+            let why = panic.map(|text| format!(": {text}")).unwrap_or_default();
+            Err(Failure::failed(
+                format!("the {task} ended unexpectedly{why}"),
+                "see the log, then start it again",
+            ))
+        }
+        Outcome::Late { tasks } => Err(Failure::failed(
+            format!("{} did not end in time", tasks.join(", ")),
+            "what was acknowledged is safe; start it again",
+        )),
+    }
+}
+
+async fn told_to_stop() {
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated => {}
+    }
+}

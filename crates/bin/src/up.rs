@@ -1,0 +1,211 @@
+//! The role `up`: the control plane and simulated members in one process, already joined.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use apiserver::Options;
+use cli::Failure;
+use client::{Client, KubeconfigSource, ListOptions, PatchKind, WriteOptions};
+use controllers::Enabled;
+use intent::Part;
+use member::join::{JoinError, JoinOptions};
+use object::{Object, ObjectKey, ResourceType, Value};
+use runtime::Tasks;
+use serde_json::json;
+use sim::SimConfig;
+
+use crate::arguments::Up;
+use crate::plane::Plane;
+use crate::{plane, print, running, sim as role};
+
+/// How long members may take to be seen as ready.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks at them.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Runs until it is told to stop.
+pub(crate) fn run(typed: Up) -> Result<(), Failure> {
+    running::log(&typed.logging.log, typed.logging.log_format)?;
+    running::block_on(bring_up(typed))?
+}
+
+async fn bring_up(typed: Up) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let data_dir = match typed.data_dir {
+        Some(given) => given,
+        None => default_data_dir()?,
+    };
+    let options = Options {
+        storage: apiserver::Storage::Embedded,
+        data_dir: data_dir.clone(),
+        listen: typed.listen,
+        names: Vec::new(),
+    };
+    let mut tasks = Tasks::new();
+    let plane = plane::start(options, &Enabled::default(), &mut tasks).await?;
+    step(
+        begun,
+        &format!("control plane on https://{}", plane.address),
+    )?;
+    let mut kubeconfigs = Vec::new();
+    for number in 1..=typed.members {
+        let name = format!("member{number}");
+        let listen = after(plane.address, number)?;
+        let config = SimConfig {
+            listen,
+            ..SimConfig::new(name.as_str(), data_dir.join("members").join(&name))
+        };
+        let started = sim::run(&config, &mut tasks)
+            .await
+            .map_err(|error| role::refuse(&error))?;
+        let endpoint = started.members.first().map(|(_, address)| *address);
+        let endpoint = format!("https://{}", endpoint.unwrap_or(listen));
+        join(&plane, &name, &started.kubeconfig, &endpoint).await?;
+        step(begun, &format!("{name} on {endpoint}, joined"))?;
+        kubeconfigs.push(started.kubeconfig);
+    }
+    cli::merge_kubeconfigs(&plane.kubeconfig, &kubeconfigs)?;
+    if typed.members > 0 {
+        wait_until_ready(&plane.administrator(), usize::from(typed.members)).await?;
+        step(begun, "all members are ready")?;
+    }
+    print(&farewell(&plane.kubeconfig))?;
+    running::run(tasks).await
+}
+
+/// What to do next.
+fn farewell(kubeconfig: &Path) -> String {
+    format!(
+        "
+karavel is up. Try:
+
+  export KUBECONFIG={}
+  karavel clusters
+  kubectl create deployment web --image=nginx --replicas=6
+  kubectl get deployments,resourcebindings
+
+Ctrl-C stops it; the same command goes on where it was.
+",
+        kubeconfig.display()
+    )
+}
+
+/// Says what has been done, and how long it took altogether.
+fn step(begun: Instant, what: &str) -> Result<(), Failure> {
+    print(&format!(
+        "[{:5.2} s] {what}\n",
+        begun.elapsed().as_secs_f64()
+    ))
+}
+
+/// Joins a member, or lets one that has joined before be found where it is now.
+async fn join(plane: &Plane, name: &str, kubeconfig: &Path, endpoint: &str) -> Result<(), Failure> {
+    let source = KubeconfigSource::File {
+        path: kubeconfig.to_owned(),
+        context: None,
+    };
+    let member = Client::from_kubeconfig(&source).await.map_err(|error| {
+        Failure::failed(
+            telemetry::chain(&error).to_string(),
+            "remove the member's directory and start again",
+        )
+    })?;
+    let control = plane.administrator();
+    let options = JoinOptions {
+        provider: "karavel".to_owned(),
+        ..JoinOptions::new(name, endpoint)
+    };
+    match member::join::join(&control, &member, &options).await {
+        Ok(_) => Ok(()),
+        Err(JoinError::Registered { .. }) => move_to(&control, name, endpoint).await,
+        Err(error) => Err(crate::clusters::join_failure(&error)),
+    }
+}
+
+/// Lets the control plane find a member under its present address, if it is the one that joined under the name.
+async fn move_to(control: &Client, name: &str, endpoint: &str) -> Result<(), Failure> {
+    let key = ObjectKey::cluster(name);
+    let found = control
+        .get(&clusters(), &key)
+        .await
+        .map_err(|error| cli::call_failure(&error))?;
+    if found.text_at(&["spec", "apiEndpoint"]) == Some(endpoint) {
+        return Ok(());
+    }
+    let patch = json!({
+        "metadata": {"resourceVersion": found.resource_version()},
+        "spec": {"apiEndpoint": endpoint},
+    });
+    let (options, kind) = (WriteOptions::by("karavel-up"), PatchKind::Merge);
+    control
+        .patch(&clusters(), &key, kind, &patch, &Part::Object, &options)
+        .await
+        .map_err(|error| cli::call_failure(&error))?;
+    Ok(())
+}
+
+/// Waits until so many clusters are seen as ready.
+async fn wait_until_ready(control: &Client, count: usize) -> Result<(), Failure> {
+    let ready = async {
+        loop {
+            let listed = control
+                .list_all(&clusters(), "", &ListOptions::default())
+                .await
+                .map_err(|error| cli::call_failure(&error))?;
+            if listed
+                .items
+                .iter()
+                .filter(|cluster| is_ready(cluster))
+                .count()
+                >= count
+            {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    match tokio::time::timeout(PATIENCE, ready).await {
+        Ok(done) => done,
+        // They may still become ready; whoever looks will see which are not.
+        Err(_) => print("not all members are ready yet; `karavel clusters` shows which\n"),
+    }
+}
+
+fn is_ready(cluster: &Object) -> bool {
+    let conditions = cluster
+        .at(&["status", "conditions"])
+        .and_then(Value::as_array);
+    conditions.is_some_and(|conditions| {
+        conditions
+            .iter()
+            .any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+    })
+}
+
+fn clusters() -> ResourceType {
+    ResourceType::from(&api::registry::CLUSTER)
+}
+
+/// Where a member listens: on the port that is its number after the control plane's, on the same address.
+fn after(first: SocketAddr, number: u16) -> Result<SocketAddr, Failure> {
+    let port = first.port().checked_add(number).ok_or_else(|| {
+        Failure::refused(
+            format!("there is no port {number} after {}", first.port()),
+            "choose a lower port with --listen",
+        )
+    })?;
+    Ok(SocketAddr::new(first.ip(), port))
+}
+
+fn default_data_dir() -> Result<PathBuf, Failure> {
+    std::env::home_dir()
+        .filter(|home| !home.as_os_str().is_empty())
+        .map(|home| home.join(".karavel"))
+        .ok_or_else(|| {
+            Failure::refused(
+                "there is no home directory",
+                "choose a directory with --data-dir",
+            )
+        })
+}
