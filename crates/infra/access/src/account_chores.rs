@@ -8,18 +8,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::{Method, Request, StatusCode};
-use http_body_util::Full;
+use http::Method;
 use object::Value;
 use serde_json::json;
-use serve::cache::{self, Collection, Place};
 use serve::encoding::base64;
 use serve::record::Record;
 use serve::server::Server;
 
 use crate::access::Access;
-use crate::names;
+use crate::following::{Follower, write};
 
 /// The type of Secrets that hold tokens.
 pub const TOKEN_TYPE: &str = "kubernetes.io/service-account-token";
@@ -27,8 +24,6 @@ pub const TOKEN_TYPE: &str = "kubernetes.io/service-account-token";
 const NAME: &str = "kubernetes.io/service-account.name";
 /// Names the uid of the account a Secret is for.
 const UID: &str = "kubernetes.io/service-account.uid";
-/// How many changes are taken at once.
-const BATCH: usize = 256;
 
 /// What a chore does about one Secret.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,10 +37,9 @@ enum Plan {
 
 /// Does the chores until it is dropped. `authority_pem` is what users of the tokens must trust.
 pub async fn follow(server: Arc<Server>, access: Arc<Access>, authority_pem: String) {
-    let core = |plural: &str| server.cache().collection(&cache::name_of("", plural));
-    let mut namespaces = Follower::new(core("namespaces"));
-    let mut accounts = Follower::new(core("serviceaccounts"));
-    let mut secrets = Follower::new(core("secrets"));
+    let mut namespaces = Follower::new(&server, "", "namespaces");
+    let mut accounts = Follower::new(&server, "", "serviceaccounts");
+    let mut secrets = Follower::new(&server, "", "secrets");
     loop {
         let mut lacking: BTreeSet<String> = namespaces.changed_keys();
         let mut dirty: BTreeSet<String> = secrets.changed_keys();
@@ -77,68 +71,6 @@ pub async fn follow(server: Arc<Server>, access: Arc<Access>, authority_pem: Str
             () = namespaces.changed() => {}
             () = accounts.changed() => {}
             () = secrets.changed() => {}
-        }
-    }
-}
-
-/// A collection and how far it has been read.
-struct Follower {
-    collection: Arc<Collection>,
-    arrivals: tokio::sync::watch::Receiver<u64>,
-    place: Option<Place>,
-}
-
-impl Follower {
-    fn new(collection: Arc<Collection>) -> Self {
-        Self {
-            arrivals: collection.arrivals(),
-            collection,
-            place: None,
-        }
-    }
-
-    /// Objects that changed since the last look; all of them at the first one, or if there were too many.
-    fn changed_keys(&mut self) -> BTreeSet<String> {
-        self.arrivals.mark_unchanged();
-        let mut keys = BTreeSet::new();
-        while let Some(place) = self.place {
-            let Ok((changes, next)) = self.collection.changes(place, BATCH) else {
-                self.place = None;
-                break;
-            };
-            self.place = Some(next);
-            for record in changes
-                .iter()
-                .filter_map(|change| change.current.as_ref().or(change.previous.as_ref()))
-            {
-                let head = record.head();
-                keys.insert(cache::object_key(&head.namespace, &head.name));
-            }
-            if changes.len() < BATCH {
-                return keys;
-            }
-        }
-        let (snapshot, place) = self.collection.begin();
-        self.place = Some(place);
-        keys.extend(snapshot.objects.keys().map(ToString::to_string));
-        keys
-    }
-
-    fn keys_in(&self, namespace: &str) -> Vec<String> {
-        let prefix = format!("{namespace}/");
-        let snapshot = self.collection.snapshot();
-        snapshot
-            .objects
-            .range(Arc::<str>::from(prefix.as_str())..)
-            .map(|(key, _)| key.to_string())
-            .take_while(|key| key.starts_with(&prefix))
-            .collect()
-    }
-
-    async fn changed(&mut self) {
-        if self.arrivals.changed().await.is_err() {
-            // The cache is gone, and this process with it.
-            std::future::pending::<()>().await;
         }
     }
 }
@@ -220,24 +152,6 @@ async fn create_account(server: &Server, namespace: &str) {
         "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": namespace},
     });
     write(server, Method::POST, &path, &account).await;
-}
-
-async fn write(server: &Server, method: Method, path: &str, object: &Value) {
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .body(Full::new(Bytes::from(object.to_string())));
-    let Ok(request) = request else { return };
-    let code = server.answer(names::apiserver(), request).await.status();
-    // Somebody else was quicker, or the object or its namespace went meanwhile: the next change tells.
-    let is_expected = code.is_success()
-        || matches!(
-            code,
-            StatusCode::CONFLICT | StatusCode::NOT_FOUND | StatusCode::FORBIDDEN
-        );
-    if !is_expected {
-        tracing::warn!(path, %code, "service account or its secret not written");
-    }
 }
 
 #[cfg(test)]

@@ -16,10 +16,15 @@
 pub mod access;
 pub mod account_chores;
 pub mod attempt;
+pub mod audit;
 pub mod authenticate;
 pub mod bootstrap;
 pub mod bootstrap_token;
+pub mod certificates;
+pub mod cluster_info;
 pub mod escalation;
+pub mod fairness;
+mod following;
 pub mod impersonate;
 pub mod issuer;
 pub mod keys;

@@ -1,0 +1,179 @@
+//! What newcomers may know before they are known: where the server is and whom to trust, vouched for by each token.
+//!
+//! Reads:  the ConfigMap `kube-public/cluster-info`, bootstrap tokens in `kube-system`.
+//! Writes: that ConfigMap: the kubeconfig if there is none, and one signature for each token that may sign; deletes
+//!         tokens whose time is over.
+//! Keeps:  a signature for every such token and none for any other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_lc_rs::hmac;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::Method;
+use object::Value;
+use object::time::Time;
+use serde_json::json;
+use serve::cache;
+use serve::server::Server;
+
+use crate::bootstrap_token::{self, NAME_PREFIX, NAMESPACE, SECRET_TYPE};
+use crate::following::{Follower, write};
+use crate::service_account::secret_text;
+
+const PUBLIC: &str = "kube-public";
+const NAME: &str = "cluster-info";
+/// The field with what is vouched for.
+const KUBECONFIG: &str = "kubeconfig";
+/// What fields with signatures begin with; the token's id follows.
+const SIGNATURE: &str = "jws-kubeconfig-";
+/// How often tokens are looked at without a change.
+const LONGEST_REST: Duration = Duration::from_secs(3600);
+
+/// Keeps the ConfigMap signed, until it is dropped. `kubeconfig` is what newcomers are told if nobody says otherwise.
+pub async fn follow(server: Arc<Server>, kubeconfig: String) {
+    let mut secrets = Follower::new(&server, "", "secrets");
+    let mut maps = Follower::new(&server, "", "configmaps");
+    loop {
+        // Which of them changed does not matter: there are few tokens, and they are read together.
+        secrets.changed_keys();
+        maps.changed_keys();
+        let now = server.now();
+        let mut signers = BTreeMap::new();
+        let mut rest = LONGEST_REST;
+        for key in secrets.keys_in(NAMESPACE) {
+            let Some(record) = secrets.collection.find(&key) else {
+                continue;
+            };
+            if !record.head().name.starts_with(NAME_PREFIX) {
+                continue;
+            }
+            let secret = record.value();
+            if secret["type"] != SECRET_TYPE {
+                continue;
+            }
+            if bootstrap_token::is_expired(&secret, now) {
+                delete(&server, &record.head().name, &record.head().uid).await;
+                continue;
+            }
+            rest = rest.min(until_expiry(&secret, now));
+            if let Some((id, key)) = signer(&secret) {
+                signers.insert(id, key);
+            }
+        }
+        let existing = maps.collection.find(&cache::object_key(PUBLIC, NAME));
+        let existing = existing.map(|record| record.value());
+        if let Some(wanted) = signed(existing.as_ref(), &kubeconfig, &signers) {
+            let collection = format!("/api/v1/namespaces/{PUBLIC}/configmaps");
+            match existing {
+                None => write(&server, Method::POST, &collection, &wanted).await,
+                Some(_) => {
+                    let path = format!("{collection}/{NAME}");
+                    write(&server, Method::PUT, &path, &wanted).await;
+                }
+            }
+        }
+        tokio::select! {
+            () = secrets.changed() => {}
+            () = maps.changed() => {}
+            () = tokio::time::sleep(rest) => {}
+        }
+    }
+}
+
+/// The ConfigMap as it should be; `None` if it is so.
+fn signed(
+    existing: Option<&Value>,
+    kubeconfig: &str,
+    signers: &BTreeMap<String, String>,
+) -> Option<Value> {
+    let fresh = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME, "namespace": PUBLIC},
+    });
+    let mut map = existing.cloned().unwrap_or(fresh);
+    if !map["data"].is_object() {
+        map["data"] = json!({});
+    }
+    let told = map["data"][KUBECONFIG].as_str().map(str::to_owned);
+    let told = told.filter(|told| !told.is_empty());
+    let told = told.unwrap_or_else(|| kubeconfig.to_owned());
+    let data = map["data"].as_object_mut()?;
+    data.insert(KUBECONFIG.to_owned(), json!(told));
+    let is_current = |field: &str| {
+        field
+            .strip_prefix(SIGNATURE)
+            .is_none_or(|id| signers.contains_key(id))
+    };
+    data.retain(|field, _| is_current(field));
+    for (id, secret) in signers {
+        data.insert(format!("{SIGNATURE}{id}"), json!(vouch(&told, id, secret)));
+    }
+    (existing != Some(&map)).then_some(map)
+}
+
+/// A signature over a text that travels without it.
+fn vouch(text: &str, id: &str, secret: &str) -> String {
+    let header = URL_SAFE_NO_PAD.encode(json!({"alg": "HS256", "kid": id}).to_string());
+    let input = format!("{header}.{}", URL_SAFE_NO_PAD.encode(text));
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    let signature = URL_SAFE_NO_PAD.encode(hmac::sign(&key, input.as_bytes()));
+    format!("{header}..{signature}")
+}
+
+fn signer(secret: &Value) -> Option<(String, String)> {
+    if secret_text(secret, "usage-bootstrap-signing")? != "true" {
+        return None;
+    }
+    let (id, key) = (
+        secret_text(secret, "token-id")?,
+        secret_text(secret, "token-secret")?,
+    );
+    bootstrap_token::split(&format!("{id}.{key}"))?;
+    Some((id, key))
+}
+
+fn until_expiry(secret: &Value, now: Time) -> Duration {
+    let end = secret_text(secret, "expiration").and_then(|end| end.parse::<Time>().ok());
+    let seconds = end.map(|end| end.seconds_since(now).max(1).unsigned_abs());
+    seconds.map_or(LONGEST_REST, Duration::from_secs)
+}
+
+async fn delete(server: &Server, name: &str, uid: &str) {
+    let path = format!("/api/v1/namespaces/{NAMESPACE}/secrets/{name}");
+    let options = json!({
+        "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid},
+    });
+    write(server, Method::DELETE, &path, &options).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_vouches_for_what_newcomers_are_told() {
+        let one: BTreeMap<String, String> =
+            [("abcdef".to_owned(), "0123456789abcdef".to_owned())].into();
+        let made = signed(None, "server: x", &one).unwrap();
+        assert_eq!(made["data"][KUBECONFIG], "server: x");
+        let signature = made["data"]["jws-kubeconfig-abcdef"].as_str().unwrap();
+        // {"alg":"HS256","kid":"abcdef"}, nothing between, and a MAC made with another program.
+        assert_eq!(
+            signature,
+            "eyJhbGciOiJIUzI1NiIsImtpZCI6ImFiY2RlZiJ9..12QOLDu0CdCYAf1dYg_1gIYYh3nF5e4GYNIm1MfG10o"
+        );
+        assert_eq!(signed(Some(&made), "server: x", &one), None);
+        let mut changed = made.clone();
+        changed["data"][KUBECONFIG] = json!("server: y");
+        let again = signed(Some(&changed), "server: x", &one).unwrap();
+        assert_eq!(
+            again["data"][KUBECONFIG], "server: y",
+            "an administrator's word counts"
+        );
+        assert_ne!(again["data"]["jws-kubeconfig-abcdef"], signature);
+        let none = signed(Some(&made), "server: x", &BTreeMap::new()).unwrap();
+        assert_eq!(none["data"], json!({KUBECONFIG: "server: x"}));
+    }
+}

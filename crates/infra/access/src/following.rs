@@ -1,0 +1,100 @@
+//! Following the server's cache from inside, and writing back as the server itself.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+use http_body_util::Full;
+use object::Value;
+use serve::cache::{self, Collection, Place};
+use serve::server::Server;
+use tokio::sync::watch;
+
+use crate::names;
+
+/// How many changes are taken at once.
+const BATCH: usize = 256;
+
+/// A collection and how far it has been read.
+pub(crate) struct Follower {
+    pub(crate) collection: Arc<Collection>,
+    arrivals: watch::Receiver<u64>,
+    place: Option<Place>,
+}
+
+impl Follower {
+    pub(crate) fn new(server: &Server, group: &str, plural: &str) -> Self {
+        let collection = server.cache().collection(&cache::name_of(group, plural));
+        Self {
+            arrivals: collection.arrivals(),
+            collection,
+            place: None,
+        }
+    }
+
+    /// Objects that changed since the last look; all of them at the first one, or if there were too many.
+    pub(crate) fn changed_keys(&mut self) -> BTreeSet<String> {
+        self.arrivals.mark_unchanged();
+        let mut keys = BTreeSet::new();
+        while let Some(place) = self.place {
+            let Ok((changes, next)) = self.collection.changes(place, BATCH) else {
+                self.place = None;
+                break;
+            };
+            self.place = Some(next);
+            for record in changes
+                .iter()
+                .filter_map(|change| change.current.as_ref().or(change.previous.as_ref()))
+            {
+                let head = record.head();
+                keys.insert(cache::object_key(&head.namespace, &head.name));
+            }
+            if changes.len() < BATCH {
+                return keys;
+            }
+        }
+        let (snapshot, place) = self.collection.begin();
+        self.place = Some(place);
+        keys.extend(snapshot.objects.keys().map(ToString::to_string));
+        keys
+    }
+
+    /// Everything in a namespace.
+    pub(crate) fn keys_in(&self, namespace: &str) -> Vec<String> {
+        let prefix = format!("{namespace}/");
+        let snapshot = self.collection.snapshot();
+        snapshot
+            .objects
+            .range(Arc::<str>::from(prefix.as_str())..)
+            .map(|(key, _)| key.to_string())
+            .take_while(|key| key.starts_with(&prefix))
+            .collect()
+    }
+
+    /// Waits for the next change.
+    pub(crate) async fn changed(&mut self) {
+        if self.arrivals.changed().await.is_err() {
+            // The cache is gone, and this process with it.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Writes as the server itself. Whoever was quicker wins: the next change tells what is left to do.
+pub(crate) async fn write(server: &Server, method: Method, path: &str, object: &Value) {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .body(Full::new(Bytes::from(object.to_string())));
+    let Ok(request) = request else { return };
+    let code = server.answer(names::apiserver(), request).await.status();
+    let is_expected = code.is_success()
+        || matches!(
+            code,
+            StatusCode::CONFLICT | StatusCode::NOT_FOUND | StatusCode::FORBIDDEN
+        );
+    if !is_expected {
+        tracing::warn!(path, %code, "not written");
+    }
+}
