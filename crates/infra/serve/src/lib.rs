@@ -22,6 +22,7 @@ mod health;
 pub mod intake;
 pub mod lifecycle;
 pub mod listing;
+mod measure;
 pub mod negotiate;
 mod openapi;
 pub mod options;

@@ -1,4 +1,4 @@
-//! What is no resource: discovery, descriptions of the API, the server's version.
+//! What is no resource: discovery, descriptions of the API, figures, the server's version.
 
 use std::sync::Arc;
 
@@ -65,6 +65,12 @@ impl Server {
                     let forever = HeaderValue::from_static("public, immutable, max-age=31536000");
                     response.headers_mut().insert(CACHE_CONTROL, forever);
                 }
+                return Ok(response);
+            }
+            (["metrics"], _) => {
+                let mut response = body::text(StatusCode::OK, self.metrics.text());
+                let media = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+                response.headers_mut().insert(CONTENT_TYPE, media);
                 return Ok(response);
             }
             (["version"], _) => Some(self.version()),

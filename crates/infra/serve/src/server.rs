@@ -9,6 +9,7 @@ use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Limited};
 use object::time::Time;
 use store::{Notice, Query, Store};
+use telemetry::metrics::Registry;
 use tokio::sync::Notify;
 
 use crate::body::{self, Body};
@@ -17,6 +18,7 @@ use crate::call::{Admission, Call, User};
 use crate::compression::compress;
 use crate::handler::{Asked, Handlers, unread};
 use crate::health;
+use crate::measure::{Measured, count_objects};
 use crate::negotiate::{Answer, Content, Encoding, Sendable, readable};
 use crate::openapi::Published;
 use crate::options::{ListOptions, Params, WriteOptions};
@@ -54,6 +56,7 @@ pub struct Server {
     /// Somebody waits for a revision the feed may already have passed without a change to show for it.
     pub(crate) impatient: Notify,
     handlers: Handlers,
+    pub(crate) metrics: Registry,
     pub(crate) about: About,
 }
 
@@ -99,6 +102,8 @@ impl Server {
     ) -> Result<Self, OpenError> {
         let page = store.range(&Query::prefix(cache::ROOT)).await?;
         let cache = Arc::new(Cache::load(&page.entries, page.revision)?);
+        let metrics = Registry::default();
+        count_objects(&metrics, Arc::downgrade(&cache));
         Ok(Self {
             store,
             cache,
@@ -108,6 +113,7 @@ impl Server {
             published: ArcSwapOption::empty(),
             impatient: Notify::new(),
             handlers: Handlers::default(),
+            metrics,
             about,
         })
     }
@@ -136,6 +142,11 @@ impl Server {
                 Notice::Progress(revision) => self.cache.reach(revision),
             }
         }
+    }
+
+    /// What is counted and measured, for parts that have figures of their own.
+    pub fn metrics(&self) -> &Registry {
+        &self.metrics
     }
 
     /// Everything stored, for parts of the process that follow it.
@@ -210,7 +221,12 @@ impl Server {
                 return Ok(self.health(&path, params.flag("verbose")?).await);
             }
             Target::Path(path) => {
-                let answer = Answer::negotiate(&parts.headers, pretty, everything(&table))?;
+                let answer = Answer::negotiate(&parts.headers, pretty, everything(&table));
+                // Whoever reads figures takes plain text, which is all there is of them.
+                let answer = match &*path {
+                    "/metrics" => Answer::JSON,
+                    _ => answer?,
+                };
                 return self.path(parts, &path, answer);
             }
             Target::Resource(target) => target,
@@ -246,8 +262,11 @@ impl Server {
             applies,
         };
         let answer = Answer::negotiate(&parts.headers, pretty, table.sendable(&call.served));
-        self.perform(&call, parts, &params, &list, answer, body)
-            .await
+        let measured = Measured::begin(&self.metrics, &call);
+        let outcome = self
+            .perform(&call, parts, &params, &list, answer, body)
+            .await;
+        measured.finish(outcome)
     }
 
     async fn perform<B>(

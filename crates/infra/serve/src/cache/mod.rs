@@ -72,6 +72,19 @@ impl Cache {
         })
     }
 
+    /// All collections there are, by name.
+    #[must_use]
+    pub fn collections(&self) -> Vec<(Arc<str>, Arc<Collection>)> {
+        let collections = self
+            .collections
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        collections
+            .iter()
+            .map(|(name, collection)| (Arc::clone(name), Arc::clone(collection)))
+            .collect()
+    }
+
     /// Takes in what one transaction changed.
     ///
     /// # Errors

@@ -1,3 +1,5 @@
+use http_body_util::BodyExt;
+
 use crate::api::{Answer, Api, WIDGETS};
 
 fn names(answer: &Answer) -> String {
@@ -210,4 +212,43 @@ async fn the_api_is_described_in_both_versions_and_not_sent_twice() {
         .send("GET", "/openapi/v2", &[("accept", message)], "")
         .await;
     assert_eq!(answer.code, 406);
+}
+
+#[tokio::test]
+async fn requests_and_objects_are_counted() {
+    let api = Api::start().await.with_widgets(&["a", "b"]).await;
+    api.get(&format!("{WIDGETS}/none")).await;
+    let watch = api
+        .open("GET", &format!("{WIDGETS}?watch=1"), &[], "")
+        .await;
+    let text = || async {
+        let response = api.open("GET", "/metrics", &[("accept", "text/plain")], "");
+        let bytes = response.await.into_body().collect().await.unwrap();
+        String::from_utf8(bytes.to_bytes().to_vec()).unwrap()
+    };
+    let labels = |scope: &str, verb: &str| {
+        format!(
+            "component=\"apiserver\",dry_run=\"\",group=\"test.io\",resource=\"widgets\",scope=\"{scope}\",\
+             subresource=\"\",verb=\"{verb}\",version=\"v1\""
+        )
+    };
+    let (post, get) = (labels("resource", "POST"), labels("resource", "GET"));
+    let open_watches = format!(
+        "apiserver_longrunning_requests{{{}}}",
+        labels("namespace", "WATCH")
+    );
+    let shown = text().await;
+    for line in [
+        format!("apiserver_request_total{{{post},code=\"201\"}} 2"),
+        format!("apiserver_request_total{{{get},code=\"404\"}} 1"),
+        format!("apiserver_request_duration_seconds_count{{{post}}} 2"),
+        "apiserver_current_inflight_requests{request_kind=\"mutating\"} 0".to_owned(),
+        "apiserver_storage_objects{resource=\"widgets.test.io\"} 2".to_owned(),
+        format!("{open_watches} 1"),
+    ] {
+        assert!(shown.lines().any(|have| have == line), "{line}\n{shown}");
+    }
+    drop(watch);
+    let shown = text().await;
+    assert!(shown.contains(&format!("{open_watches} 0")), "{shown}");
 }
