@@ -13,7 +13,13 @@
 #[path = "../tests/flow/plane.rs"]
 mod plane;
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
 
 use api::work::{v1alpha1::Work, v1alpha2::ResourceBinding};
 use client::{Cache, Scope};
@@ -145,9 +151,16 @@ async fn burst(number: usize) {
     plane.settle().await;
 
     let templates = plane.caches.follow(&deployments(), Scope::all());
-    let done = Arc::new(Notify::new());
-    let told = Arc::clone(&done);
-    let _watch = templates.on_change(move |_| told.notify_one());
+    let is_ready = |web: &Arc<Object>| web.integer_at(&["status", "readyReplicas"]) == Some(2);
+    let (ready, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+    let (counted, told) = (Arc::clone(&ready), Arc::clone(&done));
+    let _watch = templates.on_change(move |change| {
+        let was_ready = change.before.as_ref().is_some_and(is_ready);
+        if !was_ready && change.after.as_ref().is_some_and(is_ready) {
+            counted.fetch_add(1, Ordering::Relaxed);
+            told.notify_one();
+        }
+    });
     let before = plane.revision().await;
     let start = Instant::now();
     for n in 0..number {
@@ -156,15 +169,7 @@ async fn burst(number: usize) {
             .await;
     }
     let created = start.elapsed();
-    loop {
-        let ready = templates
-            .list()
-            .iter()
-            .filter(|web| web.integer_at(&["status", "readyReplicas"]) == Some(2))
-            .count();
-        if ready == number {
-            break;
-        }
+    while ready.load(Ordering::Relaxed) < number {
         done.notified().await;
     }
     let took = start.elapsed();

@@ -75,6 +75,14 @@ impl Bindings {
         self.cache(&key.namespace).get(key)
     }
 
+    /// Whether the binding is there, is to stay, and has the cluster among those it goes to or leaves.
+    #[must_use]
+    pub fn wants(&self, key: &ObjectKey, cluster: &str) -> bool {
+        self.get(key).is_some_and(|binding| {
+            !binding.is_terminating() && clusters_of(&binding).iter().any(|name| name == cluster)
+        })
+    }
+
     /// Whether it is known that the binding is not there.
     #[must_use]
     pub fn is_gone(&self, key: &ObjectKey) -> bool {

@@ -7,6 +7,14 @@ use object::{Object, Value};
 /// Metadata that moves with every write and says nothing by itself.
 const BOOKKEEPING: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 
+/// What of a binding's spec its template and policy do not say.
+const PLACEMENT: [&str; 4] = [
+    "clusters",
+    "gracefulEvictionTasks",
+    "requiredBy",
+    "rescheduleTriggeredAt",
+];
+
 /// Whether more than the status differs; an object that came or went always does.
 #[must_use]
 pub(crate) fn is_more_than_status(
@@ -26,11 +34,30 @@ pub(crate) fn is_more_than_status(
 /// Whether the metadata differs in what people and controllers write.
 #[must_use]
 pub(crate) fn metadata_differs(before: &Object, after: &Object) -> bool {
-    let fields = |object: &Object| object.at(&["metadata"]).and_then(Value::as_object).cloned();
-    match (fields(before), fields(after)) {
-        (Some(before), Some(after)) => {
+    match (before.at(&["metadata"]), after.at(&["metadata"])) {
+        (Some(Value::Object(before)), Some(Value::Object(after))) => {
             let counts = |name: &str| !BOOKKEEPING.contains(&name);
-            maps_differ(&before, &after, counts)
+            maps_differ(before, after, counts)
+        }
+        (before, after) => before != after,
+    }
+}
+
+/// Whether a binding differs in more than its status and what others decide: its clusters, evictions and dependents.
+#[must_use]
+pub(crate) fn is_more_than_placement(
+    before: Option<&Arc<Object>>,
+    after: Option<&Arc<Object>>,
+) -> bool {
+    let (Some(before), Some(after)) = (before, after) else {
+        return true;
+    };
+    if before.uid() != after.uid() || metadata_differs(before, after) {
+        return true;
+    }
+    match (before.at(&["spec"]), after.at(&["spec"])) {
+        (Some(Value::Object(before)), Some(Value::Object(after))) => {
+            maps_differ(before, after, |name| !PLACEMENT.contains(&name))
         }
         (before, after) => before != after,
     }
@@ -94,6 +121,21 @@ mod tests {
             );
             assert!(is_more_than_status(None, Some(&after)) && is_of_status(Some(&before), None));
         }
+    }
+
+    #[test]
+    fn what_the_scheduler_decides_is_no_change_of_terms() {
+        let object = |text: Value| Arc::new(Object::from_value(text).unwrap());
+        let bare = object(json!({"spec": {"replicas": 1}}));
+        for (spec, expected) in [
+            (json!({"replicas": 1, "clusters": [{"name": "m1"}]}), false),
+            (json!({"replicas": 1, "requiredBy": []}), false),
+            (json!({"replicas": 2}), true),
+        ] {
+            let after = object(json!({ "spec": spec }));
+            assert_eq!(is_more_than_placement(Some(&bare), Some(&after)), expected);
+        }
+        assert!(is_more_than_placement(None, Some(&bare)));
     }
 
     #[test]

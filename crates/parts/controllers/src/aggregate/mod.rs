@@ -9,7 +9,7 @@ pub mod plan;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use api::work::v1alpha2::ResourceBindingSpec;
 use binding::targets;
@@ -28,6 +28,9 @@ use crate::{
     views::Views,
 };
 
+/// How long the first report of a member waits for those of others: they come in flocks, and one write tells of all.
+const GATHERING: Duration = Duration::from_millis(10);
+
 /// The controller.
 #[derive(Debug)]
 pub struct Aggregator {
@@ -43,9 +46,19 @@ impl Aggregator {
             answers: answers.clone(),
         };
         let bindings = views.bindings.clone();
-        Controller::new("bindingStatus", aggregator)
-            .workers(workers)
-            .watch(&views.bindings.works, keys::of_work)
+        let controller = Controller::new("bindingStatus", aggregator).workers(workers);
+        let queue = controller.queue();
+        let reports = views.bindings.works.on_change(move |change| {
+            for key in keys::of_work(change) {
+                queue.add_after(key, GATHERING);
+            }
+        });
+        spawner.spawn("bindingStatus reports", |stop| async move {
+            stop.cancelled().await;
+            drop(reports);
+        });
+        controller
+            .needs(&views.bindings.works)
             .watch(&views.bindings.namespaced, keys::of_binding)
             .watch(&views.bindings.cluster, keys::of_binding)
             .watch(&views.clusters, move |change| {

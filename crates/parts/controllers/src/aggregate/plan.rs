@@ -107,8 +107,8 @@ impl Inputs<'_> {
         if before.is_some_and(|before| before.status == next.status) {
             return;
         }
-        // Nothing was applied before, and nothing is now: that is how every binding starts.
-        if before.is_none() && !next.is_true() {
+        // How a binding starts is told by its status; an event is for what comes after.
+        if before.is_none() {
             return;
         }
         plan.push(Action::report(

@@ -67,9 +67,27 @@ fn reports_become_the_bindings_status_and_the_templates() {
     let next = json!({"replicas": 2});
     insta::assert_snapshot!(story(BINDING, &works, Ok(Some(&next))), @r#"
     patch ResourceBinding test/web-deployment/status@9 {"status":{"conditions":[{"type":"FullyApplied","status":"True","lastTransitionTime":"2026-01-02T03:04:05Z","reason":"FullyAppliedSuccess","message":"applied to 2 clusters"}],"aggregatedStatus":[{"clusterName":"m1","status":{"replicas":1},"applied":true,"health":"Healthy"},{"clusterName":"m2","status":{"replicas":1},"applied":true,"health":"Healthy"}]}}
-    report ResourceBinding test/web-deployment Normal AggregateStatusSucceed: applied to 2 clusters
     patch Deployment test/web/status {"status":{"replicas":2}}
     "#);
+}
+
+#[test]
+fn an_event_tells_when_all_clusters_have_it_again_or_no_longer_have() {
+    let condition = |status: &str| {
+        format!(
+            "status: {{aggregatedStatus: [], conditions: [{{type: FullyApplied, status: '{status}', reason: R, message: m, lastTransitionTime: '2026-01-02T03:04:05Z'}}]}}, spec:"
+        )
+    };
+    let both = work("m1", APPLIED) + &work("m2", APPLIED);
+    for (before, works, told) in [
+        ("False", both.clone(), true),
+        ("True", both, false),
+        ("True", work("m1", APPLIED), true),
+    ] {
+        let binding = BINDING.replace("spec:", &condition(before));
+        let text = story(&binding, &works, Ok(None));
+        assert_eq!(text.contains("AggregateStatusSucceed"), told, "{text}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use policy::{Index, Reach};
 
 use crate::{
     bindings::template_of,
-    change::is_more_than_status,
+    change::{is_more_than_placement, is_more_than_status},
     rulebook::Amendment,
     templates::{TemplateKey, Templates},
 };
@@ -22,14 +22,14 @@ pub fn of_template(kind: &GroupKind, change: &Change) -> Option<TemplateKey> {
     })
 }
 
-/// The template of a binding, unless only its status changed. A binding that is gone makes room for templates of other
+/// The template of a binding, unless only its status or what others decide changed. A binding that is gone makes room for templates of other
 /// kinds that spell its name the same way.
 #[must_use]
 pub fn of_binding(
     change: &Change,
     kinds_spelled: impl Fn(&str) -> Vec<GroupKind>,
 ) -> Vec<TemplateKey> {
-    if !is_more_than_status(change.before.as_ref(), change.after.as_ref()) {
+    if !is_more_than_placement(change.before.as_ref(), change.after.as_ref()) {
         return Vec::new();
     }
     let mut keys: BTreeSet<TemplateKey> = change

@@ -8,7 +8,7 @@ use overrides::Template;
 use policy::activation::{Origin, origin};
 
 use crate::{
-    bindings::binding_of,
+    bindings::{binding_of, cluster_of},
     change::is_more_than_status,
     templates::{Found, TemplateKey},
     views::traits,
@@ -20,10 +20,18 @@ pub fn of_binding(change: &Change) -> Option<ObjectKey> {
     is_more_than_status(change.before.as_ref(), change.after.as_ref()).then(|| change.key())
 }
 
-/// The binding of a work that came, went or was changed by somebody.
+/// The binding of a work that went or was changed by somebody, or that came and is not wanted. One that came and is wanted
+/// was made for its binding just now, or is looked at together with it.
 #[must_use]
-pub fn of_work(change: &Change) -> Vec<ObjectKey> {
+pub fn of_work(change: &Change, is_wanted: impl Fn(&ObjectKey, &str) -> bool) -> Vec<ObjectKey> {
     if !is_more_than_status(change.before.as_ref(), change.after.as_ref()) {
+        return Vec::new();
+    }
+    if let (None, Some(work)) = (&change.before, &change.after)
+        && let (Some(binding), Some(cluster)) = (binding_of(work), cluster_of(work))
+        && !work.is_terminating()
+        && is_wanted(&binding, cluster)
+    {
         return Vec::new();
     }
     let keys: BTreeSet<ObjectKey> = change

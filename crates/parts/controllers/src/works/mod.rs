@@ -59,12 +59,14 @@ impl WorkMaker {
             answers: answers.clone(),
             options,
         };
-        let bindings = views.bindings.clone();
+        let (bindings, wanting) = (views.bindings.clone(), views.bindings.clone());
         let controller = Controller::new("binding", maker)
             .workers(options.workers)
             .watch(&views.bindings.namespaced, keys::of_binding)
             .watch(&views.bindings.cluster, keys::of_binding)
-            .watch(&views.bindings.works, keys::of_work)
+            .watch(&views.bindings.works, move |change| {
+                keys::of_work(change, |binding, cluster| wanting.wants(binding, cluster))
+            })
             .watch(&views.clusters, move |change| {
                 keys::of_cluster(change, |cluster| bindings.on_cluster(cluster))
             });

@@ -423,8 +423,22 @@ fn works_and_bindings_wake_when_more_than_their_status_changed() {
         } else {
             vec![]
         };
-        assert_eq!(keys::of_work(&change), expected);
+        assert_eq!(keys::of_work(&change, |_, _| false), expected);
         assert_eq!(keys::of_binding(&change).is_some(), wakes);
+    }
+}
+
+#[test]
+fn a_work_that_came_and_is_wanted_wakes_nobody() {
+    let work = "{metadata: {name: w, namespace: karmada-es-m1, annotations: {clusterresourcebinding.karmada.io/name: b}}}";
+    let changed = work.replace("{metadata", "{spec: {x: 1}, metadata");
+    for (before, after, wakes) in [
+        (None, Some(work), false),
+        (Some(work), None, true),
+        (Some(work), Some(changed.as_str()), true),
+    ] {
+        let keys = keys::of_work(&change(before, after), |_, _| true);
+        assert_eq!(!keys.is_empty(), wakes);
     }
 }
 

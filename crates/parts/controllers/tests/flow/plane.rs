@@ -247,7 +247,10 @@ impl Plane {
 
     /// The newest revision, to see whether anything was written in between.
     pub(crate) async fn revision(&self) -> u64 {
-        let options = client::ListOptions::default();
+        let options = client::ListOptions {
+            limit: 1,
+            ..client::ListOptions::default()
+        };
         let list = self.client.list(&of::<Work>(), "", &options).await.unwrap();
         list.resource_version.parse().unwrap()
     }
