@@ -33,7 +33,7 @@ pub(crate) enum Step {
     /// Nothing: the member has it.
     Keep,
     /// It is not there: make it.
-    Make(Action),
+    Make(Box<Action>),
     /// Bring it to what the manifest says, by these actions in this order; the last one returns the new state.
     Bring(Vec<Action>),
 }
@@ -61,17 +61,17 @@ pub(crate) enum Refusal {
     Retain {
         kind: String,
         place: String,
-        source: interpret::InterpretError,
+        source: Box<interpret::InterpretError>,
     },
 }
 
 /// Decides for one manifest.
 pub(crate) fn plan(inputs: &Inputs<'_>) -> Result<Step, Refusal> {
     let Some(observed) = inputs.observed else {
-        return Ok(Step::Make(Action::Create {
+        return Ok(Step::Make(Box::new(Action::Create {
             resource: inputs.resource.clone(),
             object: inputs.manifest.clone(),
-        }));
+        })));
     };
     check(inputs, observed)?;
     let manifest = inputs.manifest;
@@ -90,7 +90,7 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Result<Step, Refusal> {
         .map_err(|source| Refusal::Retain {
             kind: manifest.kind().to_owned(),
             place: place(manifest),
-            source,
+            source: Box::new(source),
         })?;
     // Somebody changed the object, but nothing of what the manifest says.
     if is_known && contains(observed, &retained) {

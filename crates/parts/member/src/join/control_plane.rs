@@ -27,10 +27,11 @@ pub(super) async fn register(
     let own = ObjectKey::namespaced(options.namespace.as_str(), options.name.as_str());
     let token = encode(credentials.impersonator.as_bytes());
     keep(control, &impersonator, &options.name, &[("token", token)]).await?;
-    let values = [
-        ("caBundle", encode(&credentials.ca)),
-        ("token", encode(credentials.token.as_bytes())),
-    ];
+    let mut values = vec![("token", encode(credentials.token.as_bytes()))];
+    // Where nobody checks certificates there may be no authority to keep.
+    if !credentials.ca.is_empty() || !options.insecure {
+        values.push(("caBundle", encode(&credentials.ca)));
+    }
     keep(control, &own, &options.name, &values).await?;
     let cluster = api::read::write(&describe(options, id, &own, &impersonator));
     let resource = resources::of::<Cluster>();

@@ -134,7 +134,7 @@ impl Reporter {
             (Err(problem), _) => unconnected(problem),
             (Ok(_), answer) => condition(answer.unwrap_or(Answer::Silence)),
         };
-        let cluster = read(&object)?;
+        let cluster = read(&object).map_err(ReconcileError::Terminal)?;
         let stored = object::condition::find(&cluster.status.conditions, &observed.r#type);
         let is_well = observed.is_true();
         let now = self.cx.now();
@@ -161,7 +161,7 @@ impl Reporter {
             .client
             .get(&resources::of::<Cluster>(), &key)
             .await?;
-        let cluster = read(&object)?;
+        let cluster = read(&object).map_err(ReconcileError::Terminal)?;
         let decided = plan(&object, &cluster, ready, findings, now);
         Ok(self.cx.carry_out(&decided).await?)
     }
@@ -238,6 +238,6 @@ fn found(discovery: &Discovery) -> Apis {
     }
 }
 
-fn read(object: &Object) -> Result<Cluster, ReconcileError> {
-    api::read::read(object).map_err(|error| ReconcileError::Terminal(chain(&error).to_string()))
+fn read(object: &Object) -> Result<Cluster, String> {
+    api::read::read(object).map_err(|error| chain(&error).to_string())
 }

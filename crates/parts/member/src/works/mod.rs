@@ -50,7 +50,7 @@ impl Reconcile for Works {
         }
         let work: Work = api::read::read(&object)
             .map_err(|error| ReconcileError::Terminal(chain(&error).to_string()))?;
-        let manifests = manifests(&work)?;
+        let manifests = manifests(&work).map_err(ReconcileError::Terminal)?;
         if object.is_terminating() {
             return self.release(&object, &work, &manifests, cx).await;
         }
@@ -63,7 +63,7 @@ impl Reconcile for Works {
                     done.push((manifest, synced.done));
                     seen.push(synced.seen);
                 }
-                Err(Trouble::Passing(error)) => return Err(error),
+                Err(Trouble::Passing(error)) => return Err(*error),
                 Err(Trouble::Failed(why)) => {
                     done.push((manifest, Done::Failed(why)));
                     seen.push(None);
@@ -101,7 +101,7 @@ impl Works {
 }
 
 /// The objects of a work.
-fn manifests(work: &Work) -> Result<Vec<Object>, ReconcileError> {
+fn manifests(work: &Work) -> Result<Vec<Object>, String> {
     work.spec
         .workload
         .manifests
@@ -110,7 +110,7 @@ fn manifests(work: &Work) -> Result<Vec<Object>, ReconcileError> {
         .map(|(position, manifest)| {
             Object::from_value(manifest.clone()).map_err(|error| {
                 let path = format!("spec.workload.manifests[{position}]");
-                ReconcileError::Terminal(format!("{path}: {error}"))
+                format!("{path}: {error}")
             })
         })
         .collect()

@@ -25,7 +25,7 @@ pub(super) struct Synced {
 /// Why a manifest was not brought to the member.
 pub(super) enum Trouble {
     /// It will be over soon: the member is not reached, or the world moved on. Nothing is said about it.
-    Passing(ReconcileError),
+    Passing(Box<ReconcileError>),
     /// The work says why.
     Failed(String),
 }
@@ -162,7 +162,7 @@ impl Works {
                 })
             }
             Step::Make(action) => {
-                let made = self.connection.write(action).await?;
+                let made = self.connection.write(*action).await?;
                 let made = made.map(Arc::new);
                 if let Some(object) = &made {
                     note(object, false);
@@ -211,7 +211,7 @@ fn of_kind(error: KindError) -> Trouble {
 fn of_call(error: CallError) -> Trouble {
     let is_stale = error.is_conflict() || error.is_already_exists() || error.is_wrong_uid();
     if is_stale || error.is_unreachable() || error.is_overloaded() {
-        return Trouble::Passing(ReconcileError::Gather(error));
+        return Trouble::Passing(Box::new(ReconcileError::Gather(error)));
     }
     match error.refusal() {
         Some(refusal) => Trouble::Failed(refusal.message.clone()),
