@@ -28,11 +28,23 @@ pub const OBSERVED_GENERATION: &str = "observedGeneration";
 /// A member's object without the annotation counts as made from generation 0, so it never moves the template on.
 /// Upstream: its whole status is dropped.
 pub fn stamp(status: &mut Map, observed: &Object) -> Result<(), RuleError> {
+    let template = template_generation(Node::of(observed))?;
+    stamp_all(status, observed, template)
+}
+
+/// [`stamp`], where an annotation that cannot be read is as good as none.
+pub(crate) fn stamp_if_known(status: &mut Map, observed: &Object) -> Result<(), RuleError> {
+    let annotation = observed.annotation(annotations::TEMPLATE_GENERATION);
+    let template = annotation.and_then(|text| text.parse().ok());
+    stamp_all(status, observed, template.unwrap_or_default())
+}
+
+fn stamp_all(status: &mut Map, observed: &Object, template: i64) -> Result<(), RuleError> {
     let root = Node::of(observed);
     let seen = root.at(&["status", OBSERVED_GENERATION])?.integer()?;
     let own = root.at(&["metadata", "generation"])?.integer()?;
     put(status, GENERATION, own.unwrap_or_default());
-    put(status, TEMPLATE_GENERATION, template_generation(root)?);
+    put(status, TEMPLATE_GENERATION, template);
     put(status, OBSERVED_GENERATION, seen.unwrap_or_default());
     Ok(())
 }

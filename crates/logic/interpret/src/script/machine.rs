@@ -22,8 +22,11 @@ use crate::{
 pub(super) struct Machine {
     lua: Lua,
     meter: Arc<Meter>,
-    /// Makes globals of a run fall back to those that all runs share and none can change.
-    fallback: Table,
+    /// What the globals of every run are a copy of. Each run has its own, so that it can also take away what it knows
+    /// by another name: some scripts have a variable `error` or `type`.
+    globals: Table,
+    /// Copies a table in one go.
+    copy: Function,
     /// Makes `math.random` begin anew.
     reseed: Function,
     /// Scripts that have been loaded, by their number.
@@ -69,15 +72,15 @@ impl Machine {
                 Ok(())
             })?,
         )?;
+        let copy = globals
+            .raw_get::<Table>("table")?
+            .raw_get::<Function>("clone")?;
         let kube: Table = lua.load(PRELUDE).set_name("=prelude").call(native)?;
         kube.set_readonly(true);
         let reseed = globals
             .raw_get::<Table>("math")?
             .raw_get::<Function>("randomseed")?;
         globals.raw_get::<Table>("os")?.set_readonly(true);
-        let fallback = lua.create_table()?;
-        fallback.raw_set("__index", &globals)?;
-        fallback.set_readonly(true);
         lua.sandbox(true)?;
         let counting = Arc::clone(&meter);
         lua.set_interrupt(move |lua| {
@@ -90,7 +93,8 @@ impl Machine {
         Ok(Self {
             lua,
             meter,
-            fallback,
+            globals,
+            copy,
             reseed,
             loaded: BTreeMap::new(),
             is_spoilt: false,
@@ -158,9 +162,8 @@ impl Machine {
         main: &Function,
         arguments: &[Argument<'_>],
     ) -> mlua::Result<(Table, Function, MultiValue)> {
-        let globals = self.lua.create_table()?;
+        let globals: Table = self.copy.call(&self.globals)?;
         globals.raw_set("_G", &globals)?;
-        globals.set_metatable(Some(self.fallback.clone()))?;
         let main = main.deep_clone()?;
         main.set_environment(globals.clone())?;
         self.reseed.call::<()>(SEED)?;

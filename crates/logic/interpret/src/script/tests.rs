@@ -430,6 +430,14 @@ fn nothing_is_left_of_a_run() {
 }
 
 #[test]
+fn a_name_that_is_taken_can_be_a_variable() {
+    let engine = Engine::default();
+    let body = "error = nil type = 'x' return {error = error, type = type, same = _G.type == type}";
+    let found = run(&engine, body, &object(json!({})));
+    assert_eq!(found, Ok(json!({"same": true, "type": "x"})));
+}
+
+#[test]
 fn arguments_are_copies() {
     let engine = Engine::default();
     let given = object(json!({"spec": {"a": 1}}));

@@ -84,7 +84,7 @@ pub(super) fn pick_observed(observed: &Object, names: &[&str]) -> Result<Option<
     let Some(Value::Object(mut picked)) = pick(observed, names)? else {
         return Ok(None);
     };
-    generation::stamp(&mut picked, observed)?;
+    generation::stamp_if_known(&mut picked, observed)?;
     Ok(Some(Value::Object(picked)))
 }
 

@@ -36,10 +36,7 @@ pub(super) const JOB: KindRules = KindRules {
     }),
     aggregate: Some(aggregate_job),
     is_healthy: Some(is_job_healthy),
-    dependencies: Some(|template| {
-        let cluster = ["spec", "rayClusterSpec"];
-        cluster_references(Node::of(template).at(&cluster)?, template.namespace())
-    }),
+    dependencies: Some(job_references),
     ..KindRules::of("ray.io/v1", "RayJob")
 };
 
@@ -92,6 +89,17 @@ pub(super) fn cluster_references(
     for group in cluster.at(&["workerGroupSpecs"])?.list()? {
         references.extend(groups::references(group.at(&["template"])?, namespace)?);
     }
+    Ok(references)
+}
+
+/// What the cluster's pods refer to, and the pod that submits the job.
+fn job_references(template: &Object) -> Result<Vec<DependentObjectReference>, RuleError> {
+    let root = Node::of(template);
+    let spec = root.at(&["spec"])?;
+    let namespace = template.namespace();
+    let mut references = cluster_references(spec.at(&["rayClusterSpec"])?, namespace)?;
+    let submitter = spec.at(&["submitterPodTemplate"])?;
+    references.extend(groups::references(submitter, namespace)?);
     Ok(references)
 }
 

@@ -59,12 +59,18 @@ struct Job {
     specs: &'static str,
     /// The roles, and what each is called as a component.
     roles: &'static [(&'static str, &'static str)],
+    /// Whether the template also tells how the job began, and not only how it ended.
+    tells_beginning: bool,
+    /// The reason of a job that succeeded.
+    success: &'static str,
 }
 
 const PYTORCH: Job = Job {
     kind: "PyTorchJob",
     specs: "pytorchReplicaSpecs",
     roles: &[("Master", "master"), ("Worker", "worker")],
+    tells_beginning: true,
+    success: "PyTorchJobSucceeded",
 };
 
 const TENSORFLOW: Job = Job {
@@ -77,6 +83,8 @@ const TENSORFLOW: Job = Job {
         ("Master", "master"),
         ("Evaluator", "evaluator"),
     ],
+    tells_beginning: false,
+    success: "Completed",
 };
 
 const TIMES: [Field; 3] = [
@@ -183,11 +191,13 @@ fn aggregate(
     };
     // Tables show the last condition, so the order is that of a job's life.
     let mut conditions = Vec::new();
-    if is_created {
+    if is_created && job.tells_beginning {
         let (reason, message) = (format!("{kind}Created"), format!("{kind} was created"));
         conditions.push(made("Created", "True", &reason, message, &at("startTime")));
     }
-    if let Some(seen) = running {
+    if let Some(seen) = running
+        && job.tells_beginning
+    {
         let holds = if is_finished { "False" } else { "True" };
         let (reason, message) = (format!("{kind}Running"), format!("{kind} is running"));
         let times = ["lastUpdateTime", "lastTransitionTime"].map(|name| (name, seen.get(name)));
@@ -204,11 +214,11 @@ fn aggregate(
             &at("completionTime"),
         ));
     } else if is_finished {
-        let (reason, message) = (format!("{kind}Succeeded"), format!("{kind} is complete"));
+        let message = format!("{kind} is complete");
         conditions.push(made(
             "Succeeded",
             "True",
-            &reason,
+            job.success,
             message,
             &at("completionTime"),
         ));
