@@ -2,7 +2,8 @@
 //!
 //! Stand around the scheduler. Before it, [`claim`] says which policy a template belongs to and writes its binding, and
 //! [`policies`] lets policies go. After it, [`works`] renders the template for each target cluster; [`dependencies`] sends
-//! along what it refers to; [`aggregate`] brings back what members report.
+//! along what it refers to; [`aggregate`] brings back what members report. Beside it, [`evictions`] moves workloads away from
+//! trouble and [`rebalancer`] asks for fresh decisions.
 //!
 //! Entry point: [`run`]. It starts what [`Enabled`] allows and returns; everything runs until the spawner is stopped:
 //!
@@ -39,15 +40,20 @@ pub mod views;
 pub mod aggregate;
 pub mod claim;
 pub mod dependencies;
+pub mod evictions;
 pub mod policies;
+pub mod rebalancer;
 pub mod works;
 
 #[cfg(test)]
 mod told;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use api::well_known::feature_gates::{FeatureGates, Gate};
+use api::{
+    policy::PurgeMode,
+    well_known::feature_gates::{FeatureGates, Gate},
+};
 use client::Caches;
 use control::Cx;
 use interpret::Interpreter;
@@ -61,6 +67,7 @@ use crate::{
     answers::{Answers, Components},
     claim::Claims,
     policies::PolicyReleaser,
+    rebalancer::Rebalancer,
     views::Views,
     works::WorkMaker,
 };
@@ -76,6 +83,34 @@ pub struct Options {
     pub exemptions: Exemptions,
     /// How many keys each of the busy controllers looks at at once.
     pub workers: usize,
+    /// How workloads leave clusters.
+    pub eviction: Eviction,
+}
+
+/// How workloads leave clusters; the flags of the reference by other names.
+#[derive(Clone, Copy, Debug)]
+pub struct Eviction {
+    /// How long an old copy may wait for its replacement (`--graceful-eviction-timeout`).
+    pub grace: Duration,
+    /// Whether taints drive workloads away (`--enable-no-execute-taint-eviction`); needs the gate `Failover`.
+    pub heeds_taints: bool,
+    /// How a copy leaves a tainted cluster whose policy does not say (`--no-execute-taint-eviction-purge-mode`).
+    pub purge_mode: PurgeMode,
+    /// How long a worker rests after it has taken a workload off a tainted cluster (one over
+    /// `--resource-eviction-rate`).
+    pub rest: Duration,
+}
+
+/// What operators get who say nothing.
+impl Default for Eviction {
+    fn default() -> Self {
+        Self {
+            grace: Duration::from_secs(600),
+            heeds_taints: false,
+            purge_mode: PurgeMode::Gracefully,
+            rest: Duration::from_secs(2),
+        }
+    }
 }
 
 /// What operators get who say nothing.
@@ -88,6 +123,7 @@ impl Default for Options {
             exemptions: exemptions.expect("invariant: the default expression is valid"),
             // Reconciles wait for writes more than they compute; a write in the process takes well under a millisecond.
             workers: 8,
+            eviction: Eviction::default(),
         }
     }
 }
@@ -134,4 +170,21 @@ pub fn run(
     if options.enabled.is_on("bindingStatus") {
         Aggregator::start(&views, &answers, options.workers, spawner, cx);
     }
+    if options.enabled.is_on("workloadRebalancer") {
+        Rebalancer::start(&views, caches, spawner, cx);
+    }
+    let eviction = options.eviction;
+    let leaving = evictions::Options {
+        rules: evictions::plan::Rules {
+            grace_seconds: i64::try_from(eviction.grace.as_secs()).unwrap_or(i64::MAX),
+            is_graceful: is_on(Gate::GracefulEviction),
+            preserves_state: is_on(Gate::StatefulFailoverInjection),
+            default_purge: eviction.purge_mode,
+        },
+        hands_over: options.enabled.is_on("gracefulEviction"),
+        moves_applications: options.enabled.is_on("applicationFailover"),
+        heeds_taints: eviction.heeds_taints && is_on(Gate::Failover),
+        rest: eviction.rest,
+    };
+    evictions::start(&views, leaving, spawner, cx);
 }

@@ -1,0 +1,294 @@
+//! Moves workloads away from trouble, and lets the old copies go.
+//!
+//! Three controllers: one takes bindings off clusters whose `NoExecute` taints they do not tolerate, one takes applications
+//! off clusters where they fail, one ends the hand-over when the new copies are healthy or time is up.
+//!
+//! Reads:  bindings, clusters, templates.
+//! Writes: takes clusters out of `spec.clusters`, which is otherwise the scheduler's; `spec.gracefulEvictionTasks`.
+//! Keeps:  one task for each cluster that is being left.
+
+pub mod plan;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use api::{
+    kubernetes::scheduling::{Taint, Toleration},
+    policy::Placement,
+    well_known::annotations::APPLIED_PLACEMENT,
+};
+use client::Change;
+use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
+use object::{Object, ObjectKey, Value, time::Time};
+use runtime::Spawner;
+
+use self::plan::{Rules, Subject};
+use crate::{
+    binding_view::Binding, bindings::template_of, change::is_more_than_status, templates::Found,
+    views::Views,
+};
+
+/// Which of the three run, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What all of them go by.
+    pub rules: Rules,
+    /// Whether tasks are seen to (`gracefulEviction`).
+    pub hands_over: bool,
+    /// Whether failing applications are moved (`applicationFailover`).
+    pub moves_applications: bool,
+    /// Whether taints drive bindings away (gate `Failover` and `--enable-no-execute-taint-eviction`).
+    pub heeds_taints: bool,
+    /// How long a worker rests after it has taken a binding off a tainted cluster.
+    pub rest: Duration,
+}
+
+/// Sees to tasks.
+#[derive(Debug)]
+struct Handover {
+    views: Views,
+    rules: Rules,
+}
+
+/// Moves applications that fail.
+#[derive(Debug)]
+struct ApplicationFailover {
+    views: Views,
+    rules: Rules,
+    /// Where each application fails, and since when. Kept in memory: after a restart the clocks start anew.
+    failing: Mutex<HashMap<ObjectKey, BTreeMap<String, Time>>>,
+}
+
+/// Moves bindings off tainted clusters.
+#[derive(Debug)]
+struct TaintManager {
+    views: Views,
+    rules: Rules,
+    rest: Duration,
+}
+
+/// Starts those that are to run.
+pub fn start(views: &Views, options: Options, spawner: &Spawner, cx: &Cx) {
+    let rules = options.rules;
+    let views = || views.clone();
+    if options.hands_over {
+        let handover = Handover {
+            views: views(),
+            rules,
+        };
+        Controller::new("gracefulEviction", handover)
+            .workers(2)
+            .watch(&views().bindings.namespaced, keys_with_tasks)
+            .watch(&views().bindings.cluster, keys_with_tasks)
+            .run(spawner, cx.clone());
+    }
+    if options.moves_applications {
+        let application = ApplicationFailover {
+            views: views(),
+            rules,
+            failing: Mutex::default(),
+        };
+        Controller::new("applicationFailover", application)
+            .workers(2)
+            .watch(&views().bindings.namespaced, keys_with_failover)
+            .watch(&views().bindings.cluster, keys_with_failover)
+            .run(spawner, cx.clone());
+    }
+    if options.heeds_taints {
+        let manager = TaintManager {
+            views: views(),
+            rules,
+            rest: options.rest,
+        };
+        let bindings = views().bindings;
+        Controller::new("taint-manager", manager)
+            .workers(3)
+            .watch(&views().bindings.namespaced, keys_of_binding)
+            .watch(&views().bindings.cluster, keys_of_binding)
+            .watch(&views().clusters, move |change| {
+                keys_of_cluster(change, |cluster| bindings.on_cluster(cluster))
+            })
+            .run(spawner, cx.clone());
+    }
+}
+
+/// A binding that has tasks, whatever changed: health is in its status.
+#[must_use]
+pub fn keys_with_tasks(change: &Change) -> Option<ObjectKey> {
+    let binding = change.after.as_ref()?;
+    let tasks = binding.at(&["spec", "gracefulEvictionTasks"]);
+    let has_tasks = tasks
+        .and_then(Value::as_array)
+        .is_some_and(|tasks| !tasks.is_empty());
+    has_tasks.then(|| change.key())
+}
+
+/// A binding whose policy moves failing applications; and one that is gone, to be forgotten.
+#[must_use]
+pub fn keys_with_failover(change: &Change) -> Option<ObjectKey> {
+    let binding = change.object();
+    let asks = binding.at(&["spec", "failover", "application"]).is_some();
+    asks.then(|| change.key())
+}
+
+/// A binding of which more than the status changed.
+#[must_use]
+pub fn keys_of_binding(change: &Change) -> Option<ObjectKey> {
+    let concerns = change.after.is_some()
+        && is_more_than_status(change.before.as_ref(), change.after.as_ref());
+    concerns.then(|| change.key())
+}
+
+/// The bindings on a cluster whose taints changed.
+#[must_use]
+pub fn keys_of_cluster(
+    change: &Change,
+    on_cluster: impl Fn(&str) -> Vec<Arc<Object>>,
+) -> Vec<ObjectKey> {
+    let taints = |cluster: &Option<Arc<Object>>| {
+        cluster
+            .as_ref()
+            .and_then(|cluster| cluster.at(&["spec", "taints"]).cloned())
+    };
+    if taints(&change.before) == taints(&change.after) {
+        return Vec::new();
+    }
+    let bindings = on_cluster(&change.key().name);
+    bindings.iter().map(|binding| binding.key()).collect()
+}
+
+/// What is gathered about a binding.
+struct Facts {
+    object: Arc<Object>,
+    binding: Binding,
+    template: Option<Found>,
+}
+
+impl Facts {
+    fn gather(views: &Views, key: &ObjectKey) -> Result<Option<Self>, ReconcileError> {
+        let Some(object) = views.bindings.get(key) else {
+            return Ok(None);
+        };
+        let binding =
+            Binding::read(&object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
+        let template = template_of(&object).and_then(|key| views.templates.find(&key));
+        Ok(Some(Self {
+            object,
+            binding,
+            template,
+        }))
+    }
+
+    fn subject(&self, now: Time) -> Subject<'_> {
+        Subject {
+            binding: &self.object,
+            spec: &self.binding.spec,
+            status: &self.binding.status,
+            template: self.template.as_ref().map(|found| &*found.object),
+            now,
+        }
+    }
+}
+
+impl Reconcile for Handover {
+    type Key = ObjectKey;
+
+    async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
+        self.views.ready().await;
+        let Some(facts) = Facts::gather(&self.views, key)? else {
+            return Ok(Wake::OnChange);
+        };
+        let plan = plan::hand_over(facts.subject(cx.now()), self.rules);
+        cx.carry_out(&plan).await?;
+        Ok(plan.wake)
+    }
+}
+
+impl Reconcile for ApplicationFailover {
+    type Key = ObjectKey;
+
+    async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
+        self.views.ready().await;
+        let Some(facts) = Facts::gather(&self.views, key)? else {
+            self.remember(key, BTreeMap::new());
+            return Ok(Wake::OnChange);
+        };
+        let known = self.known(key);
+        let (plan, failing) = plan::leave_failing(facts.subject(cx.now()), &known, self.rules);
+        cx.carry_out(&plan).await?;
+        self.remember(key, failing);
+        Ok(plan.wake)
+    }
+}
+
+impl ApplicationFailover {
+    fn known(&self, key: &ObjectKey) -> BTreeMap<String, Time> {
+        let failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        failing.get(key).cloned().unwrap_or_default()
+    }
+
+    fn remember(&self, key: &ObjectKey, since: BTreeMap<String, Time>) {
+        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        if since.is_empty() {
+            failing.remove(key);
+        } else {
+            failing.insert(key.clone(), since);
+        }
+    }
+}
+
+impl TaintManager {
+    /// The taints of the clusters a binding goes to, of those that exist.
+    fn taints(&self, binding: &Binding) -> BTreeMap<String, Vec<Taint>> {
+        let clusters = binding.spec.clusters.iter();
+        clusters
+            .filter_map(|target| {
+                let cluster = self
+                    .views
+                    .clusters
+                    .get(&ObjectKey::cluster(&*target.name))?;
+                let taints = cluster.at(&["spec", "taints"])?.as_array()?;
+                let taints = taints
+                    .iter()
+                    .filter_map(|taint| object::parse::shape(taint).ok())
+                    .collect();
+                Some((target.name.clone(), taints))
+            })
+            .collect()
+    }
+}
+
+impl Reconcile for TaintManager {
+    type Key = ObjectKey;
+
+    async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
+        self.views.ready().await;
+        let Some(facts) = Facts::gather(&self.views, key)? else {
+            return Ok(Wake::OnChange);
+        };
+        // A binding that the scheduler has not placed by this annotation was not placed under these tolerations.
+        let Some(tolerations) = tolerations(&facts.object) else {
+            return Ok(Wake::OnChange);
+        };
+        let taints = self.taints(&facts.binding);
+        let plan = plan::leave_tainted(facts.subject(cx.now()), &taints, &tolerations, self.rules);
+        cx.carry_out(&plan).await?;
+        if !plan.is_empty() {
+            // A whole cluster may be leaving: not all of it at once.
+            tokio::time::sleep(self.rest).await;
+        }
+        Ok(plan.wake)
+    }
+}
+
+/// The tolerations under which the scheduler placed a binding.
+fn tolerations(binding: &Object) -> Option<Vec<Toleration>> {
+    let text = binding.annotation(APPLIED_PLACEMENT)?;
+    let placement: Placement = serde_json::from_str(text).ok()?;
+    Some(placement.cluster_tolerations)
+}
