@@ -33,7 +33,9 @@ pub(crate) async fn follow(server: Arc<Server>, base: Table, stop: CancellationT
             let verdict = judge(&base, &definition);
             match verdict {
                 Ok(resource) => {
-                    table.insert(resource);
+                    if let Some(resource) = resource {
+                        table.insert(resource);
+                    }
                     verdicts.push((definition, Ok(())));
                 }
                 Err(why) => verdicts.push((definition, Err(why))),
@@ -51,18 +53,14 @@ pub(crate) async fn follow(server: Arc<Server>, base: Table, stop: CancellationT
     }
 }
 
-fn judge(base: &Table, definition: &Value) -> Result<serve::resource::Resource, String> {
+/// What a definition adds to what is served. One of a kind that is built in is as good as its word: the kind is served,
+/// and the definition changes nothing about it.
+fn judge(base: &Table, definition: &Value) -> Result<Option<serve::resource::Resource>, String> {
     let resource = resource_of_definition(definition).map_err(|error| error.to_string())?;
     let taken = base
         .iter()
         .any(|known| known.group == resource.group && known.plural == resource.plural);
-    if taken {
-        return Err(format!(
-            "{}.{} is built in",
-            resource.plural, resource.group
-        ));
-    }
-    Ok(resource)
+    Ok((!taken).then_some(resource))
 }
 
 /// Writes the conditions clients wait for, if they are not there already.

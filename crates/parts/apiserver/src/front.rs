@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use access::fairness::{Limits, Seats};
 use access::names::{self, AUTHENTICATED};
 use access::{Access, Admitted, Refused, issuer};
 use http::request::Parts;
@@ -16,6 +17,7 @@ use serve::server::Server;
 use serve::status::Status;
 use store::Store;
 
+use crate::audit::Audit;
 use crate::roles::COMPONENTS;
 use crate::snapshot;
 
@@ -38,6 +40,8 @@ pub struct InProcess {
 pub(crate) struct Front {
     pub(crate) server: Arc<Server>,
     pub(crate) access: Arc<Access>,
+    seats: Seats,
+    audit: Option<Audit>,
     store: Store,
     address: String,
 }
@@ -46,12 +50,15 @@ impl Handle {
     pub(crate) fn new(
         server: Arc<Server>,
         access: Arc<Access>,
+        audit: Option<Audit>,
         store: Store,
         address: String,
     ) -> Self {
         let inner = Front {
             server,
             access,
+            seats: Seats::new(Limits::default()),
+            audit,
             store,
             address,
         };
@@ -130,28 +137,58 @@ impl Front {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
+        let Some(audit) = &self.audit else {
+            return match admitted {
+                Ok(admitted) => self.serve(admitted, Request::from_parts(parts, body)).await,
+                Err(refused) => body::refusal(&refused.status, Encoding::Json),
+            };
+        };
+        let mut note = audit.begin(&admitted, &parts);
         let admitted = match admitted {
             Ok(admitted) => admitted,
-            Err(refused) => return body::refusal(&refused.status, Encoding::Json),
+            Err(refused) => {
+                let response = body::refusal(&refused.status, Encoding::Json);
+                return audit.end(note, response).await;
+            }
         };
-        if let Some(response) = self.own_path(&parts) {
+        let response = if note.wants_request() {
+            match note.read(body).await {
+                Ok(body) => self.serve(admitted, Request::from_parts(parts, body)).await,
+                Err(status) => body::refusal(&status, Encoding::Json),
+            }
+        } else {
+            self.serve(admitted, Request::from_parts(parts, body)).await
+        };
+        audit.end(note, response).await
+    }
+
+    /// Answers a request that may be answered, when it is its turn.
+    async fn serve<B>(&self, admitted: Admitted, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        let _seat = match self.seats.take(&admitted.user, &admitted.attempt).await {
+            Ok(seat) => seat,
+            Err(status) => return body::refusal(&status, Encoding::Json),
+        };
+        if let Some(response) = self.own_path(request.method(), request.uri().path()) {
             return response;
         }
-        let request = Request::from_parts(parts, body);
         self.server.answer(admitted.user, request).await
     }
 
     /// Paths that are neither resources nor known to `serve`.
-    fn own_path(&self, parts: &Parts) -> Option<Response<Body>> {
-        let path = parts.uri.path();
-        if parts.method == Method::GET && path == snapshot::PATH {
+    fn own_path(&self, method: &Method, path: &str) -> Option<Response<Body>> {
+        if *method == Method::GET && path == snapshot::PATH {
             return Some(match &self.store {
                 Store::Embedded(store) => snapshot::stream(store.clone()),
                 Store::Etcd(_) => body::refusal(&elsewhere(IN_ETCD), Encoding::Json),
                 Store::Memory(_) => body::refusal(&elsewhere(IN_MEMORY), Encoding::Json),
             });
         }
-        issuer::document(&self.access, &parts.method, path, &self.address)
+        issuer::document(&self.access, method, path, &self.address)
     }
 }
 

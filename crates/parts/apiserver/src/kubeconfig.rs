@@ -29,6 +29,17 @@ pub(crate) fn document(server: &str, authority_pem: &str, client: &Issued) -> Va
     })
 }
 
+/// What newcomers may know: where the server is and whom to trust, and nobody's credentials. JSON is YAML.
+pub(crate) fn public(server: &str, authority_pem: &str) -> String {
+    let authority = serve::encoding::base64(authority_pem.as_bytes());
+    let document = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "", "contexts": [], "users": [],
+        "clusters": [{"name": "", "cluster": {"server": server, "certificate-authority-data": authority}}],
+        "preferences": {},
+    });
+    document.to_string()
+}
+
 /// Writes the file. JSON is YAML, so every client can read it.
 pub(crate) fn write(path: &Path, document: &Value) -> io::Result<()> {
     listen::write_private(

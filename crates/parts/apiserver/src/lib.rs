@@ -11,6 +11,7 @@
 //! Non-goals: what the multi-cluster kinds do (`controllers`, `scheduler`, `member`).
 
 mod admission;
+mod audit;
 mod certificates;
 mod definitions;
 mod front;
@@ -22,6 +23,7 @@ mod server;
 mod snapshot;
 mod surroundings;
 
+pub use audit::Audit;
 pub use front::{Handle, InProcess};
 pub use server::{ApiServer, Extensions, Options, StartError, Storage};
 pub use store::embedded::OpenError as StoreError;

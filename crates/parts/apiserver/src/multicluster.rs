@@ -9,7 +9,8 @@ use api::work::{v1alpha1, v1alpha2};
 use kinds::resource_of_definition;
 use object::time::Time;
 use object::{Object, Value};
-use serve::resource::{KindRules, Resource};
+use serve::resource::{Action, KindRules, Resource, Subresource};
+use serve::target::Verb;
 
 /// Every multi-cluster kind.
 pub(crate) fn resources() -> Vec<Resource> {
@@ -22,9 +23,34 @@ pub(crate) fn resources() -> Vec<Resource> {
             resource.rules = Arc::new(MultiClusterRules {
                 plain: resource.rules,
             });
+            if kind.kind == "Cluster" {
+                for version in &mut resource.versions {
+                    version.subresources.push(proxy());
+                }
+            }
             resource
         })
         .collect()
+}
+
+/// The way to a member's own API.
+fn proxy() -> Subresource {
+    Subresource {
+        name: "proxy".into(),
+        kind: Some((
+            "cluster.karmada.io".into(),
+            "v1alpha1".into(),
+            "ClusterProxyOptions".into(),
+        )),
+        verbs: vec![
+            Verb::Create,
+            Verb::Delete,
+            Verb::Get,
+            Verb::Patch,
+            Verb::Update,
+        ],
+        action: Action::Custom,
+    }
 }
 
 /// A multi-cluster kind: like any custom kind, but for versions that are converted in the process.

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use access::authenticate::TokenAuthenticator;
+use access::certificates::{self as requests, CertificateAdmission};
+use access::cluster_info;
 use access::escalation::EscalationCheck;
 use access::keys::Keys;
 use access::{Access, account_chores, bootstrap, names, reviews, token_request};
@@ -29,9 +31,11 @@ use store::etcd::{self, Etcd};
 use store::memory::Memory;
 
 use crate::admission::MultiClusterAdmission;
-use crate::certificates::{issue_server, renew, server_names, write_kubeconfig};
+use crate::audit::Audit;
+use crate::certificates::{issue_server, reachable, renew, server_names, write_kubeconfig};
 use crate::definitions;
 use crate::front::Handle;
+use crate::kubeconfig;
 use crate::multicluster;
 use crate::namespaces::NamespaceLifecycle;
 use crate::roles;
@@ -87,6 +91,8 @@ pub struct Extensions {
     pub roles: Vec<&'static str>,
     /// Further ways to know users by their tokens.
     pub authenticators: Vec<Arc<dyn TokenAuthenticator>>,
+    /// Where requests are noted, if they are.
+    pub audit: Option<Audit>,
 }
 
 /// An API server that is ready to run.
@@ -95,7 +101,7 @@ pub struct ApiServer {
     store: Store,
     compaction: Option<Duration>,
     listener: Listener,
-    authority: Authority,
+    authority: Arc<Authority>,
     identity: ServerIdentity,
     issued: Issued,
     names: Vec<String>,
@@ -177,7 +183,7 @@ impl ApiServer {
                 compaction,
             } => (Store::Etcd(Etcd::connect(*options).await?), compaction),
         };
-        let authority = Authority::open(&pki, SystemTime::now())?;
+        let authority = Arc::new(Authority::open(&pki, SystemTime::now())?);
         let names = server_names(listener.address(), &options.names);
         let issued = issue_server(&authority, &names)?;
         let identity = ServerIdentity::new(&issued)?;
@@ -190,10 +196,12 @@ impl ApiServer {
         let admission = Arc::new(MultiClusterAdmission::new(FeatureGates::default()));
         let namespaces = Arc::new(NamespaceLifecycle::default());
         let escalation = Arc::new(EscalationCheck::default());
+        let certificates = Arc::new(CertificateAdmission::default());
         let hooks: Vec<Arc<dyn Admission>> = vec![
             Arc::clone(&namespaces) as Arc<dyn Admission>,
             Arc::clone(&admission) as Arc<dyn Admission>,
             Arc::clone(&escalation) as Arc<dyn Admission>,
+            Arc::clone(&certificates) as Arc<dyn Admission>,
         ];
         let address = about.address.clone();
         let server = Server::open(
@@ -212,6 +220,7 @@ impl ApiServer {
         namespaces.look_into(server.cache());
         admission.look_into(server.cache());
         escalation.judge_by(&access);
+        certificates.judge_by(&access);
         let mut handlers = extensions.handlers;
         reviews::insert(&mut handlers, &access);
         token_request::insert(&mut handlers, &access);
@@ -219,7 +228,7 @@ impl ApiServer {
         let kubeconfig = options.data_dir.join("kubeconfig");
         write_kubeconfig(&kubeconfig, &authority, listener.address())?;
         let server = Arc::new(server.with_handlers(handlers));
-        let handle = Handle::new(server, access, store.clone(), address);
+        let handle = Handle::new(server, access, extensions.audit, store.clone(), address);
         Ok(Self {
             handle,
             store,
@@ -295,17 +304,29 @@ impl ApiServer {
         join_all(NAMESPACES.map(|namespace| create_namespace(&server, namespace))).await;
         let written = bootstrap::ensure(&server, roles).await;
         tracing::debug!(written, "roles and bindings are complete");
-        let chores = account_chores::follow(
-            Arc::clone(&server),
-            Arc::clone(handle.access()),
-            authority.certificate_pem().to_owned(),
+        let public = kubeconfig::public(
+            &format!("https://{}", reachable(listener.address())),
+            authority.certificate_pem(),
         );
-        tasks.spawn("service accounts", |stop| async move {
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = chores => {}
-            }
-        });
+        spawn_chore(
+            tasks,
+            "service accounts",
+            account_chores::follow(
+                Arc::clone(&server),
+                Arc::clone(handle.access()),
+                authority.certificate_pem().to_owned(),
+            ),
+        );
+        spawn_chore(
+            tasks,
+            "certificate requests",
+            requests::follow(Arc::clone(&server), Arc::clone(&authority)),
+        );
+        spawn_chore(
+            tasks,
+            "cluster-info",
+            cluster_info::follow(Arc::clone(&server), public),
+        );
         let defined = Arc::clone(&server);
         tasks.spawn("definitions", |stop| {
             definitions::follow(defined, base, stop)
@@ -326,6 +347,16 @@ impl ApiServer {
         });
         Ok(())
     }
+}
+
+/// Starts a task that never ends by itself.
+fn spawn_chore(tasks: &mut Tasks, name: &str, chore: impl Future<Output = ()> + Send + 'static) {
+    tasks.spawn(name, |stop| async move {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = chore => {}
+        }
+    });
 }
 
 fn base_table() -> Table {

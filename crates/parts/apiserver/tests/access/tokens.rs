@@ -25,7 +25,7 @@ fn who(world: &World, token: &str) -> Option<User> {
 }
 
 /// Waits for a state of the world, for a while.
-async fn eventually<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
+pub(crate) async fn eventually<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let waited = tokio::time::timeout(Duration::from_secs(10), async {
         loop {
             if let Some(found) = look().await {
@@ -272,7 +272,7 @@ async fn the_issuer_tells_its_keys_to_those_who_may_know() {
     assert_eq!(keys["keys"][0]["crv"], "P-256");
 }
 
-fn decode(text: &str) -> String {
+pub(crate) fn decode(text: &str) -> String {
     let value = |byte: u8| match byte {
         b'A'..=b'Z' => u32::from(byte - b'A'),
         b'a'..=b'z' => u32::from(byte - b'a') + 26,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
-use karavel_apiserver::{ApiServer, Handle, Options, Storage};
+use karavel_apiserver::{ApiServer, Extensions, Handle, Options, Storage};
 use object::Value;
 use runtime::Tasks;
 use serde_json::json;
@@ -25,6 +25,10 @@ pub(crate) struct Answer {
 
 impl World {
     pub(crate) async fn start() -> Self {
+        Self::with(Extensions::default()).await
+    }
+
+    pub(crate) async fn with(extensions: Extensions) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let options = Options {
             data_dir: directory.path().to_owned(),
@@ -32,7 +36,7 @@ impl World {
             listen: "127.0.0.1:0".parse().unwrap(),
             names: Vec::new(),
         };
-        let server = ApiServer::start(options).await.unwrap();
+        let server = ApiServer::start_with(options, extensions).await.unwrap();
         let handle = server.handle();
         let mut tasks = Tasks::new();
         server.run(&mut tasks).await.unwrap();

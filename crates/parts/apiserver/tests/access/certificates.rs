@@ -1,0 +1,195 @@
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+use serde_json::{Value, json};
+use serve::call::User;
+use serve::encoding::base64;
+
+use crate::tokens::{decode, eventually};
+use crate::world::{World, known, master, subject, user};
+
+const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+
+fn request(name: &str, group: &str, hosts: &[&str]) -> String {
+    let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+    let mut params = CertificateParams::new(hosts).unwrap();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+        .distinguished_name
+        .push(DnType::OrganizationName, group);
+    let key = KeyPair::generate().unwrap();
+    let pem = params.serialize_request(&key).unwrap().pem().unwrap();
+    base64(pem.as_bytes())
+}
+
+fn object(name: &str, signer: &str, request: &str, usages: &[&str]) -> Value {
+    json!({
+        "metadata": {"name": name},
+        "spec": {
+            "request": request, "signerName": signer, "usages": usages, "username": "system:masters-friend",
+        },
+    })
+}
+
+fn newcomer() -> User {
+    user(
+        "system:bootstrap:abcdef",
+        &[
+            "system:bootstrappers",
+            "system:bootstrappers:karmada:default-cluster-token",
+            "system:authenticated",
+        ],
+    )
+}
+
+async fn approve(world: &World, who: &User, name: &str) -> (u16, String) {
+    let line = format!("GET {REQUESTS}/{name}");
+    let mut object = world.ask(&master(), &line, json!(null)).await.body;
+    object["status"]["conditions"] = json!([{
+        "type": "Approved", "status": "True", "reason": "AutoApproved", "message": "m",
+    }]);
+    let line = format!("PUT {REQUESTS}/{name}/approval");
+    let answer = world.ask(who, &line, object).await;
+    let message = answer.body["message"].as_str().unwrap_or_default();
+    (answer.code, message.to_owned())
+}
+
+#[tokio::test]
+async fn what_is_approved_and_sound_is_signed() {
+    let world = World::start().await;
+    let client = "kubernetes.io/kube-apiserver-client";
+    let agent = |hosts: &[&str]| request("system:karmada:agent:m1", "system:karmada:agents", hosts);
+    let node = |hosts: &[&str]| request("system:node:n1", "system:nodes", hosts);
+    let kubelet = "kubernetes.io/kube-apiserver-client-kubelet";
+    let usual = &["digital signature", "key encipherment", "client auth"][..];
+    for (name, signer, request, usages, failure) in [
+        ("agent", client, agent(&[]), usual, ""),
+        (
+            "server",
+            client,
+            agent(&[]),
+            &["digital signature", "server auth"],
+            "usage \"server auth\" is not permitted by kubernetes.io/kube-apiserver-client",
+        ),
+        (
+            "useless",
+            client,
+            agent(&[]),
+            &["digital signature"],
+            "usage \"client auth\" is required by kubernetes.io/kube-apiserver-client",
+        ),
+        ("node", kubelet, node(&[]), usual, ""),
+        (
+            "hosts",
+            kubelet,
+            node(&["n1"]),
+            usual,
+            "DNS names and IP addresses are not allowed",
+        ),
+        (
+            "stranger",
+            kubelet,
+            agent(&[]),
+            usual,
+            "subject organization is not system:nodes",
+        ),
+    ] {
+        let line = format!("POST {REQUESTS}");
+        let answer = world
+            .ask(&newcomer(), &line, object(name, signer, &request, usages))
+            .await;
+        assert_eq!(answer.code, 201, "{name}: {}", answer.body);
+        assert_eq!(answer.body["spec"]["username"], "system:bootstrap:abcdef");
+        assert_eq!(approve(&world, &master(), name).await.0, 200, "{name}");
+        let line = format!("GET {REQUESTS}/{name}");
+        let status = eventually(async || {
+            let status = world.ask(&master(), &line, json!(null)).await.body["status"].clone();
+            let is_done =
+                status["certificate"].is_string() || status["conditions"].as_array()?.len() > 1;
+            is_done.then_some(status)
+        })
+        .await;
+        if failure.is_empty() {
+            let pem = decode(status["certificate"].as_str().unwrap());
+            assert!(pem.starts_with("-----BEGIN CERTIFICATE-----"), "{name}");
+        } else {
+            assert_eq!(status["conditions"][1]["type"], "Failed", "{name}");
+            assert_eq!(status["conditions"][1]["message"], failure, "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn approving_needs_leave_for_the_signer_and_nobody_becomes_a_master() {
+    let world = World::start().await;
+    world
+        .role(
+            "",
+            "approver",
+            &[
+                "update certificates.k8s.io certificatesigningrequests/approval",
+                "approve certificates.k8s.io signers example.com/*",
+            ],
+        )
+        .await;
+    world
+        .bind("", ("ClusterRole", "approver"), subject("ann"))
+        .await;
+    let line = format!("POST {REQUESTS}");
+    let usual = &["client auth"][..];
+    let client = "kubernetes.io/kube-apiserver-client";
+    for (name, signer) in [("ours", client), ("theirs", "example.com/x")] {
+        let object = object(name, signer, &request("u", "g", &[]), usual);
+        world.create(REQUESTS, object).await;
+    }
+    assert_eq!(
+        approve(&world, &known("ann"), "ours").await,
+        (
+            403,
+            "certificatesigningrequests.certificates.k8s.io \"ours\" is forbidden: user not permitted to approve requests with signerName \"kubernetes.io/kube-apiserver-client\"".to_owned()
+        )
+    );
+    assert_eq!(approve(&world, &known("ann"), "theirs").await.0, 200);
+    let root = object("root", client, &request("u", "system:masters", &[]), usual);
+    let answer = world.ask(&newcomer(), &line, root).await;
+    assert_eq!(answer.code, 403, "{}", answer.body);
+}
+
+#[tokio::test]
+async fn tokens_vouch_for_the_address_newcomers_are_told() {
+    let world = World::start().await;
+    let nobody = user("system:anonymous", &["system:unauthenticated"]);
+    let line = "GET /api/v1/namespaces/kube-public/configmaps/cluster-info";
+    let secrets = "/api/v1/namespaces/kube-system/secrets";
+    let secret = |id: &str, expiration: &str| {
+        let mut data = json!({
+            "token-id": base64(id.as_bytes()), "token-secret": base64(b"0123456789abcdef"),
+            "usage-bootstrap-signing": base64(b"true"),
+        });
+        if !expiration.is_empty() {
+            data["expiration"] = json!(base64(expiration.as_bytes()));
+        }
+        json!({
+            "metadata": {"name": format!("bootstrap-token-{id}")}, "type": "bootstrap.kubernetes.io/token", "data": data,
+        })
+    };
+    world.create(secrets, secret("abcdef", "")).await;
+    let data = eventually(async || {
+        let data = world.ask(&nobody, line, json!(null)).await.body["data"].clone();
+        data["jws-kubeconfig-abcdef"].is_string().then_some(data)
+    })
+    .await;
+    let told: Value = serde_json::from_str(data["kubeconfig"].as_str().unwrap()).unwrap();
+    assert!(
+        told["clusters"][0]["cluster"]["server"]
+            .as_str()
+            .unwrap()
+            .starts_with("https://127.0.0.1:")
+    );
+    assert_eq!(told["users"], json!([]));
+    world
+        .create(secrets, secret("oldold", "2020-01-01T00:00:00Z"))
+        .await;
+    let old = format!("GET {secrets}/bootstrap-token-oldold");
+    eventually(async || (world.ask(&master(), &old, json!(null)).await.code == 404).then_some(()))
+        .await;
+}
