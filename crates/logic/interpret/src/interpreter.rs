@@ -12,15 +12,17 @@ use api::{
 use object::{Object, Value, field::FieldPath, selector::LabelSelector};
 
 use crate::{
+    customization::{CustomizationProblem, Customizations},
     error::{InterpretError, RuleError},
     kind::KindRef,
     native::{Native, Options},
     operation::Operation,
     retention,
     rules::{Coverage, Replicas, Rules},
+    script::Engine,
     table::Table,
     third_party::ThirdParty,
-    webhook::Hooks,
+    webhook::{HookProblem, Hooks},
 };
 
 mod asking;
@@ -84,6 +86,27 @@ impl Interpreter {
             native: Native::table(options),
             options,
         }
+    }
+
+    /// An interpreter by the ResourceInterpreterCustomizations and ResourceInterpreterWebhookConfigurations that users
+    /// wrote, and what they should know of them.
+    ///
+    /// Made anew whenever one of these objects changes; scripts that stay are not compiled again.
+    pub fn configured<'a>(
+        engine: &Arc<Engine>,
+        customizations: impl IntoIterator<Item = &'a Object>,
+        webhooks: impl IntoIterator<Item = &'a Object>,
+        options: Options,
+    ) -> (Self, Vec<CustomizationProblem>, Vec<HookProblem>) {
+        let scripts = Customizations::new(Arc::clone(engine), customizations);
+        let hooks = Hooks::new(webhooks);
+        let (of_scripts, of_hooks) = (scripts.problems().to_vec(), hooks.problems().to_vec());
+        let layers = Layers {
+            customization: Some(Arc::new(scripts)),
+            webhook: Some(Arc::new(hooks)),
+            third_party: None,
+        };
+        (Self::new(layers, options), of_scripts, of_hooks)
     }
 
     /// Which layer answers, or `None` if no rule is for this.

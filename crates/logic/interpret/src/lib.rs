@@ -10,14 +10,18 @@
 //!
 //! Every question goes through [`Interpreter`]. For each operation the first [`Layer`] with a rule for exactly that API
 //! version and kind answers, and its error is final: customization, webhook, third party, native. A layer is a value of
-//! [`Rules`]. Webhooks are asked over the network, which nothing here does: they take part as [`Coverage`] alone, and
-//! [`Interpreter::layer`] tells the caller to ask them itself. The native layer is always there; the others are put in
-//! with [`Layers`].
+//! [`Rules`]; [`Interpreter::configured`] makes them of the objects that users write, and [`Interpreter::trace`] says who
+//! answers. Webhooks are asked over the network, which nothing here does: the questions that begin with `ask_` answer
+//! with a [`WebhookCall`] for the caller to make, the others with an error.
 //!
-//! # Native kinds
+//! # Scripts
 //!
-//! One file for each kind under `native`, a table of functions by operation. What several kinds share has its own
-//! place: [`pod`] for all that is in a pod spec, [`generation`] for `observedGeneration`, `native/counters.rs` for
+//! [`customization`] knows which script answers what, [`script`] runs them: in a sandbox, within counted limits.
+//!
+//! # Built-in kinds
+//!
+//! One file for each kind under `native` and for each family under `third_party`, with a table of functions by operation.
+//! What several kinds share has its own place: [`pod`] for all that is in a pod spec, [`generation`] for `observedGeneration`, `native/counters.rs` for
 //! statuses that are sums, `native/entry_points.rs` for load balancers, [`retention`] for metadata.
 //!
 //! # Cases
@@ -46,7 +50,7 @@
 //! ```
 //!
 //! *Changes* are a JSON merge patch: the difference between the input and the result must be exactly that, so whatever
-//! a case does not mention is shown to be untouched. Every rule of the native table must have at least one case.
+//! a case does not mention is shown to be untouched. Every rule of the tables must have at least one case.
 //!
 //! # Invariants
 //!

@@ -9,6 +9,7 @@ use std::{
 use api::work::v1alpha2::AggregatedStatusItem;
 use karavel_interpret::{
     InterpretError, Interpreter, KindRef, Layer, Layers, Native, Operation, Options, RuleError,
+    ThirdParty,
     prune::{JobTtl, prune},
 };
 use object::{Object, Value, patch};
@@ -42,7 +43,7 @@ fn every_case_holds() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert!(cases.len() > 100, "only {} cases were found", cases.len());
+    assert!(cases.len() > 300, "only {} cases were found", cases.len());
 }
 
 #[test]
@@ -60,9 +61,16 @@ fn every_rule_has_a_case() {
         })
         .collect();
     let mut missing = Vec::new();
-    for kind in Native::kinds() {
+    let kinds = [
+        (Layer::Native, Native::kinds().collect::<Vec<_>>()),
+        (Layer::ThirdParty, ThirdParty::kinds().collect()),
+    ];
+    let kinds = kinds
+        .iter()
+        .flat_map(|(layer, kinds)| kinds.iter().map(|kind| (*layer, *kind)));
+    for (layer, kind) in kinds {
         for operation in Operation::ALL {
-            let is_covered = interpreter.layer(kind, operation) == Some(Layer::Native);
+            let is_covered = interpreter.layer(kind, operation) == Some(layer);
             if is_covered && !shown.contains(&(kind.to_string(), operation.as_str())) {
                 missing.push(format!("{operation} of {kind}"));
             }

@@ -203,6 +203,33 @@ fn a_trace_names_everybody_who_has_a_rule() {
 }
 
 #[test]
+fn what_users_wrote_makes_an_interpreter() {
+    let script = |name: &str| {
+        let value = json!({"metadata": {"name": name}, "spec": {
+            "target": {"apiVersion": "apps/v1", "kind": "Deployment"},
+            "customizations": {"healthInterpretation": {"luaScript": "function InterpretHealth() return false end"}},
+        }});
+        Object::from_value(value).unwrap()
+    };
+    let engine = Arc::new(Engine::default());
+    let (interpreter, of_scripts, of_hooks) = Interpreter::configured(
+        &engine,
+        &[script("a"), script("b")],
+        &[configuration(Operation::InterpretHealth)],
+        Options::default(),
+    );
+    let web = deployment();
+    assert_eq!(interpreter.health(&web).unwrap(), ResourceHealth::Unhealthy);
+    let trace = interpreter.trace(KindRef::of(&web), Operation::InterpretHealth);
+    assert_eq!(
+        trace.to_string(),
+        "InterpretHealth: customization a (before webhook hooks/hook.example.com, native)"
+    );
+    assert_eq!((of_scripts.len(), of_hooks.len()), (1, 0));
+    assert_eq!(of_scripts[0].customization, "b");
+}
+
+#[test]
 fn an_error_is_final_and_no_other_layer_is_tried() {
     let mut script = Fake::new("script", "Deployment", Operation::InterpretReplica);
     script.fails = true;

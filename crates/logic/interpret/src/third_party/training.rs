@@ -37,17 +37,7 @@ pub(super) const TF_JOB: KindRules = KindRules {
 pub(super) const MPI_JOB: KindRules = KindRules {
     components: Some(mpi_components),
     aggregate: Some(aggregate_mpi),
-    reflect: Some(|observed| {
-        let [times @ .., _] = TIMES.map(|(name, _)| name);
-        pick(
-            observed,
-            &[
-                &times[..],
-                &["lastReconcileTime", "replicaStatuses", "conditions"],
-            ]
-            .concat(),
-        )
-    }),
+    reflect: Some(|observed| pick(observed, &MPI_REFLECTED)),
     is_healthy: Some(is_healthy),
     ..KindRules::of("kubeflow.org/v2beta1", "MPIJob")
 };
@@ -91,6 +81,14 @@ const TIMES: [Field; 3] = [
     ("startTime", Fold::Earliest),
     ("completionTime", Fold::Largest),
     ("lastReconcileTime", Fold::Largest),
+];
+
+const MPI_REFLECTED: [&str; 5] = [
+    "startTime",
+    "completionTime",
+    "lastReconcileTime",
+    "replicaStatuses",
+    "conditions",
 ];
 
 const COUNTS: [&str; 3] = ["active", "succeeded", "failed"];
