@@ -2,7 +2,7 @@
 //!
 //! Reads:  definitions; for one that is ending, every object of its kind, from the server itself.
 //! Writes: deletes those objects; the condition `Terminating`; the finalizer `customresourcecleanup.apiextensions.k8s.io`.
-//! Keeps:  a definition with that finalizer goes only when no object of its kind is left.
+//! Keeps:  every definition has that finalizer, and goes only when no object of its kind is left.
 
 mod plan;
 #[cfg(test)]
@@ -10,12 +10,12 @@ mod tests;
 
 use std::time::Duration;
 
-use client::{Cache, Caches, ListOptions, Scope};
+use client::{Cache, Caches, CallError, ListOptions, Scope};
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
-use object::ObjectKey;
+use object::{Object, ObjectKey, ResourceType};
 use runtime::Spawner;
 
-use self::plan::{CLEANUP, Inputs, defined, plan};
+use self::plan::{Inputs, defined, plan};
 use crate::resources;
 
 /// How soon a definition is looked at again whose objects are going.
@@ -33,11 +33,7 @@ pub(crate) fn start(caches: &Caches, cx: &Cx, spawner: &Spawner) {
     Controller::new("definition-cleaner", cleaner)
         .workers(2)
         .watch(&definitions, |change| {
-            let ends = change
-                .after
-                .as_ref()
-                .is_some_and(|after| after.is_terminating());
-            ends.then(|| change.key().name)
+            change.after.as_ref().map(|after| after.name().to_owned())
         })
         .run(spawner, cx.clone());
 }
@@ -47,24 +43,13 @@ impl Reconcile for Cleaner {
 
     async fn reconcile(&self, name: &String, cx: &Cx) -> Result<Wake, ReconcileError> {
         let found = self.definitions.get(&ObjectKey::cluster(name.as_str()));
-        let Some(definition) = found.filter(|found| {
-            found.is_terminating() && found.finalizers().any(|finalizer| finalizer == CLEANUP)
-        }) else {
+        let Some(definition) = found else {
             return Ok(Wake::OnChange);
         };
         let resource = defined(&definition);
-        let options = ListOptions {
-            metadata_only: true,
-            ..ListOptions::default()
-        };
         let objects = match &resource {
-            None => Vec::new(),
-            Some(resource) => match cx.client.list_all(resource, "", &options).await {
-                Ok(list) => list.items,
-                // It is not served, so there is nothing to reach; what is stored cannot be seen by anybody.
-                Err(error) if error.is_not_found() => Vec::new(),
-                Err(error) => return Err(error.into()),
-            },
+            Some(resource) if definition.is_terminating() => list(cx, resource).await?,
+            _ => Vec::new(),
         };
         let plan = plan(&Inputs {
             definition: &definition,
@@ -77,5 +62,18 @@ impl Reconcile for Cleaner {
             true => plan.wake,
             false => Wake::After(AGAIN),
         })
+    }
+}
+
+async fn list(cx: &Cx, resource: &ResourceType) -> Result<Vec<Object>, CallError> {
+    let options = ListOptions {
+        metadata_only: true,
+        ..ListOptions::default()
+    };
+    match cx.client.list_all(resource, "", &options).await {
+        Ok(list) => Ok(list.items),
+        // It is not served, so there is nothing to reach; what is stored cannot be seen by anybody.
+        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        Err(error) => Err(error),
     }
 }

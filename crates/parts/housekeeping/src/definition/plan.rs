@@ -1,4 +1,5 @@
-//! What an ending definition needs: its objects deleted, its state told, and at last its finalizer removed.
+//! What a definition needs so that its objects go with it: a finalizer; once it ends, its objects deleted, its state told,
+//! and at last the finalizer removed.
 
 use intent::{Action, Part, Plan};
 use object::condition::{Condition, ConditionStatus, with_condition};
@@ -40,7 +41,17 @@ pub(crate) fn defined(definition: &Object) -> Option<ResourceType> {
 pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     let mut plan = Plan::default();
     let definition = inputs.definition;
-    if !definition.is_terminating() || !definition.finalizers().any(|name| name == CLEANUP) {
+    let is_held = definition.finalizers().any(|name| name == CLEANUP);
+    if !definition.is_terminating() {
+        // Upstream: the finalizer is there only from the deletion on. Here the server does not add it, and a definition that
+        // went at once would leave its objects where nobody can reach them.
+        if !is_held {
+            let all: Vec<&str> = definition.finalizers().chain([CLEANUP]).collect();
+            plan.push(with_finalizers(definition, &all));
+        }
+        return plan;
+    }
+    if !is_held {
         return plan;
     }
     let condition = match inputs.objects.is_empty() {
@@ -87,13 +98,12 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
             .finalizers()
             .filter(|name| *name != CLEANUP)
             .collect();
-        let patch = json!({"metadata": {"finalizers": kept}});
-        plan.push(Action::patch(
-            resources::definitions(),
-            definition,
-            patch,
-            Part::Object,
-        ));
+        plan.push(with_finalizers(definition, &kept));
     }
     plan
+}
+
+fn with_finalizers(definition: &Object, finalizers: &[&str]) -> Action {
+    let patch = json!({"metadata": {"finalizers": finalizers}});
+    Action::patch(resources::definitions(), definition, patch, Part::Object)
 }

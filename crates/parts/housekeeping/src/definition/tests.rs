@@ -56,9 +56,13 @@ fn an_ending_definition_takes_its_objects_along_and_goes_last() {
 }
 
 #[test]
-fn a_definition_that_does_not_end_or_is_not_ours_is_left_alone() {
+fn a_definition_is_held_from_the_start_and_otherwise_left_alone() {
+    let fresh = definition(json!({"name": "gadgets.x.io", "finalizers": ["mine"]}));
+    let held = format!(r#"patch {{"metadata":{{"finalizers":["mine","{CLEANUP}"]}}}}"#);
+    assert_eq!(planned(&fresh, &[]), [held]);
     let live = definition(json!({"name": "gadgets.x.io", "finalizers": [CLEANUP]}));
     assert!(planned(&live, &[gadget("a", false)]).is_empty());
+    // Whoever took the finalizer away knows why.
     let others = definition(
         json!({"name": "gadgets.x.io", "deletionTimestamp": "2026-01-01T00:00:00Z",
                                    "finalizers": ["mine"]}),

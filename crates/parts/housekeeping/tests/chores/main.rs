@@ -235,3 +235,34 @@ async fn what_has_had_its_time_goes() {
     tokio::time::sleep(Duration::from_secs(2 * 3_600)).await;
     assert_eq!(cluster.names(&requests, "").await, "");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_is_held_until_its_objects_are_gone() {
+    let cluster = Cluster::start().await;
+    let definitions = ResourceType::cluster(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+    );
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let definition = json!({"metadata": {"name": "gadgets.x.io"}, "spec": {
+        "group": "x.io", "scope": "Namespaced", "names": {"kind": "Gadget", "plural": "gadgets"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}]}});
+    cluster.create(&definitions, definition).await;
+    let key = ObjectKey::cluster("gadgets.x.io");
+    let mut held = false;
+    for _ in 0..600 {
+        let found = cluster.get(&definitions, &key).await.unwrap();
+        held = found
+            .finalizers()
+            .any(|name| name == "customresourcecleanup.apiextensions.k8s.io");
+        if held {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(held);
+    cluster.delete(&definitions, &key, None).await;
+    assert_eq!(cluster.names(&definitions, "").await, "");
+}
