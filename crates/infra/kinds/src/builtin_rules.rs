@@ -19,6 +19,8 @@ use serve::resource::{
 };
 use serve::target::Verb;
 
+use crate::definition::problems_of_definition;
+
 /// Which groups win when a client names a kind without its group; Kubernetes' own order.
 const GROUP_PRIORITIES: [(&str, u32); 18] = [
     ("", 18_000),
@@ -225,11 +227,22 @@ impl KindRules for BuiltinRules {
         part: &str,
     ) -> Vec<FieldError> {
         let gvk = self.gvk(version);
-        match (old, part) {
+        let mut errors = match (old, part) {
             (None, _) => strategy::validate_create(&gvk, new),
             (Some(old), "") => strategy::validate_update(&gvk, old, new),
             (Some(old), part) => strategy::validate_subresource_update(&gvk, part, old, new),
+        };
+        // What a definition says of a kind is judged when it is said, not when the kind is used. One that was let in
+        // once stays as it is while only its metadata or status change.
+        let says_anew = old.is_none_or(|old| old.get("spec") != new.get("spec"));
+        if self.is("apiextensions.k8s.io", "CustomResourceDefinition")
+            && errors.is_empty()
+            && part.is_empty()
+            && says_anew
+        {
+            errors.extend(problems_of_definition(new));
         }
+        errors
     }
 
     fn scale_of(&self, object: &Value, _: &ScalePaths) -> Value {

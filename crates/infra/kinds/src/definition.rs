@@ -45,6 +45,17 @@ pub enum DefinitionError {
     },
 }
 
+/// Everything wrong with the schemas of a definition, and with what it needs to be served.
+pub(crate) fn problems_of_definition(definition: &Value) -> Vec<FieldError> {
+    match resource_of_definition(definition) {
+        Ok(_) => Vec::new(),
+        Err(DefinitionError::Schema { errors }) => errors,
+        Err(DefinitionError::Missing { path }) => {
+            vec![FieldError::required(FieldPath::from(path.as_str()), "")]
+        }
+    }
+}
+
 /// The resource a definition describes.
 pub fn resource_of_definition(definition: &Value) -> Result<Resource, DefinitionError> {
     let spec = Fields {
@@ -58,6 +69,7 @@ pub fn resource_of_definition(definition: &Value) -> Result<Resource, Definition
     let mut versions = Vec::new();
     let mut columns = BTreeMap::new();
     let mut stored_as = None;
+    let in_common = has_one_schema(spec.list("versions"));
     for (position, version) in spec.list("versions").iter().enumerate() {
         let fields = Fields {
             value: version,
@@ -68,7 +80,14 @@ pub fn resource_of_definition(definition: &Value) -> Result<Resource, Definition
             stored_as = Some(format!("{group}/{name}"));
         }
         let shown = columns_of(&fields);
-        versions.push(version_of(&fields, &name, &shown, position)?);
+        // Upstream: a schema that all versions share is told of as if it were the definition's.
+        let spec = FieldPath::new("spec");
+        let place = if in_common {
+            spec.child("validation")
+        } else {
+            spec.child("versions").index(position).child("schema")
+        };
+        versions.push(version_of(&fields, &name, &shown, &place)?);
         columns.insert(name, shown);
     }
     versions.sort_by_key(|version: &Version| Reverse(version_rank(&version.name)));
@@ -95,17 +114,19 @@ pub fn resource_of_definition(definition: &Value) -> Result<Resource, Definition
     })
 }
 
+fn has_one_schema(versions: &[Value]) -> bool {
+    let mut schemas = versions.iter().map(|version| version.get("schema"));
+    let first = schemas.next();
+    schemas.all(|schema| Some(schema) == first)
+}
+
 fn version_of(
     fields: &Fields<'_>,
     name: &str,
     columns: &PathColumns,
-    position: usize,
+    place: &FieldPath,
 ) -> Result<Version, DefinitionError> {
-    let path = FieldPath::new("spec")
-        .child("versions")
-        .index(position)
-        .child("schema")
-        .child("openAPIV3Schema");
+    let path = place.child("openAPIV3Schema");
     let schema = fields.child("schema").child("openAPIV3Schema");
     let schema = schema::crd::read(schema.value, &path)
         .map_err(|errors| DefinitionError::Schema { errors })?;
