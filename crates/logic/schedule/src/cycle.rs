@@ -165,10 +165,16 @@ impl<'a> Cycle<'a> {
     /// Whether the components are estimated as one set: only where exactly one cluster takes all of them.
     #[must_use]
     pub fn is_component_set(&self) -> bool {
-        self.inputs.options.components == Components::AsSets
-            && !self.inputs.binding.spec.components.is_empty()
-            && self.inputs.placement.spread.is_single_cluster
+        is_component_set(self.inputs)
     }
+}
+
+/// Whether estimators are to be asked for sets of components rather than for replicas.
+#[must_use]
+pub fn is_component_set(inputs: &Inputs<'_>) -> bool {
+    inputs.options.components == Components::AsSets
+        && !inputs.binding.spec.components.is_empty()
+        && inputs.placement.spread.is_single_cluster
 }
 
 /// The tier of a cluster that belongs to none, after all others.

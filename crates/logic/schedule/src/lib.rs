@@ -42,7 +42,7 @@ pub mod trigger;
 mod examples;
 
 pub use crate::{
-    cycle::{Components, Cycle, EmptyWorkloads, Inputs, Options},
+    cycle::{Components, Cycle, EmptyWorkloads, Inputs, Options, is_component_set},
     decide::{candidates, schedule},
     decision::{Decision, FitError, Outcome, Refusal, Target, TargetsText},
     diagnosis::Diagnosis,

@@ -47,15 +47,23 @@ impl Trigger {
     }
 }
 
-impl fmt::Display for Trigger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Trigger {
+    /// The reason in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
             Self::PlacementChanged => "the placement changed",
             Self::ReplicasChanged => "the replicas changed",
             Self::FreshWanted => "a fresh decision was asked for",
             Self::NotDivided => "every cluster gets the same",
             Self::ClusterDeleting => "a target is being deleted",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

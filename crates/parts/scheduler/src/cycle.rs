@@ -9,6 +9,7 @@ use std::{
 use api::well_known::annotations;
 use client::{Cache, CallError, Client, PatchKind, WriteOptions};
 use control::Cx;
+use estimate::Answers;
 use intent::{Action, Part};
 use object::{Object, Value};
 use schedule::{
@@ -24,6 +25,7 @@ use tracing::{debug, warn};
 
 use crate::{
     bound::Bound,
+    estimator::Estimators,
     fleet::Fleet,
     groups::{self, JustWritten},
     line::{Key, Line},
@@ -31,6 +33,7 @@ use crate::{
     placements::{Placements, Prepared, Previous},
     plan::{self, Written},
     queue::{Ending, Turn},
+    recorder::Recorder,
     settings::{Overcommit, Settings},
 };
 
@@ -51,6 +54,8 @@ pub(crate) struct Desk {
     pub(crate) assumptions: Mutex<Assumptions>,
     pub(crate) just_written: JustWritten,
     pub(crate) metrics: Metrics,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) estimators: Option<Estimators>,
     pub(crate) clusters: Cache,
     pub(crate) bindings: Cache,
     pub(crate) cluster_bindings: Cache,
@@ -109,10 +114,11 @@ impl Desk {
                 return Ending::Failed;
             }
         };
+        let estimates = self.estimate(&facts).await;
         let Some(Decided {
             decision,
             is_promised,
-        }) = self.decide(&facts)
+        }) = self.decide(&facts, &estimates)
         else {
             return Ending::Failed;
         };
@@ -124,6 +130,10 @@ impl Desk {
         };
         self.metrics
             .attempted(outcome, facts.trigger.schedule_type(), start.elapsed());
+        if let Some(recorder) = &self.recorder {
+            let (now, trigger) = (self.cx.now(), facts.trigger.as_str());
+            recorder.record(now, trigger, turn.attempt, decision.diagnosis);
+        }
         ending
     }
 
@@ -160,8 +170,49 @@ impl Desk {
         }
     }
 
+    /// What estimators beside the clusters say, where there are any.
+    async fn estimate(&self, facts: &Facts) -> Vec<Answers> {
+        let Some(estimators) = &self.estimators else {
+            return Vec::new();
+        };
+        let Facts {
+            bound, prepared, ..
+        } = facts;
+        let peers = groups::peers(bound, &self.just_written, |key| {
+            self.bindings.indexed(groups::INDEX, key)
+        });
+        let view = match self.settings.overcommit {
+            Overcommit::Guarded => self.assumptions().view(self.cx.now()),
+            Overcommit::Possible => View::default(),
+        };
+        let clusters = self.fleet.snapshot();
+        let inputs = Inputs {
+            binding: bound.view(),
+            placement: &prepared.compiled,
+            clusters: &clusters,
+            estimates: &[],
+            assumed: &view.by_cluster,
+            peers: &peers,
+            plugins: &self.plugins,
+            options: self.options(),
+        };
+        let names: Vec<Arc<str>> = schedule::candidates(&inputs)
+            .into_iter()
+            .map(|position| clusters.name(position))
+            .collect();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let is_set = schedule::is_component_set(&inputs);
+        vec![
+            estimators
+                .ask(bound, is_set, &names, &view.by_cluster)
+                .await,
+        ]
+    }
+
     /// Decides; `None` if others took the room each time.
-    fn decide(&self, facts: &Facts) -> Option<Decided> {
+    fn decide(&self, facts: &Facts, estimates: &[Answers]) -> Option<Decided> {
         let Facts {
             bound, prepared, ..
         } = facts;
@@ -178,7 +229,7 @@ impl Desk {
                 binding: bound.view(),
                 placement: &prepared.compiled,
                 clusters: &self.fleet.snapshot(),
-                estimates: &[],
+                estimates,
                 assumed: view.as_ref().map_or(&nothing, |view| &view.by_cluster),
                 peers: &peers,
                 plugins: &self.plugins,

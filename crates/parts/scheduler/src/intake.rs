@@ -50,6 +50,9 @@ impl Desk {
 
     /// Takes a change of a cluster in, and brings the bindings it concerns.
     pub(crate) fn cluster_changed(&self, change: &Change) {
+        if let (Some(estimators), None) = (&self.estimators, &change.after) {
+            estimators.forget(&change.key().name);
+        }
         let effect = self
             .fleet
             .apply(change.before.as_deref(), change.after.as_deref());

@@ -15,6 +15,7 @@
 
 mod bound;
 mod cycle;
+pub mod estimator;
 mod fleet;
 mod groups;
 mod intake;
@@ -23,10 +24,11 @@ pub mod metrics;
 mod placements;
 mod plan;
 pub mod queue;
+pub mod recorder;
 mod run;
 mod settings;
 
 pub use crate::{
-    run::{Scheduler, run},
+    run::{Scheduler, StartError, run},
     settings::{Overcommit, Priorities, Settings, SettingsError, WORKERS},
 };

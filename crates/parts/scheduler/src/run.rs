@@ -14,12 +14,14 @@ use tracing::{error, info};
 
 use crate::{
     cycle::{Desk, TURN},
+    estimator::Estimators,
     fleet::Fleet,
     groups::{self, JustWritten},
     line::Line,
     metrics::Metrics,
     placements::Placements,
     queue::{Counts, Ending},
+    recorder::{FileError, Recorder},
     settings::{Settings, SettingsError},
 };
 
@@ -36,11 +38,28 @@ impl Scheduler {
         self.desk.line.counts()
     }
 
+    /// The last decisions, if they are recorded.
+    #[must_use]
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.desk.recorder.as_ref()
+    }
+
     /// What was counted, in the text format of Prometheus.
     #[must_use]
     pub fn metrics(&self) -> String {
         self.desk.metrics.render(self.counts())
     }
+}
+
+/// Why a scheduler does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// It cannot be set up like this.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// What an earlier one wrote down cannot be read.
+    #[error("cannot read earlier decisions")]
+    Recorder(#[from] FileError),
 }
 
 impl fmt::Debug for Scheduler {
@@ -61,8 +80,12 @@ pub fn run(
     caches: &Caches,
     cx: &Cx,
     spawner: &Spawner,
-) -> Result<Scheduler, SettingsError> {
+) -> Result<Scheduler, StartError> {
     let plugins = settings.enabled_plugins()?;
+    let recorder = settings.recorder.clone();
+    let recorder = recorder
+        .map(|settings| Recorder::start(settings, spawner))
+        .transpose()?;
     let follow = |resource| caches.follow(&ResourceType::from(resource), Scope::all());
     let desk = Arc::new(Desk {
         plugins,
@@ -73,6 +96,11 @@ pub fn run(
         assumptions: Default::default(),
         just_written: JustWritten::default(),
         metrics: Metrics::default(),
+        recorder,
+        estimators: settings
+            .estimators
+            .clone()
+            .map(|settings| Estimators::new(settings, cx.client.clone())),
         clusters: follow(&registry::CLUSTER),
         bindings: follow(&registry::RESOURCE_BINDING),
         cluster_bindings: follow(&registry::CLUSTER_RESOURCE_BINDING),

@@ -8,7 +8,7 @@ use schedule::{
     plugin::{NameTaken, Plugin, Plugins, Registry, WorkloadGroups},
 };
 
-use crate::queue::Patience;
+use crate::{estimator::EstimatorSettings, queue::Patience, recorder::RecorderSettings};
 
 /// How many decisions may be under way at once.
 ///
@@ -37,6 +37,10 @@ pub struct Settings {
     pub patience: Patience,
     /// How many decisions may be under way at once.
     pub workers: usize,
+    /// Whether and how decisions are recorded.
+    pub recorder: Option<RecorderSettings>,
+    /// How estimators beside the clusters are asked, if they are: `--enable-scheduler-estimator`.
+    pub estimators: Option<EstimatorSettings>,
 }
 
 /// Whether urgent bindings go first.
@@ -124,6 +128,8 @@ impl Settings {
                 Patience::PLAIN
             },
             workers: WORKERS,
+            recorder: Some(RecorderSettings::default()),
+            estimators: None,
         }
     }
 

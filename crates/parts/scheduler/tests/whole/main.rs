@@ -265,3 +265,17 @@ async fn a_binding_without_placement_is_not_touched() {
         "m1=1 m2=1 m3=1 m4=1 Success"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_can_be_explained_afterwards() {
+    let (world, scheduler) = world_with(10, &by_room()).await;
+    world.expect(WEB, "m1=1 m2=2 m3=3 m4=4 Success").await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let records = scheduler.recorder().unwrap().last(&WEB.parse().unwrap());
+    let [record] = records.as_slice() else {
+        panic!("one decision was made: {records:?}")
+    };
+    assert_eq!(record.outcome, "{m1:1, m2:2, m3:3, m4:4}");
+    assert_eq!(record.trigger, "the placement changed");
+    assert_eq!(record.diagnosis["strategy"], "DynamicWeight");
+}
