@@ -1,4 +1,5 @@
 //! The loops that face a member, between two whole API servers in one process, in virtual time.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 extern crate karavel_member as member;
 
