@@ -2,7 +2,7 @@
 
 use api::work::v1alpha2::AggregatedStatusItem;
 use karavel_interpret::{
-    Interpreter, KindRef, Native, Operation, RuleError,
+    Interpreter, KindRef, Native, Operation, RuleError, ThirdParty,
     prune::{JobTtl, prune},
 };
 use object::{Object, Value};
@@ -139,13 +139,32 @@ fn field_name() -> impl Strategy<Value = String> {
         "clientConfig",
         "caBundle",
         "clusterIP",
+        "tasks",
+        "headGroupSpec",
+        "workerGroupSpecs",
+        "rayClusterConfig",
+        "replicaStatuses",
+        "taskStatusCount",
+        "runningDuration",
+        "containerState",
+        "applicationState",
+        "activeServiceStatus",
+        "applicationStatuses",
+        "rulecount",
+        "desiredCPU",
+        "memory",
+        "resource",
+        "driver",
+        "jobManager",
+        "suspend",
         "novel",
     ])
     .prop_map(str::to_owned)
 }
 
 fn any_kind() -> impl Strategy<Value = KindRef<'static>> {
-    prop::sample::select(Native::kinds().collect::<Vec<_>>())
+    let kinds = Native::kinds().chain(ThirdParty::kinds());
+    prop::sample::select(kinds.collect::<Vec<_>>())
 }
 
 fn object_of(kind: KindRef<'_>, spec: Value, status: Value, more: Value) -> Object {
@@ -187,6 +206,7 @@ proptest! {
             "{:?}",
             (
                 interpreter.replicas(&object),
+                interpreter.components(&object),
                 interpreter.revise(&object, 3),
                 interpreter.retain_all(&object, &observed),
                 interpreter.aggregate(&object, &items),
