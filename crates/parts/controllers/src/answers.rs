@@ -9,7 +9,13 @@ use api::{config::DependentObjectReference, work::v1alpha2::AggregatedStatusItem
 use binding::Needs;
 use interpret::{InterpretError, Interpreter, KindRef, Operation};
 use object::{Object, Value};
+use runtime::{Priority, Spawner};
 use tokio::sync::watch;
+
+use crate::bindings::Bindings;
+
+/// How urgent it is to ask again by new rules: less than any change.
+pub(crate) const IN_THE_BACKGROUND: Priority = -100;
 
 /// Whether the parts of templates with several kinds of pod are told apart (`MultiplePodTemplatesScheduling`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,11 +41,30 @@ impl Answers {
         Self { rules, components }
     }
 
-    /// Waits until the rules change; never ends if nobody can change them any more.
-    pub async fn changed(&mut self) {
-        if self.rules.changed().await.is_err() {
-            std::future::pending::<()>().await;
-        }
+    /// Calls `wake` for every binding whenever the rules change: what was asked by the old ones is asked again.
+    pub fn on_new_rules(
+        &self,
+        bindings: &Bindings,
+        spawner: &Spawner,
+        wake: impl Fn(&Object) + Send + 'static,
+    ) {
+        let (mut rules, bindings) = (self.rules.clone(), bindings.clone());
+        spawner.spawn("new rules of interpretation", |stop| async move {
+            loop {
+                let changed = tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return,
+                    changed = rules.changed() => changed,
+                };
+                if changed.is_err() {
+                    // Nobody can change them any more.
+                    return stop.cancelled().await;
+                }
+                for binding in bindings.all() {
+                    wake(&binding);
+                }
+            }
+        });
     }
 
     /// What a template needs from clusters.

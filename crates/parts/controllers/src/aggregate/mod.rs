@@ -18,10 +18,11 @@ use object::{Object, ObjectKey, Value};
 use runtime::Spawner;
 use status::{Folded, fold};
 use telemetry::chain;
+use tokio::time::Instant;
 
 use self::plan::{Inputs, TemplateInputs, plan, template_items};
 use crate::{
-    answers::Answers,
+    answers::{Answers, IN_THE_BACKGROUND},
     binding_view::Binding,
     bindings::{cluster_of, template_of},
     templates::Found,
@@ -52,6 +53,10 @@ impl Aggregator {
             for key in keys::of_work(change) {
                 queue.add_after(key, GATHERING);
             }
+        });
+        let queue = controller.queue();
+        answers.on_new_rules(&views.bindings, spawner, move |binding| {
+            queue.add_with(binding.key(), Instant::now(), IN_THE_BACKGROUND);
         });
         spawner.spawn("bindingStatus reports", |stop| async move {
             stop.cancelled().await;

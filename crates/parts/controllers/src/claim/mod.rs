@@ -24,10 +24,12 @@ use object::{Object, ObjectKey, ResourceType};
 use policy::{Decision, Inputs, Outcome, Policy, Preemption, decide};
 use runtime::Spawner;
 use telemetry::chain;
+use tokio::time::Instant;
 
 use self::plan::Failure;
 use crate::{
-    answers::Answers,
+    answers::{Answers, IN_THE_BACKGROUND},
+    bindings::template_of,
     templates::{Found, TemplateKey},
     views::Views,
 };
@@ -100,6 +102,12 @@ impl Claims {
             let reach = keys::of_amendment(amendment, || rulebook.claims());
             for key in keys::of_reach(&reach, &templates) {
                 queue.add(key);
+            }
+        });
+        let queue = controller.queue();
+        answers.on_new_rules(&views.bindings, spawner, move |binding| {
+            if let Some(key) = template_of(binding) {
+                queue.add_with(key, Instant::now(), IN_THE_BACKGROUND);
             }
         });
         controller.run(spawner, cx.clone());

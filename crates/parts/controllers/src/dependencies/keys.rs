@@ -116,7 +116,7 @@ pub fn attachments_of_object(
 }
 
 /// Whether the binding may have to note references, or have its note or finalizer taken away.
-fn may_refer(binding: &Object) -> bool {
+pub(crate) fn may_refer(binding: &Object) -> bool {
     binding.at(&["spec", "propagateDeps"]) == Some(&Value::Bool(true))
         || binding
             .finalizers()

@@ -26,10 +26,11 @@ use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use object::{GroupKind, GroupVersionKind, ObjectKey};
 use runtime::{Queue, Spawner};
 use telemetry::chain;
+use tokio::time::Instant;
 
 use self::{attachment::Referrer, reference::DependencyKey};
 use crate::{
-    answers::Answers,
+    answers::{Answers, IN_THE_BACKGROUND},
     binding_view::Binding,
     bindings::template_of,
     templates::{Found, TemplateKey},
@@ -76,6 +77,12 @@ pub fn start(views: &Views, answers: &Answers, workers: usize, spawner: &Spawner
     views.templates.on_change(move |kind, change| {
         for key in keys::referrers_of_template(kind, change, |key| bindings.of_template(key)) {
             queue.add(key);
+        }
+    });
+    let queue = controller.queue();
+    answers.on_new_rules(&views.bindings, spawner, move |binding| {
+        if keys::may_refer(binding) && !binding.namespace().is_empty() {
+            queue.add_with(binding.key(), Instant::now(), IN_THE_BACKGROUND);
         }
     });
     controller.run(spawner, cx.clone());

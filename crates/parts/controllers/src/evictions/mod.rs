@@ -170,12 +170,12 @@ struct Facts {
 }
 
 impl Facts {
-    fn gather(views: &Views, key: &ObjectKey) -> Result<Option<Self>, ReconcileError> {
+    /// `None` if the binding is gone; an error if it cannot be read.
+    fn gather(views: &Views, key: &ObjectKey) -> Result<Option<Self>, String> {
         let Some(object) = views.bindings.get(key) else {
             return Ok(None);
         };
-        let binding =
-            Binding::read(&object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
+        let binding = Binding::read(&object).map_err(|error| error.to_string())?;
         let template = template_of(&object).and_then(|key| views.templates.find(&key));
         Ok(Some(Self {
             object,
@@ -200,7 +200,7 @@ impl Reconcile for Handover {
 
     async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
-        let Some(facts) = Facts::gather(&self.views, key)? else {
+        let Some(facts) = Facts::gather(&self.views, key).map_err(ReconcileError::Terminal)? else {
             return Ok(Wake::OnChange);
         };
         let plan = plan::hand_over(facts.subject(cx.now()), self.rules);
@@ -214,7 +214,7 @@ impl Reconcile for ApplicationFailover {
 
     async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
-        let Some(facts) = Facts::gather(&self.views, key)? else {
+        let Some(facts) = Facts::gather(&self.views, key).map_err(ReconcileError::Terminal)? else {
             self.remember(key, BTreeMap::new());
             return Ok(Wake::OnChange);
         };
@@ -268,7 +268,7 @@ impl Reconcile for TaintManager {
 
     async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
-        let Some(facts) = Facts::gather(&self.views, key)? else {
+        let Some(facts) = Facts::gather(&self.views, key).map_err(ReconcileError::Terminal)? else {
             return Ok(Wake::OnChange);
         };
         // A binding that the scheduler has not placed by this annotation was not placed under these tolerations.

@@ -23,10 +23,11 @@ use object::{Object, ObjectKey};
 use overrides::Template;
 use runtime::Spawner;
 use telemetry::chain;
+use tokio::time::Instant;
 
 use self::plan::{Decision, Inputs, Works};
 use crate::{
-    answers::Answers,
+    answers::{Answers, IN_THE_BACKGROUND},
     binding_view::Binding,
     bindings::{binding_of, template_of},
     rulebook::Amendment,
@@ -90,6 +91,10 @@ impl WorkMaker {
                     queue.add(binding.key());
                 }
             }
+        });
+        let queue = controller.queue();
+        answers.on_new_rules(&views.bindings, spawner, move |binding| {
+            queue.add_with(binding.key(), Instant::now(), IN_THE_BACKGROUND);
         });
         controller.run(spawner, cx.clone());
     }

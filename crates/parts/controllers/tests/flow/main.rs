@@ -1,6 +1,9 @@
 //! The controllers against the real server, in the process: from a template to its works and back.
 
+#![expect(clippy::unwrap_used, reason = "a case that cannot go on has failed")]
+
 mod plane;
+mod rules;
 
 use api::{
     names,
@@ -352,6 +355,17 @@ async fn a_member_that_falls_silent_is_shown_as_such() {
             items.is_some_and(|items| {
                 items[0]["health"] == "Healthy" && items[1]["health"] == "Unknown"
             })
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_rules_of_interpretation_are_taken_up_without_a_change_of_the_template() {
+    let plane = placed().await;
+    plane.interpret_by(rules::seven_replicas());
+    plane
+        .until(&of::<ResourceBinding>(), BINDING, |found| {
+            found.and_then(|binding| binding.integer_at(&["spec", "replicas"])) == Some(7)
         })
         .await;
 }

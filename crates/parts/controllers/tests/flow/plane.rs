@@ -266,6 +266,11 @@ impl Plane {
         }
     }
 
+    /// Changes how templates are interpreted.
+    pub(crate) fn interpret_by(&self, rules: Interpreter) {
+        self.rules.send_replace(Arc::new(rules));
+    }
+
     /// Changes what is served.
     pub(crate) fn serve_more(&self, definition: &Value) {
         let mut table = Table::clone(&self.server.table());
