@@ -26,7 +26,7 @@ use crate::config::{Data, MemberConfig, Shape};
 use crate::engine::Engine;
 use crate::faults::Faults;
 use crate::front;
-use crate::parts;
+use crate::parts::{self, Means};
 use crate::surroundings::MemberSurroundings;
 use crate::tables;
 
@@ -41,6 +41,7 @@ struct Inner {
     shape: Arc<Shape>,
     rules: Arc<Rules>,
     clock: Clock,
+    spawner: Spawner,
     faults: Faults,
     /// The server of the moment: a restart puts another in its place.
     present: ArcSwap<Present>,
@@ -96,15 +97,16 @@ impl Member {
         clock: Clock,
         spawner: &Spawner,
     ) -> Result<Self, OpenError> {
-        let present = present(&config, &clock, None).await?;
+        let rules = Arc::new(config.rules.clone().before(Rules::defaults()));
+        let present = present(&config, &rules, &clock, spawner, None).await?;
         let (restarts, orders) = mpsc::channel(RESTARTS);
         let shape = Arc::new(config.shape());
-        let rules = Arc::new(config.rules.clone().before(Rules::defaults()));
         let inner = Arc::new(Inner {
             config,
             shape,
             rules,
             clock,
+            spawner: spawner.clone(),
             faults: Faults::default(),
             present: ArcSwap::from_pointee(present),
             restarts,
@@ -182,7 +184,9 @@ impl Member {
 /// Opens store, server and gate. `kept` is the store of a member in memory that is restarted with its data.
 async fn present(
     config: &MemberConfig,
+    rules: &Arc<Rules>,
     clock: &Clock,
+    spawner: &Spawner,
     kept: Option<Store>,
 ) -> Result<Present, OpenError> {
     let directory = |path: PathBuf| {
@@ -232,7 +236,12 @@ async fn present(
     ));
     escalation.judge_by(&gate);
     cluster.look_into(server.cache());
-    let server = server.with_handlers(parts::handlers(&gate));
+    let server = server.with_handlers(parts::handlers(&Means {
+        access: &gate,
+        rules,
+        clock,
+        spawner,
+    }));
     Ok(Present {
         server: Arc::new(server),
         access: gate,
@@ -281,11 +290,7 @@ async fn live(inner: Arc<Inner>, mut orders: mpsc::Receiver<Restart>, stop: Canc
             () = accounts => return,
         };
         waiting = Some(order.done);
-        let kept = match (&present.store, order.keep_data) {
-            (store @ Store::Memory(_), true) => Some(store.clone()),
-            (store, true) => Some(store.clone()),
-            (_, false) => None,
-        };
+        let kept = order.keep_data.then(|| present.store.clone());
         if let (None, Data::Directory(path)) = (&kept, &inner.config.data) {
             // The directory is this member's own; what was in it is what was asked to go.
             drop(present);
@@ -293,7 +298,14 @@ async fn live(inner: Arc<Inner>, mut orders: mpsc::Receiver<Restart>, stop: Canc
                 tracing::error!(member = inner.config.name, %error, "data not removed");
             }
         }
-        match self::present(&inner.config, &inner.clock, kept).await {
+        let opened = self::present(
+            &inner.config,
+            &inner.rules,
+            &inner.clock,
+            &inner.spawner,
+            kept,
+        );
+        match opened.await {
             Ok(present) => inner.present.store(Arc::new(present)),
             Err(error) => {
                 tracing::error!(member = inner.config.name, %error, "member not restarted");

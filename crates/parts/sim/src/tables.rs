@@ -5,12 +5,15 @@ use std::sync::OnceLock;
 
 use serve::resource::Table;
 
-/// Kubernetes' built-in kinds. Copies share their resources.
+use crate::parts;
+
+/// Kubernetes' built-in kinds and what is measured. Copies share their resources.
 pub(crate) fn base() -> &'static Table {
     static BASE: OnceLock<Table> = OnceLock::new();
     BASE.get_or_init(|| {
         let mut table = Table::default();
-        for resource in kinds::builtin_resources() {
+        let measured = parts::metrics_resources();
+        for resource in kinds::builtin_resources().into_iter().chain(measured) {
             table.insert(resource);
         }
         table

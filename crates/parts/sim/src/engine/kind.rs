@@ -86,15 +86,6 @@ rows! {
 }
 
 impl Kind {
-    /// As objects write it.
-    pub(crate) fn api_version(self) -> String {
-        let row = self.row();
-        if row.group.is_empty() {
-            return row.version.to_owned();
-        }
-        format!("{}/{}", row.group, row.version)
-    }
-
     /// The kind of an object, if the engine follows it.
     pub(crate) fn named(api_version: &str, kind: &str) -> Option<Self> {
         Self::ALL
@@ -116,12 +107,6 @@ impl Kind {
         }
         format!("{root}/{}", row.plural)
     }
-
-    /// The path of an object by its key, `namespace/name` or `name`.
-    pub(crate) fn object_path(self, key: &str) -> String {
-        let (namespace, name) = key.rsplit_once('/').unwrap_or(("", key));
-        format!("{}/{name}", self.collection_path(namespace))
-    }
 }
 
 /// The group in an `apiVersion`.
@@ -135,20 +120,17 @@ mod tests {
 
     #[test]
     fn paths_follow_group_and_scope() {
-        for (kind, key, path) in [
-            (Kind::Node, "n1", "/api/v1/nodes/n1"),
-            (
-                Kind::Pod,
-                "shop/web-1",
-                "/api/v1/namespaces/shop/pods/web-1",
-            ),
+        for (kind, namespace, path) in [
+            (Kind::Node, "", "/api/v1/nodes"),
+            (Kind::Pod, "", "/api/v1/pods"),
+            (Kind::Pod, "shop", "/api/v1/namespaces/shop/pods"),
             (
                 Kind::Deployment,
-                "shop/web",
-                "/apis/apps/v1/namespaces/shop/deployments/web",
+                "shop",
+                "/apis/apps/v1/namespaces/shop/deployments",
             ),
         ] {
-            assert_eq!(kind.object_path(key), path);
+            assert_eq!(kind.collection_path(namespace), path);
         }
     }
 
@@ -156,10 +138,10 @@ mod tests {
     fn every_kind_is_in_its_place() {
         for (place, kind) in Kind::ALL.iter().enumerate() {
             assert_eq!(*kind as usize, place);
-            assert_eq!(
-                Kind::named(&kind.api_version(), kind.row().kind),
-                Some(*kind)
-            );
+            let row = kind.row();
+            let api_version = format!("{}/{}", row.group, row.version);
+            let api_version = api_version.trim_start_matches('/');
+            assert_eq!(Kind::named(api_version, row.kind), Some(*kind));
         }
     }
 }

@@ -34,13 +34,15 @@ use crate::faults::{FaultState, Faults};
 use crate::garbage::Collector;
 use crate::tables;
 
-pub(crate) use crate::engine::carry::create;
+pub(crate) use crate::engine::carry::{create, engine_user};
 pub(crate) use crate::engine::kind::Kind;
 
 /// Writes under way at once. A store that syncs takes them as one batch.
 const WRITES_AT_ONCE: usize = 128;
 /// Attempts that are made at once when somebody else was quicker.
 const QUICK_RETRIES: u32 = 4;
+/// Rounds without a pause after which the engine takes one: a burst of ten thousand pods needs some hundred.
+const MOST_ROUNDS: u32 = 5_000;
 /// The longest wait of a key that keeps failing.
 const LONGEST_WAIT: i64 = 60;
 
@@ -89,6 +91,8 @@ pub(crate) struct Engine {
 struct Trouble {
     attempts: u32,
     message: String,
+    /// When it is tried again.
+    again: Option<Time>,
 }
 
 impl Engine {
@@ -149,7 +153,14 @@ impl Engine {
 
     /// Plans and carries out until nothing is due.
     async fn work(&mut self, stop: &CancellationToken) {
+        let mut rounds = 0_u32;
         while !stop.is_cancelled() {
+            rounds = rounds.saturating_add(1);
+            if rounds.is_multiple_of(MOST_ROUNDS) {
+                // Controllers that undo each other's work must not take the whole machine.
+                tracing::warn!(member = self.shape.name, "the simulation does not settle");
+                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            }
             let seen = self.follower.pull(&mut self.mirror);
             self.wake(&seen);
             if std::mem::take(&mut self.is_table_stale) {
@@ -185,9 +196,20 @@ impl Engine {
         }
     }
 
-    /// Lets every controller with a key of its own, not an object's, look around.
+    /// Lets every controller look around: at the nodes, and by the key that is no object's.
     fn wake_all(&mut self) {
         self.is_table_stale = true;
+        let nodes: Vec<Seen> = self
+            .mirror
+            .all(Kind::Node)
+            .map(|(key, node)| Seen {
+                kind: Kind::Node,
+                key: Arc::clone(key),
+                before: Some(Arc::clone(node)),
+                after: Some(Arc::clone(node)),
+            })
+            .collect();
+        self.wake(&nodes);
         for (place, _) in (0_u8..).zip(CONTROLLERS) {
             self.queue.push((place, Arc::from("")));
         }
@@ -219,7 +241,14 @@ impl Engine {
                     .get(&key)
                     .map(|trouble| trouble.message.as_str()),
             };
-            let plan = (controller.plan)(&view, &key.1);
+            let mut plan = (controller.plan)(&view, &key.1);
+            let waits = self.troubles.get(&key).and_then(|trouble| trouble.again);
+            if let Some(again) = waits.filter(|again| now < *again) {
+                // What was refused is not tried again before its time, whatever else happens.
+                plan.actions
+                    .retain(|action| !matches!(action, Action::Create { .. }));
+                plan.wake_at(again);
+            }
             tracing::trace!(
                 controller = controller.name,
                 key = &*key.1,
@@ -231,7 +260,7 @@ impl Engine {
                 self.queue
                     .push_at(key.clone(), time.max(now.plus_seconds(1)));
             }
-            if plan.actions.is_empty() {
+            if plan.actions.is_empty() && waits.is_none_or(|again| now >= again) {
                 self.troubles.remove(&key);
             }
             actions.extend(plan.actions.into_iter().map(|action| (key.clone(), action)));
@@ -270,7 +299,9 @@ impl Engine {
                 continue;
             }
             let wait = (1_i64 << trouble.attempts.min(6)).min(LONGEST_WAIT);
-            self.queue.push_at(key, now.plus_seconds(wait));
+            let again = now.plus_seconds(wait);
+            trouble.again = Some(again);
+            self.queue.push_at(key, again);
         }
     }
 }

@@ -26,6 +26,8 @@
 //! lines of one second are sorted. `has` and `where` match if the object has at least these fields; lists match item by
 //! item, and an item with a `type` or `name` is looked up by it.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod cluster;
 mod matching;
 mod run;
@@ -56,5 +58,5 @@ fn every_scenario_goes_as_it_says() {
         }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n\n"));
-    assert!(count >= 1 || !only.is_empty(), "only {count} scenarios");
+    assert!(count >= 40 || !only.is_empty(), "only {count} scenarios");
 }

@@ -44,10 +44,14 @@ async fn play(scenario: &Value) -> Result<(), String> {
         }
     }
     settle(&cluster, &mut traces).await;
-    for trace in traces {
-        trace.check()?;
+    let wrong: Vec<String> = traces
+        .into_iter()
+        .filter_map(|trace| trace.check().err())
+        .collect();
+    if wrong.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    Err(wrong.join("\n"))
 }
 
 async fn perform(

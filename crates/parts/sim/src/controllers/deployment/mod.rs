@@ -10,8 +10,6 @@ mod progress;
 mod rollout;
 mod sets;
 mod status;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

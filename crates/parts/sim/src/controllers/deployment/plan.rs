@@ -83,7 +83,8 @@ fn revise(
         before.saturating_add(1)
     };
     let is_noted = sets::note(inputs.deployment, REVISION) == Some(revision);
-    if !is_noted && !(wants.is_paused && new.is_none()) {
+    let is_idle = wants.is_paused && new.is_none();
+    if !is_noted && !is_idle {
         let patch = json!({"metadata": {"annotations": {REVISION: revision.to_string()}}});
         // Upstream: noted beside the status, because notes on the object itself would be a new generation.
         let mut of = Target::of(Kind::Deployment, inputs.deployment);

@@ -194,7 +194,9 @@ fn slice(service: &Object, name: &str, ports: &[Value], endpoints: &[Value]) -> 
 /// The older form: one object with everybody in it.
 fn whole(inputs: &Inputs<'_>, reached: &[&Object], plan: &mut Plan) {
     let service = inputs.service;
-    let mut by_ports: BTreeMap<String, (Vec<Value>, Vec<Value>, Vec<Value>)> = BTreeMap::new();
+    /// Ports, and the addresses that are ready and not ready behind them.
+    type Subset = (Vec<Value>, Vec<Value>, Vec<Value>);
+    let mut by_ports: BTreeMap<String, Subset> = BTreeMap::new();
     for pod in reached
         .iter()
         .filter(|pod| !pod.is_terminating())

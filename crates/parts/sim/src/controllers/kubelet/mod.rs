@@ -8,8 +8,6 @@
 mod container;
 mod plan;
 mod pod;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -29,7 +27,7 @@ pub(crate) const CONTROLLER: Controller = Controller {
     plan,
 };
 
-fn wakes(seen: &Seen, mirror: &Mirror, keys: &mut Vec<Arc<str>>) {
+fn wakes(seen: &Seen, _: &Mirror, keys: &mut Vec<Arc<str>>) {
     match seen.kind {
         Kind::Node => keys.push(Arc::clone(&seen.key)),
         Kind::Pod => {
@@ -39,16 +37,11 @@ fn wakes(seen: &Seen, mirror: &Mirror, keys: &mut Vec<Arc<str>>) {
                 keys.push(read::node_of(pod).into());
             }
         }
-        // A fault may have changed what a node's pods do.
         _ => {}
     }
-    let _ = mirror;
 }
 
 fn plan(view: &View<'_>, key: &str) -> Plan {
-    if key.is_empty() {
-        return look_around(view);
-    }
     let Some(node) = view.mirror.find(Kind::Node, key) else {
         return Plan::default();
     };
@@ -69,16 +62,6 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
         is_failing: &is_failing,
         now: view.now,
     })
-}
-
-/// Whenever faults change, every node is looked at: at the next second, by a plan of its own.
-fn look_around(view: &View<'_>) -> Plan {
-    let mut all = Plan::default();
-    for (name, _) in view.mirror.all(Kind::Node) {
-        let mut one = plan(view, name);
-        all.actions.append(&mut one.actions);
-    }
-    all
 }
 
 /// What a pod belongs to, as `namespace/name`: itself, what controls it, and what controls that.

@@ -45,7 +45,7 @@ pub(crate) fn step(
         return step;
     }
     let containers = advance(pod, behaviour, began, now);
-    let phase = phase_of(pod, &containers);
+    let phase = phase_of(&containers);
     let mut wake = containers.wake;
     if let Some(deadline) = pod.integer_at(&["spec", "activeDeadlineSeconds"]) {
         let due = began.plus_seconds(deadline);
@@ -125,7 +125,7 @@ fn advance(pod: &Object, behaviour: &Behaviour, began: Time, now: Time) -> Conta
     let mut turn = pulled;
     for container in init {
         if is_sidecar(container) {
-            containers.init.push(sidecar(pod, container, turn, now));
+            containers.init.push(sidecar(container, turn, now));
             continue;
         }
         let done = turn.plus_seconds(behaviour.init);
@@ -191,7 +191,7 @@ fn init_status(container: &Value, from: Time, done: Time, now: Time) -> Value {
 }
 
 /// A sidecar runs from its turn on and is no trouble.
-fn sidecar(pod: &Object, container: &Value, turn: Time, now: Time) -> Value {
+fn sidecar(container: &Value, turn: Time, now: Time) -> Value {
     let mut status = container::waiting(container, "PodInitializing", None);
     if let (Some(fields), true) = (status.as_object_mut(), now >= turn) {
         fields.insert("ready".to_owned(), json!(true));
@@ -199,7 +199,6 @@ fn sidecar(pod: &Object, container: &Value, turn: Time, now: Time) -> Value {
         let running = json!({"startedAt": turn.to_string()});
         fields.insert("state".to_owned(), json!({"running": running}));
     }
-    let _ = pod;
     status
 }
 
@@ -209,7 +208,7 @@ fn has_state(status: &Value, state: &str) -> bool {
         .is_some_and(|known| known.get(state).is_some())
 }
 
-fn phase_of(pod: &Object, containers: &Containers) -> &'static str {
+fn phase_of(containers: &Containers) -> &'static str {
     if !containers.is_initialized {
         return "Pending";
     }
@@ -233,7 +232,6 @@ fn phase_of(pod: &Object, containers: &Containers) -> &'static str {
     if main.iter().any(never_ran) {
         return "Pending";
     }
-    let _ = pod;
     "Running"
 }
 
@@ -274,9 +272,7 @@ fn conditions(pod: &Object, containers: &Containers, phase: &str, now: Time) -> 
     let incomplete = names(&containers.init, &is_unready);
     put(
         "Initialized",
-        if containers.is_initialized {
-            Ok(())
-        } else if incomplete.is_empty() {
+        if containers.is_initialized || incomplete.is_empty() {
             Ok(())
         } else {
             let message = format!(

@@ -163,8 +163,7 @@ fn give_up(plan: &mut Plan, inputs: &Inputs<'_>) {
     if let Some(fields) = wanted.as_object_mut() {
         fields.insert("conditions".to_owned(), conditions.into());
     }
-    if !read::condition(node, "Ready").is_some_and(|ready| read::text(ready, "status") == "Unknown")
-    {
+    if read::condition(node, "Ready").is_none_or(|ready| read::text(ready, "status") != "Unknown") {
         let message = format!("Node {} status is now: NodeNotReady", node.name());
         plan.report(node, Writer::Controllers, "NodeNotReady", message);
         plan.status(Kind::Node, node, wanted, Writer::Controllers);

@@ -83,20 +83,18 @@ fn status(inputs: &Inputs<'_>, active: &[&Arc<Object>], plan: &mut Plan) -> Valu
         "readyReplicas": ready, "availableReplicas": available, "observedGeneration": set.generation(),
     });
     let mut conditions = read::conditions(set);
-    conditions.retain(|condition| read::text(condition, "type") != "ReplicaFailure");
-    if let Some(trouble) = inputs.trouble.filter(|trouble| !trouble.is_empty()) {
-        let condition = json!({
-            "type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": trouble,
-        });
-        let mut with = read::conditions(set);
-        read::put_condition(&mut with, condition, inputs.now);
-        conditions = with;
-        plan.warn(
-            set,
-            Writer::Controllers,
-            "FailedCreate",
-            format!("Error creating: {trouble}"),
-        );
+    match inputs.trouble.filter(|trouble| !trouble.is_empty()) {
+        None => conditions.retain(|condition| read::text(condition, "type") != "ReplicaFailure"),
+        // Upstream: a failure that is known is not told anew, though its message names another pod each time.
+        Some(_) if read::condition(set, "ReplicaFailure").is_some() => {}
+        Some(trouble) => {
+            let condition = json!({
+                "type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": trouble,
+            });
+            read::put_condition(&mut conditions, condition, inputs.now);
+            let message = format!("Error creating: {trouble}");
+            plan.warn(set, Writer::Controllers, "FailedCreate", message);
+        }
     }
     let fields = status.as_object_mut();
     if let (Some(fields), false) = (fields, conditions.is_empty()) {

@@ -42,7 +42,8 @@ pub(crate) fn objection(
         // Upstream: the first of a group that wants itself for company may go anywhere.
         let is_first =
             !placed.iter().any(|other| concerns(term, pod, other.pod)) && concerns(term, pod, pod);
-        !found && !(is_first && node.label(read::text(term, "topologyKey")).is_some())
+        let may_begin = is_first && node.label(read::text(term, "topologyKey")).is_some();
+        !found && !may_begin
     });
     if is_alone {
         return Some("node(s) didn't match pod affinity rules");

@@ -8,8 +8,6 @@ mod affinity;
 mod fit;
 mod plan;
 mod requests;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -21,9 +19,9 @@ use crate::engine::mirror::{Mirror, Seen};
 use crate::engine::{Controller, View};
 use crate::read;
 
-pub(crate) use fit::{first_untolerated, suits, tolerates};
+pub(crate) use fit::{first_untolerated, suits};
 use plan::Inputs;
-pub(crate) use requests::{Amounts, allocatable, limits_of, requests_of};
+pub(crate) use requests::{Amounts, limits_of, requests_of};
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "scheduler",

@@ -20,7 +20,8 @@ impl Amounts {
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned);
             let quantity: Quantity = text.parse().ok()?;
-            let amount = if name == "cpu" {
+            // Quotas put a prefix before the name.
+            let amount = if name == "cpu" || name.ends_with(".cpu") {
                 quantity.milli_value()
             } else {
                 quantity.value()

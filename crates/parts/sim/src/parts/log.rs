@@ -1,0 +1,257 @@
+//! `pods/log`: lines a container seems to have written, one when it starts and one every ten seconds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
+use object::time::Time;
+use object::{Object, Value};
+use serve::body::{self, Body};
+use serve::cache::Collection;
+use serve::call::Call;
+use serve::handler::{Asked, Handler, Outcome};
+use serve::options::Params;
+use serve::server::Server;
+use serve::status::Status;
+
+use runtime::Clock;
+
+use crate::read;
+
+/// Seconds between two lines.
+const PERIOD: i64 = 10;
+/// As many lines as are shown at most.
+const MOST: i64 = 10_000;
+
+/// Answers for logs.
+pub(crate) struct Log {
+    pub(crate) clock: Clock,
+}
+
+/// Which lines are wanted.
+struct Wanted {
+    container: String,
+    tail: Option<i64>,
+    since: Option<Time>,
+    timestamps: bool,
+    previous: bool,
+    follow: bool,
+}
+
+/// When a container ran.
+#[derive(Clone, Copy)]
+struct Run {
+    from: Time,
+    to: Option<Time>,
+}
+
+impl Handler for Log {
+    fn answer<'a>(&'a self, server: &'a Server, call: &'a Call, asked: Asked) -> Outcome<'a> {
+        Box::pin(std::future::ready(self.show(server, call, &asked)))
+    }
+}
+
+impl Log {
+    fn show(&self, server: &Server, call: &Call, asked: &Asked) -> Result<Response<Body>, Status> {
+        let params = Params::parse(asked.parts.uri.query().unwrap_or_default())?;
+        let collection = server.cache().collection("core/pods");
+        let key = serve::cache::object_key(&call.target.namespace, &call.target.name);
+        let pod = collection
+            .find(&key)
+            .and_then(|record| Object::from_value(record.value()).ok())
+            .ok_or_else(|| Status::not_found(call.subject()))?;
+        let now = self.clock.now();
+        let wanted = wanted(&params, &pod, now)?;
+        let run = run_of(&pod, &wanted)?;
+        let name = wanted.container.clone();
+        let lines = lines(&pod, &name, run, now, &wanted);
+        let timestamps = wanted.timestamps;
+        if !wanted.follow || run.to.is_some() {
+            return Ok(body::text(StatusCode::OK, lines.concat()));
+        }
+        let begin = Follow {
+            collection,
+            key,
+            pod,
+            name,
+            run,
+            clock: self.clock.clone(),
+            next: due_after(run, now),
+            timestamps,
+            first: Some(lines.concat()),
+        };
+        let stream = futures_util::stream::unfold(begin, Follow::next);
+        let mut response = Response::new(Body::Stream(Box::pin(stream)));
+        let media = HeaderValue::from_static("text/plain; charset=utf-8");
+        response.headers_mut().insert(CONTENT_TYPE, media);
+        Ok(response)
+    }
+}
+
+/// A log that is followed.
+struct Follow {
+    collection: Arc<Collection>,
+    key: String,
+    pod: Object,
+    name: String,
+    run: Run,
+    clock: Clock,
+    next: Time,
+    timestamps: bool,
+    first: Option<String>,
+}
+
+impl Follow {
+    async fn next(mut self) -> Option<(Bytes, Self)> {
+        if let Some(first) = self.first.take().filter(|first| !first.is_empty()) {
+            return Some((first.into(), self));
+        }
+        // Whether the pod still runs is looked at between two lines; a log ends a little after its container.
+        tokio::time::sleep(self.clock.until(self.next).max(Duration::from_millis(1))).await;
+        let record = self.collection.find(&self.key)?;
+        let is_same = *record.head().uid == *self.pod.uid();
+        if !is_same || record.head().terminating {
+            return None;
+        }
+        let line = line(
+            &self.pod,
+            &self.name,
+            self.run.from,
+            self.next,
+            self.timestamps,
+        );
+        self.next = self.next.plus_seconds(PERIOD);
+        Some((line.into(), self))
+    }
+}
+
+fn wanted(params: &Params, pod: &Object, now: Time) -> Result<Wanted, Status> {
+    let containers: Vec<&str> = ["containers", "initContainers"]
+        .iter()
+        .flat_map(|list| read::list(pod, &["spec", list]))
+        .map(|container| read::text(container, "name"))
+        .collect();
+    let main = read::list(pod, &["spec", "containers"]);
+    let asked = params.text("container");
+    let container = match (asked, main) {
+        ("", [only]) => read::text(only, "name").to_owned(),
+        ("", _) => {
+            let why = format!(
+                "a container name must be specified for pod {}, choose one of: [{}]",
+                pod.name(),
+                containers.join(" ")
+            );
+            return Err(Status::bad_request(why));
+        }
+        (name, _) if containers.contains(&name) => name.to_owned(),
+        (name, _) => {
+            let why = format!("container {name} is not valid for pod {}", pod.name());
+            return Err(Status::bad_request(why));
+        }
+    };
+    let number = |name: &str| -> Result<Option<i64>, Status> {
+        match params.text(name) {
+            "" => Ok(None),
+            text => text
+                .parse()
+                .map(Some)
+                .map_err(|_| Status::bad_request(format!("{name}: not a number: {text:?}"))),
+        }
+    };
+    let since = match number("sinceSeconds")? {
+        Some(seconds) => Some(now.plus_seconds(seconds.saturating_neg())),
+        None => params.text("sinceTime").parse().ok(),
+    };
+    Ok(Wanted {
+        container,
+        tail: number("tailLines")?,
+        since,
+        timestamps: params.flag("timestamps")?,
+        previous: params.flag("previous")?,
+        follow: params.flag("follow")?,
+    })
+}
+
+/// When the container ran, or the run before.
+fn run_of(pod: &Object, wanted: &Wanted) -> Result<Run, Status> {
+    let name = &wanted.container;
+    let status = ["containerStatuses", "initContainerStatuses"]
+        .iter()
+        .flat_map(|list| read::list(pod, &["status", list]))
+        .find(|status| read::text(status, "name") == name);
+    let state = |field: &str| status.and_then(|status| status.get(field));
+    let ended = |state: &Value| {
+        let terminated = state.get("terminated")?;
+        Some(Run {
+            from: read::time(terminated, "startedAt")?,
+            to: read::time(terminated, "finishedAt"),
+        })
+    };
+    if wanted.previous {
+        return state("lastState").and_then(ended).ok_or_else(|| {
+            let why = format!(
+                "previous terminated container {name:?} in pod {:?} not found",
+                pod.name()
+            );
+            Status::bad_request(why)
+        });
+    }
+    let running = state("state").and_then(|state| {
+        Some(Run {
+            from: read::time(state.get("running")?, "startedAt")?,
+            to: None,
+        })
+    });
+    let run = running
+        .or_else(|| state("state").and_then(ended))
+        .or_else(|| state("lastState").and_then(ended));
+    run.ok_or_else(|| {
+        let reason = state("state")
+            .and_then(|state| state.pointer("/waiting/reason"))
+            .and_then(Value::as_str)
+            .unwrap_or("ContainerCreating");
+        let why = format!(
+            "container {name:?} in pod {:?} is waiting to start: {reason}",
+            pod.name()
+        );
+        Status::bad_request(why)
+    })
+}
+
+fn lines(pod: &Object, name: &str, run: Run, now: Time, wanted: &Wanted) -> Vec<String> {
+    let end = run.to.unwrap_or(now);
+    let count = (end.seconds_since(run.from).max(0) / PERIOD + 1).min(MOST);
+    let mut lines: Vec<String> = (0..count)
+        .map(|place| run.from.plus_seconds(place.saturating_mul(PERIOD)))
+        .filter(|at| wanted.since.is_none_or(|since| *at >= since))
+        .map(|at| line(pod, name, run.from, at, wanted.timestamps))
+        .collect();
+    if let Some(tail) = wanted.tail {
+        let keep = usize::try_from(tail.max(0)).unwrap_or(usize::MAX);
+        let surplus = lines.len().saturating_sub(keep);
+        lines.drain(..surplus);
+    }
+    lines
+}
+
+fn due_after(run: Run, now: Time) -> Time {
+    let passed = now.seconds_since(run.from).max(0) / PERIOD;
+    run.from.plus_seconds((passed + 1).saturating_mul(PERIOD))
+}
+
+fn line(pod: &Object, container: &str, from: Time, at: Time, timestamps: bool) -> String {
+    let number = at.seconds_since(from) / PERIOD;
+    let stamp = if timestamps {
+        format!("{at} ")
+    } else {
+        String::new()
+    };
+    match number {
+        0 => format!("{stamp}{container} started in pod {}\n", pod.name()),
+        number => {
+            format!("{stamp}{container} is well, {number} times {PERIOD} seconds after its start\n")
+        }
+    }
+}

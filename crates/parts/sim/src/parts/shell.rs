@@ -1,0 +1,157 @@
+//! What commands in a simulated container answer.
+
+use object::Object;
+use object::time::Time;
+
+use crate::read;
+
+/// What a command comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Output {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: i32,
+}
+
+/// Whether a command reads lines and answers each.
+pub(crate) fn is_shell(command: &[String]) -> bool {
+    let name = command.first().map_or("", |name| base(name));
+    matches!(name, "sh" | "bash" | "ash") && command.get(1).map(String::as_str) != Some("-c")
+}
+
+/// The answer of a command.
+pub(crate) fn run(command: &[String], pod: &Object, now: Time) -> Output {
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [shell, "-c", line, ..] if matches!(base(shell), "sh" | "bash" | "ash") => {
+            run_line(line, pod, now)
+        }
+        [] => fail("no command was given", 126),
+        [name, arguments @ ..] => run_words(base(name), arguments, pod, now),
+    }
+}
+
+/// The answer to one line typed into a shell.
+pub(crate) fn run_line(line: &str, pod: &Object, now: Time) -> Output {
+    let mut all = Output::default();
+    for part in line.split([';', '\n']).flat_map(|part| part.split("&&")) {
+        let words: Vec<&str> = part
+            .split_whitespace()
+            .map(|word| word.trim_matches(['"', '\'']))
+            .collect();
+        let [name, arguments @ ..] = words.as_slice() else {
+            continue;
+        };
+        let one = run_words(base(name), arguments, pod, now);
+        all.stdout.push_str(&one.stdout);
+        all.stderr.push_str(&one.stderr);
+        all.code = one.code;
+    }
+    all
+}
+
+fn run_words(name: &str, arguments: &[&str], pod: &Object, now: Time) -> Output {
+    let say = |text: String| Output {
+        stdout: format!("{text}\n"),
+        ..Output::default()
+    };
+    match name {
+        "echo" => say(arguments.join(" ")),
+        "hostname" => say(pod
+            .text_at(&["spec", "hostname"])
+            .unwrap_or(pod.name())
+            .to_owned()),
+        "whoami" => say("root".to_owned()),
+        "pwd" => say("/".to_owned()),
+        "date" => say(now.to_string()),
+        "id" => say("uid=0(root) gid=0(root)".to_owned()),
+        "uname" => say("Linux".to_owned()),
+        "ls" => say("bin\ndev\netc\nproc\nsys\ntmp\nusr\nvar".to_owned()),
+        "env" | "printenv" => say(environment(pod)),
+        "true" | "sleep" | "cd" | "export" => Output::default(),
+        "false" => Output {
+            code: 1,
+            ..Output::default()
+        },
+        "exit" => Output {
+            code: arguments
+                .first()
+                .and_then(|code| code.parse().ok())
+                .unwrap_or(0),
+            ..Output::default()
+        },
+        "cat" => match arguments.first() {
+            Some(&"/etc/hostname") => say(pod.name().to_owned()),
+            Some(file) => fail(&format!("cat: {file}: No such file or directory"), 1),
+            None => Output::default(),
+        },
+        other => fail(&format!("sh: {other}: not found"), 127),
+    }
+}
+
+fn environment(pod: &Object) -> String {
+    let mut lines = vec![
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
+        format!("HOSTNAME={}", pod.name()),
+    ];
+    let containers = read::list(pod, &["spec", "containers"]);
+    for entry in containers
+        .first()
+        .map_or(&[][..], |container| read::items(container, "env"))
+    {
+        lines.push(format!(
+            "{}={}",
+            read::text(entry, "name"),
+            read::text(entry, "value")
+        ));
+    }
+    lines.push("KUBERNETES_SERVICE_HOST=10.96.0.1".to_owned());
+    lines.join("\n")
+}
+
+fn fail(why: &str, code: i32) -> Output {
+    Output {
+        stderr: format!("{why}\n"),
+        code,
+        ..Output::default()
+    }
+}
+
+fn base(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn commands_answer_as_one_expects_of_them() {
+        let pod = json!({"metadata": {"name": "web-1"}, "spec": {"containers": [{"env": [{"name": "A", "value": "b"}]}]}});
+        let pod = Object::from_value(pod).unwrap();
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        for (command, stdout, code) in [
+            (vec!["echo", "a", "b"], "a b\n", 0),
+            (vec!["/bin/hostname"], "web-1\n", 0),
+            (vec!["sh", "-c", "echo hi; exit 3"], "hi\n", 3),
+            (
+                vec!["sh", "-c", "echo 'one' && date"],
+                "one\n2026-01-01T00:00:00Z\n",
+                0,
+            ),
+            (vec!["frobnicate"], "", 127),
+            (vec![], "", 126),
+        ] {
+            let command: Vec<String> = command.into_iter().map(str::to_owned).collect();
+            let output = run(&command, &pod, now);
+            assert_eq!(
+                (output.stdout.as_str(), output.code),
+                (stdout, code),
+                "{command:?}"
+            );
+        }
+        assert!(run(&["env".to_owned()], &pod, now).stdout.contains("A=b\n"));
+    }
+}

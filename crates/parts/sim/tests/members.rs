@@ -1,0 +1,148 @@
+//! Several members in one process, and what cuts one of them off.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use karavel_sim::{FAULTS_PATH, Member, MemberConfig};
+use object::time::Time;
+use runtime::{Clock, Tasks};
+use serde_json::{Value, json};
+use serve::call::User;
+
+async fn open(tasks: &Tasks, name: &str) -> Member {
+    let start: Time = "2026-01-01T00:00:00Z".parse().unwrap();
+    Member::open(
+        MemberConfig::new(name),
+        Clock::tied(start),
+        &tasks.spawner(),
+    )
+    .await
+    .unwrap()
+}
+
+fn user(group: &str) -> User {
+    User {
+        name: "ann".to_owned(),
+        groups: vec![group.to_owned(), "system:authenticated".to_owned()],
+        ..User::default()
+    }
+}
+
+/// The code of an answer; `None` if there is none within ten seconds.
+async fn ask(member: &Member, group: &str, method: Method, path: &str, body: Value) -> Option<u16> {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(body.to_string())))
+        .unwrap();
+    let answer = member.answer(user(group), request);
+    let answer = tokio::time::timeout(Duration::from_secs(10), answer)
+        .await
+        .ok()?;
+    let code = answer.status().as_u16();
+    let _body = answer.into_body().collect().await.unwrap();
+    Some(code)
+}
+
+async fn get(member: &Member, path: &str) -> Option<u16> {
+    ask(member, "system:masters", Method::GET, path, Value::Null).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_is_cut_off_answers_nothing_and_runs_on() {
+    let tasks = Tasks::new();
+    let (east, west) = (open(&tasks, "east").await, open(&tasks, "west").await);
+    for member in [&east, &west] {
+        let web = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+            "spec": {
+                "replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+            },
+        });
+        let path = "/apis/apps/v1/namespaces/default/deployments";
+        assert_eq!(
+            ask(member, "system:masters", Method::POST, path, web).await,
+            Some(201)
+        );
+    }
+    east.faults().cut_off(true);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(get(&east, "/readyz").await, None);
+    assert_eq!(get(&west, "/readyz").await, Some(200));
+    east.faults().cut_off(false);
+    assert_eq!(get(&east, "/readyz").await, Some(200));
+    for member in [&east, &west] {
+        let server = member.server();
+        let web = server
+            .cache()
+            .collection("apps/deployments")
+            .find("default/web")
+            .unwrap();
+        assert_eq!(
+            web.value()["status"]["availableReplicas"],
+            2,
+            "{}",
+            member.name()
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_have_identities_and_addresses_of_their_own() {
+    let tasks = Tasks::new();
+    let (east, west) = (open(&tasks, "east").await, open(&tasks, "west").await);
+    let uid = |member: &Member| {
+        let server = member.server();
+        let namespace = server
+            .cache()
+            .collection("core/namespaces")
+            .find("kube-system")
+            .unwrap();
+        namespace.head().uid.to_string()
+    };
+    assert_ne!(uid(&east), uid(&west));
+    let node = |member: &Member, name: &str| {
+        let server = member.server();
+        let node = server.cache().collection("core/nodes").find(name).unwrap();
+        node.value()["spec"]["podCIDR"].as_str().unwrap().to_owned()
+    };
+    assert_ne!(node(&east, "east-node-1"), node(&west, "west-node-1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn faults_are_set_over_http_by_those_who_may() {
+    let tasks = Tasks::new();
+    let east = open(&tasks, "east").await;
+    let masters = "system:masters";
+    let faults = json!({"failPercent": 100});
+    let patch = |group: &'static str, body: Value| {
+        let east = east.clone();
+        async move { ask(&east, group, Method::PATCH, FAULTS_PATH, body).await }
+    };
+    assert_eq!(patch("developers", faults.clone()).await, Some(403));
+    assert_eq!(get(&east, "/api/v1/nodes").await, Some(200));
+    assert_eq!(patch(masters, faults).await, Some(200));
+    assert_eq!(get(&east, "/api/v1/nodes").await, Some(500));
+    assert_eq!(patch(masters, json!({"fire": true})).await, Some(400));
+    let healed = ask(&east, masters, Method::DELETE, FAULTS_PATH, Value::Null).await;
+    assert_eq!(
+        (healed, get(&east, "/api/v1/nodes").await),
+        (Some(200), Some(200))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_member_answers_late() {
+    let tasks = Tasks::new();
+    let east = open(&tasks, "east").await;
+    east.faults()
+        .change(|state| state.delay = Duration::from_secs(3));
+    let begun = tokio::time::Instant::now();
+    assert_eq!(get(&east, "/readyz").await, Some(200));
+    assert_eq!(begun.elapsed().as_secs(), 3);
+}
