@@ -35,3 +35,29 @@ impl Observed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples::check;
+
+    #[test]
+    fn the_descheduler_takes_back_what_cannot_run() {
+        let observed = |replicas, ready| Observed {
+            cluster: "m1".into(),
+            replicas,
+            ready,
+        };
+        assert_eq!(observed(5, Some(4)).remaining(2), 4);
+        assert_eq!(observed(5, Some(0)).remaining(2), 3);
+        assert_eq!(observed(5, None).remaining(5), 0);
+        assert_eq!(observed(5, Some(2)).remaining(6), 5);
+        assert_eq!(observed(5, Some(3)).remaining(2), 3);
+        assert!(!observed(5, Some(5)).is_undesired());
+        assert!(observed(5, Some(4)).is_undesired() && observed(5, None).is_undesired());
+        check(&[(
+            "clusters m1=0 m2=10; now m1=3 m2=1; replicas 6; mode dynamic",
+            "m1=3 m2=3",
+        )]);
+    }
+}

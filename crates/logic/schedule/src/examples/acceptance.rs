@@ -22,7 +22,6 @@ use crate::{
     assume::Assumptions,
     binding::{self, BindingView},
     cluster::{ClusterFacts, Pool},
-    deschedule::Observed,
     intake::{
         ClusterChange, DEFAULT_SCHEDULER, Glance, Intake, binding_changed, cluster_changed,
         is_affected, is_taken,
@@ -706,26 +705,6 @@ fn what_was_just_promised_is_not_promised_again() {
     assert_eq!(second(&assumptions, now().plus_seconds(300)), "m1=6");
     assumptions.release("default/first");
     assert_eq!(second(&assumptions, now()), "m1=6");
-}
-
-#[test]
-fn the_descheduler_takes_back_what_cannot_run() {
-    let observed = |replicas, ready| Observed {
-        cluster: "m1".into(),
-        replicas,
-        ready,
-    };
-    assert_eq!(observed(5, Some(4)).remaining(2), 4);
-    assert_eq!(observed(5, Some(0)).remaining(2), 3);
-    assert_eq!(observed(5, None).remaining(5), 0);
-    assert_eq!(observed(5, Some(2)).remaining(6), 5);
-    assert_eq!(observed(5, Some(3)).remaining(2), 3);
-    assert!(!observed(5, Some(5)).is_undesired());
-    assert!(observed(5, Some(4)).is_undesired() && observed(5, None).is_undesired());
-    check(&[(
-        "clusters m1=0 m2=10; now m1=3 m2=1; replicas 6; mode dynamic",
-        "m1=3 m2=3",
-    )]);
 }
 
 #[test]
