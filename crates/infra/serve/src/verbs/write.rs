@@ -18,6 +18,7 @@ use crate::pipeline::{asked_form, name_of, stored_form};
 use crate::record::{self, Record};
 use crate::server::{Server, WRITE_WAIT};
 use crate::status::{Status, Subject};
+use crate::target::Verb;
 
 /// How often a generated name may be taken before the client hears of it.
 const NAME_ATTEMPTS: usize = 8;
@@ -193,6 +194,13 @@ impl Server {
         let old = asked_form(call, current.value())?;
         let mut new = edit(&old)?;
         let insists = check_preconditions(call, &old, &new)?;
+        if !insists {
+            // Upstream: whoever names no revision writes on top of the one there is.
+            set_revision(&mut new, &old);
+        }
+        // A patch carries the revision of what it was made from: it is made again on top of what others wrote, and then
+        // still has the revision it names itself, if it names one.
+        let insists = insists && call.verb != Verb::Patch;
         self.complete(call, &mut new);
         let version = &call.served.version().name;
         resource
