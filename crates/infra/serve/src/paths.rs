@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, VARY};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -10,11 +10,14 @@ use serde_json::{Value, json};
 use crate::body::{self, Body};
 use crate::discovery;
 use crate::negotiate::{Answer, Encoding, Shape};
-use crate::openapi::{Page, Published};
+use crate::openapi::{self, Page, Published};
 use crate::options::Params;
 use crate::resource::Table;
 use crate::server::Server;
 use crate::status::Status;
+
+/// The form in which older clients in Go ask for OpenAPI v2.
+pub(crate) const V2_MESSAGE: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
 impl Server {
     /// Answers for a path that is not a resource's.
@@ -45,6 +48,13 @@ impl Server {
             (["apis", group], _) => discovery::group(&table, group),
             (["api", version], _) => discovery::resource_list(&table, "", version),
             (["apis", group, version], _) => discovery::resource_list(&table, group, version),
+            (["openapi", "v2"], _) if wants_message(&parts.headers) => {
+                let bytes = openapi::v2_message(&self.about.version);
+                let mut response = body::text(StatusCode::OK, bytes);
+                let media = HeaderValue::from_static(V2_MESSAGE);
+                response.headers_mut().insert(CONTENT_TYPE, media);
+                return Ok(response);
+            }
             (["openapi", "v2"], _) => {
                 let known = self.published(&table);
                 let page = known.1.v2(&known.0, &self.about.version);
@@ -101,6 +111,12 @@ impl Server {
             "goVersion": "", "compiler": "rustc", "platform": "linux/amd64",
         })
     }
+}
+
+/// Whether a client asks for OpenAPI v2 as a message and for nothing it would rather have.
+fn wants_message(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.trim_start().starts_with(V2_MESSAGE))
 }
 
 /// A document, or word that the client has it already.

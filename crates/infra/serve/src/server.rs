@@ -222,9 +222,9 @@ impl Server {
             }
             Target::Path(path) => {
                 let answer = Answer::negotiate(&parts.headers, pretty, everything(&table));
-                // Whoever reads figures takes plain text, which is all there is of them.
+                // These have forms of their own, which are none of objects.
                 let answer = match &*path {
-                    "/metrics" => Answer::JSON,
+                    "/metrics" | "/openapi/v2" => answer.unwrap_or(Answer::JSON),
                     _ => answer?,
                 };
                 return self.path(parts, &path, answer);

@@ -87,6 +87,22 @@ impl Published {
     }
 }
 
+/// OpenAPI v2 as the message older clients in Go insist on: what it describes, and that it defines nothing. Those that
+/// ask for it read the schemas from version 3, and go on without where version 2 has none; without any answer they stop.
+pub(crate) fn v2_message(version: &str) -> Vec<u8> {
+    // Numbers of the published message: 1 the version of OpenAPI, 2 about the API, in it 1 the title and 2 the version.
+    let field = |number: u8, bytes: &[u8]| {
+        let mut field = vec![number << 3 | 2];
+        // Titles and versions are short: a length of one byte is enough.
+        let bytes = bytes.get(..bytes.len().min(100)).unwrap_or_default();
+        field.push(u8::try_from(bytes.len()).unwrap_or(0));
+        field.extend_from_slice(bytes);
+        field
+    };
+    let about = [field(1, b"Kubernetes"), field(2, version.as_bytes())].concat();
+    [field(1, b"2.0"), field(2, &about)].concat()
+}
+
 /// One document in the making.
 #[derive(Default)]
 struct Document {
