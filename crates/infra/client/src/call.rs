@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::BodyExt as _;
 use intent::Part;
 use kube::client::Body;
 use object::{Object, ObjectKey, ResourceType, Value};
@@ -14,7 +13,10 @@ use serde::Deserialize;
 use tokio::sync::Semaphore;
 use tower_service::Service;
 
-use crate::error::{CallError, refusal};
+use crate::ask::{
+    Ask, JSON, accept_or_refuse, collect, decode, encode, part_path, read_list, with_kind,
+};
+use crate::error::CallError;
 use crate::kubeconfig::{ConfigError, KubeconfigSource};
 use crate::options::{DeleteOptions, ListOptions, PatchKind, WatchOptions, WriteOptions};
 use crate::transport::{AnswerBody, BoxError, Transport};
@@ -29,7 +31,6 @@ const LOCAL_CALLS: usize = 1_024;
 /// How many objects a page of a long list has. Upstream: the same.
 const PAGE: u32 = 500;
 
-const JSON: &str = "application/json";
 const METADATA: &str =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 const METADATA_LIST: &str =
@@ -484,140 +485,4 @@ impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").finish_non_exhaustive()
     }
-}
-
-/// One request, before it is sent. Prints as method and path, without the query, which may hold a long token.
-struct Ask {
-    method: Method,
-    path: String,
-    accept: &'static str,
-    media_type: &'static str,
-    body: Bytes,
-}
-
-impl Ask {
-    fn new(method: Method, path: String) -> Self {
-        Self {
-            method,
-            path,
-            accept: JSON,
-            media_type: JSON,
-            body: Bytes::new(),
-        }
-    }
-
-    fn accepting(self, accept: &'static str) -> Self {
-        Self { accept, ..self }
-    }
-
-    fn saying(self, media_type: &'static str, body: Bytes) -> Self {
-        Self {
-            media_type,
-            body,
-            ..self
-        }
-    }
-}
-
-impl std::fmt::Display for Ask {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let path = self.path.split('?').next().unwrap_or_default();
-        write!(f, "{} {path}", self.method)
-    }
-}
-
-fn part_path(resource: &ResourceType, key: &ObjectKey, part: &Part) -> String {
-    let mut path = resource.object_path(key);
-    if let Some(name) = part.subresource() {
-        path.push('/');
-        path.push_str(name);
-    }
-    path
-}
-
-fn encode(object: &Object) -> Bytes {
-    let bytes = serde_json::to_vec(object);
-    bytes
-        .expect("invariant: an object has text keys only and so is JSON")
-        .into()
-}
-
-fn decode<T: for<'de> Deserialize<'de>>(request: &str, bytes: &[u8]) -> Result<T, CallError> {
-    serde_json::from_slice(bytes).map_err(|source| CallError::Unreadable {
-        request: request.to_owned(),
-        source: source.into(),
-    })
-}
-
-async fn collect(ask: &Ask, body: AnswerBody) -> Result<Bytes, CallError> {
-    let collected = body.collect().await;
-    let collected = collected.map_err(|source| CallError::Unreachable {
-        request: ask.to_string(),
-        source,
-    })?;
-    Ok(collected.to_bytes())
-}
-
-async fn accept_or_refuse(
-    ask: &Ask,
-    response: Response<AnswerBody>,
-) -> Result<Response<AnswerBody>, CallError> {
-    if response.status().is_success() {
-        return Ok(response);
-    }
-    let (parts, body) = response.into_parts();
-    let body = collect(ask, body).await?;
-    let retry_after = parts.headers.get(RETRY_AFTER);
-    Err(refusal(
-        ask.to_string(),
-        parts.status.as_u16(),
-        retry_after,
-        &body,
-    ))
-}
-
-/// What is needed of a list around its items.
-#[derive(Deserialize)]
-struct Envelope {
-    #[serde(default)]
-    metadata: ListMeta,
-    #[serde(default = "Option::default")]
-    items: Option<Vec<Object>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ListMeta {
-    resource_version: String,
-    #[serde(deserialize_with = "object::metadata::null_is_default")]
-    r#continue: String,
-}
-
-fn read_list(bytes: &[u8], resource: &ResourceType) -> Result<List, serde_json::Error> {
-    let list: Envelope = serde_json::from_slice(bytes)?;
-    let items = list.items.unwrap_or_default();
-    Ok(List {
-        items: items
-            .into_iter()
-            .map(|item| with_kind(item, resource))
-            .collect(),
-        resource_version: list.metadata.resource_version,
-        continue_token: list.metadata.r#continue,
-    })
-}
-
-/// Servers leave the kind out of a list's items, and call bare metadata by a kind of its own; here every object says what
-/// it is.
-pub(crate) fn with_kind(mut object: Object, resource: &ResourceType) -> Object {
-    let is_bare = object.kind() == "PartialObjectMetadata"
-        && object.api_version().starts_with("meta.k8s.io/");
-    if !is_bare && !object.kind().is_empty() && !object.api_version().is_empty() {
-        return object;
-    }
-    let fields = object.fields_mut();
-    let kind = Value::from(resource.kind.kind.as_str());
-    fields.shift_insert(0, "kind".to_owned(), kind);
-    let api_version = Value::from(resource.kind.api_version());
-    fields.shift_insert(0, "apiVersion".to_owned(), api_version);
-    object
 }

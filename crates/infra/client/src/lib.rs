@@ -12,6 +12,7 @@
 //!
 //! Non-goals: deciding when to call again after a failure (`control`); serving (`serve`).
 
+mod ask;
 mod cache;
 mod call;
 mod discovery;

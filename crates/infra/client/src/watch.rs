@@ -6,7 +6,7 @@ use object::{Object, ResourceType, Value};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::call::with_kind;
+use crate::ask::with_kind;
 use crate::error::{CallError, from_status};
 use crate::transport::{AnswerBody, BoxError};
 
