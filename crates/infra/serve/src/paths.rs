@@ -17,7 +17,9 @@ use crate::server::Server;
 use crate::status::Status;
 
 /// The form in which older clients in Go ask for OpenAPI v2.
-pub(crate) const V2_MESSAGE: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const V2_MESSAGE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+/// The same as they write it: no media type has an `@`, so that an answer must not be called so.
+const V2_MESSAGE_ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
 impl Server {
     /// Answers for a path that is not a resource's.
@@ -116,7 +118,10 @@ impl Server {
 /// Whether a client asks for OpenAPI v2 as a message and for nothing it would rather have.
 fn wants_message(headers: &HeaderMap) -> bool {
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-    accepted.is_some_and(|accepted| accepted.trim_start().starts_with(V2_MESSAGE))
+    accepted.is_some_and(|accepted| {
+        let first = accepted.trim_start();
+        first.starts_with(V2_MESSAGE_ASKED) || first.starts_with(V2_MESSAGE)
+    })
 }
 
 /// A document, or word that the client has it already.

@@ -211,7 +211,10 @@ async fn the_api_is_described_in_both_versions_and_not_sent_twice() {
     let answer = api
         .open("GET", "/openapi/v2", &[("accept", message)], "")
         .await;
-    assert_eq!(answer.headers()["content-type"], message);
+    assert_eq!(
+        answer.headers()["content-type"],
+        message.replace('@', ".").as_str()
+    );
     let bytes = answer.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(
         &bytes[..],
