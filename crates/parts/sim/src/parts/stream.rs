@@ -24,7 +24,8 @@ use serve::status::Status;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use tokio_tungstenite::tungstenite::protocol::Role;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 
 use crate::parts::shell;
 use crate::read;
@@ -216,7 +217,11 @@ impl Session {
             Purpose::Forward { ports } => self.forward(&mut socket, ports).await,
         }
         // The client may have gone first.
-        let _closed = socket.close(None).await;
+        let goodbye = CloseFrame {
+            code: CloseCode::Normal,
+            reason: "".into(),
+        };
+        let _closed = socket.close(Some(goodbye)).await;
     }
 
     async fn exec(&self, socket: &mut Socket, command: &[String], stdin: bool, tty: bool) {
