@@ -5,17 +5,25 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use apiserver::{ApiServer, Handle, Options, StartError};
+use apiserver::{ApiServer, Extensions, Handle, Options, StartError};
 use cli::Failure;
 use client::{Caches, Client};
 use control::{Cx, EventSink, Recorder};
 use controllers::Enabled;
-use member::connect::Dial;
+use housekeeping::Chores;
+use member::connect::{Connect, Dial};
 use member::fleet::{self, Fleet};
 use member::monitor::Grace;
+use member::namespaces::Skipped;
+use member::proxy::Proxy;
 use runtime::{Clock, Spawner, Tasks};
+use scheduler::recorder::RecorderSettings;
+use serve::call::Call;
+use serve::handler::{Asked, Handler, Outcome};
+use serve::server::Server;
+use serve::status::Status;
 
 /// How many clusters are taken care of at once.
 const LIFECYCLE_WORKERS: usize = 4;
@@ -26,51 +34,68 @@ pub(crate) struct Plane {
     pub(crate) address: SocketAddr,
     /// The administrator's kubeconfig.
     pub(crate) kubeconfig: PathBuf,
-    /// The server, for those inside the process.
-    pub(crate) handle: Handle,
+    parts: Parts,
 }
 
-/// Starts the server and the controllers that are enabled.
-pub(crate) async fn start(
-    options: Options,
-    enabled: &Enabled,
-    tasks: &mut Tasks,
-) -> Result<Plane, Failure> {
-    let server = ApiServer::start(options)
+/// Starts the server alone. What works through it comes with [`Plane::begin`].
+pub(crate) async fn start(options: Options, tasks: &mut Tasks) -> Result<Plane, Failure> {
+    let records = options.data_dir.join("decisions");
+    let proxy = Arc::new(Later::default());
+    let mut extensions = Extensions::default();
+    let door = Arc::clone(&proxy) as Arc<dyn Handler>;
+    extensions
+        .handlers
+        .insert("cluster.karmada.io", "clusters", "proxy", door);
+    let server = ApiServer::start_with(options, extensions)
         .await
         .map_err(|error| refuse(&error))?;
     let plane = Plane {
         address: server.address(),
         kubeconfig: server.kubeconfig().to_owned(),
-        handle: server.handle(),
+        parts: Parts {
+            handle: server.handle(),
+            clock: Clock::system(),
+            spawner: tasks.spawner(),
+            proxy,
+            records,
+        },
     };
     server.run(tasks).await.map_err(|error| refuse(&error))?;
-    let parts = Parts {
-        handle: plane.handle.clone(),
-        clock: Clock::system(),
-        spawner: tasks.spawner(),
-    };
-    parts.start(enabled)?;
     Ok(plane)
 }
 
 impl Plane {
-    /// A client for a part of this process that may do everything: joining simulated members needs it.
+    /// Starts the parts that are enabled.
+    pub(crate) fn begin(&self, enabled: &Enabled) -> Result<(), Failure> {
+        self.parts.start(enabled)
+    }
+
+    /// A client that may do everything: whoever starts a control plane owns it.
     pub(crate) fn administrator(&self) -> Client {
-        Client::in_process(self.handle.as_user(access::names::apiserver()))
+        Client::in_process(self.parts.handle.as_user(access::names::apiserver()))
     }
 }
 
+/// What the parts are made from.
 struct Parts {
     handle: Handle,
     clock: Clock,
     spawner: Spawner,
+    /// The way to members, which opens when the parts start.
+    proxy: Arc<Later>,
+    /// Where the scheduler writes down why it decided as it did.
+    records: PathBuf,
 }
 
 impl Parts {
     fn start(&self, enabled: &Enabled) -> Result<(), Failure> {
         let reader = self.client("cache");
         let caches = Caches::new(reader, self.spawner.clone(), self.clock.clone());
+        let chores = self.cx("housekeeping", "karavel-housekeeping");
+        housekeeping::start(Chores::default(), &caches, &chores, &self.spawner);
+        let connector: Arc<dyn Connect> = Arc::new(Dial::default());
+        let carrier = Proxy::new(&caches, Arc::clone(&connector), self.spawner.clone());
+        self.proxy.answer_with(Arc::new(carrier));
         let rules = controllers::customizations::follow(&caches, self.clock.clone(), &self.spawner);
         let options = controllers::Options {
             enabled: enabled.clone(),
@@ -80,20 +105,39 @@ impl Parts {
         controllers::run(&cx, &caches, &self.spawner, rules.clone(), options);
         if enabled.is_on("scheduler") {
             let cx = self.cx("scheduler", "karmada-scheduler");
-            scheduler::run(scheduler::Settings::default(), &caches, &cx, &self.spawner)
-                .map_err(|error| Failure::refused(error.to_string(), "see --plugins"))?;
+            let settings = scheduler::Settings {
+                recorder: Some(RecorderSettings {
+                    directory: Some(self.records.clone()),
+                    ..RecorderSettings::default()
+                }),
+                ..scheduler::Settings::default()
+            };
+            scheduler::run(settings, &caches, &cx, &self.spawner).map_err(|error| {
+                Failure::refused(
+                    telemetry::chain(&error).to_string(),
+                    "choose a directory you own with --data-dir",
+                )
+            })?;
         }
         if enabled.is_on("cluster") {
             let cx = || self.cx("cluster-lifecycle", "cluster-controller");
             member::lifecycle::run(&caches, cx(), LIFECYCLE_WORKERS, &self.spawner);
             member::monitor::run(&caches, cx(), Grace::default(), &self.spawner);
         }
+        if enabled.is_on("namespace") {
+            let cx = self.cx("work", "namespace-sync-controller");
+            member::namespaces::run(&caches, cx, Skipped::default(), &self.spawner);
+        }
+        if enabled.is_on("unifiedAuth") {
+            let cx = self.cx("work", "unified-auth-controller");
+            member::impersonation::run(&caches, cx, &self.spawner);
+        }
         let (reports, applies) = (enabled.is_on("clusterStatus"), enabled.is_on("execution"));
         if reports || applies {
             let fleet = Fleet {
                 caches,
                 cx: self.cx("member", "execution-controller"),
-                connector: Arc::new(Dial::default()),
+                connector,
                 interpreter: rules,
                 options: fleet::Options {
                     reports,
@@ -121,6 +165,28 @@ impl Parts {
         };
         let events = Recorder::start(sink, self.clock.clone(), &self.spawner);
         Cx::new(client, self.clock.clone(), events, manager)
+    }
+}
+
+/// A handler that is named before it can be there: what it needs is made from the server that it belongs to.
+#[derive(Default)]
+struct Later(OnceLock<Arc<dyn Handler>>);
+
+impl Later {
+    fn answer_with(&self, handler: Arc<dyn Handler>) {
+        let _ = self.0.set(handler);
+    }
+}
+
+impl Handler for Later {
+    fn answer<'a>(&'a self, server: &'a Server, call: &'a Call, request: Asked) -> Outcome<'a> {
+        match self.0.get() {
+            Some(handler) => handler.answer(server, call, request),
+            None => Box::pin(std::future::ready(Err(Status::unavailable(
+                "the server is starting; try again in a moment",
+                None,
+            )))),
+        }
     }
 }
 

@@ -11,13 +11,16 @@ use crate::arguments::LogFormat;
 /// How long parts may take to end.
 const GRACE: Duration = Duration::from_secs(20);
 
+/// What never says more than our own log: failed calls are logged by whoever made them.
+const SILENT: &str = "kube_client=off";
+
 /// Starts logging.
 pub(crate) fn log(filter: &str, format: LogFormat) -> Result<(), Failure> {
     let format = match format {
         LogFormat::Text => telemetry::LogFormat::Text,
         LogFormat::Json => telemetry::LogFormat::Json,
     };
-    telemetry::start_logging(filter, format)
+    telemetry::start_logging(&format!("{SILENT},{filter}"), format)
         .map_err(|error| Failure::refused(error.to_string(), "leave --log out to log what matters"))
 }
 

@@ -25,7 +25,8 @@ async fn serve(typed: Server) -> Result<(), Failure> {
         names: typed.names,
     };
     let mut tasks = Tasks::new();
-    let plane = plane::start(options, &enabled, &mut tasks).await?;
+    let plane = plane::start(options, &mut tasks).await?;
+    plane.begin(&enabled)?;
     let (address, kubeconfig) = (plane.address, plane.kubeconfig.display());
     print(&format!(
         "karavel is ready on https://{address}\n\n  export KUBECONFIG={kubeconfig}\n  kubectl get namespaces\n  karavel join NAME --cluster-kubeconfig FILE\n\nCtrl-C stops it.\n"

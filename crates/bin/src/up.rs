@@ -16,7 +16,6 @@ use serde_json::json;
 use sim::SimConfig;
 
 use crate::arguments::Up;
-use crate::plane::Plane;
 use crate::{plane, print, running, sim as role};
 
 /// How long members may take to be seen as ready.
@@ -36,38 +35,57 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         Some(given) => given,
         None => default_data_dir()?,
     };
-    let options = Options {
-        storage: apiserver::Storage::Embedded,
-        data_dir: data_dir.clone(),
-        listen: typed.listen,
-        names: Vec::new(),
-    };
     let mut tasks = Tasks::new();
-    let plane = plane::start(options, &Enabled::default(), &mut tasks).await?;
-    step(
-        begun,
-        &format!("control plane on https://{}", plane.address),
-    )?;
-    let mut kubeconfigs = Vec::new();
+    // Members first: a control plane that comes back should find them where they were.
+    let mut members = Vec::new();
     for number in 1..=typed.members {
         let name = format!("member{number}");
-        let listen = after(plane.address, number)?;
         let config = SimConfig {
-            listen,
+            listen: after(typed.listen, number)?,
             ..SimConfig::new(name.as_str(), data_dir.join("members").join(&name))
         };
         let started = sim::run(&config, &mut tasks)
             .await
             .map_err(|error| role::refuse(&error))?;
-        let endpoint = started.members.first().map(|(_, address)| *address);
-        let endpoint = format!("https://{}", endpoint.unwrap_or(listen));
-        join(&plane, &name, &started.kubeconfig, &endpoint).await?;
-        step(begun, &format!("{name} on {endpoint}, joined"))?;
-        kubeconfigs.push(started.kubeconfig);
+        members.extend(started.members.iter().map(|(_, address)| Member {
+            name: name.clone(),
+            kubeconfig: started.kubeconfig.clone(),
+            endpoint: format!("https://{address}"),
+        }));
     }
+    if !members.is_empty() {
+        step(
+            begun,
+            &format!("{} simulated members are running", members.len()),
+        )?;
+    }
+    let options = Options {
+        storage: apiserver::Storage::Embedded,
+        data_dir,
+        listen: typed.listen,
+        names: Vec::new(),
+    };
+    let plane = plane::start(options, &mut tasks).await?;
+    step(
+        begun,
+        &format!("the control plane is on https://{}", plane.address),
+    )?;
+    let control = plane.administrator();
+    for member in &members {
+        join(&control, member).await?;
+        step(
+            begun,
+            &format!("{} has joined from {}", member.name, member.endpoint),
+        )?;
+    }
+    // Nobody looks for members before it is known where they are now.
+    plane.begin(&Enabled::default())?;
+    let kubeconfigs: Vec<PathBuf> = members
+        .iter()
+        .map(|member| member.kubeconfig.clone())
+        .collect();
     cli::merge_kubeconfigs(&plane.kubeconfig, &kubeconfigs)?;
-    if typed.members > 0 {
-        wait_until_ready(&plane.administrator(), usize::from(typed.members)).await?;
+    if !members.is_empty() && wait_until_ready(&control, members.len()).await? {
         step(begun, "all members are ready")?;
     }
     print(&farewell(&plane.kubeconfig))?;
@@ -99,10 +117,22 @@ fn step(begun: Instant, what: &str) -> Result<(), Failure> {
     ))
 }
 
+/// A simulated member that runs.
+struct Member {
+    name: String,
+    kubeconfig: PathBuf,
+    endpoint: String,
+}
+
 /// Joins a member, or lets one that has joined before be found where it is now.
-async fn join(plane: &Plane, name: &str, kubeconfig: &Path, endpoint: &str) -> Result<(), Failure> {
+async fn join(control: &Client, simulated: &Member) -> Result<(), Failure> {
+    let Member {
+        name,
+        kubeconfig,
+        endpoint,
+    } = simulated;
     let source = KubeconfigSource::File {
-        path: kubeconfig.to_owned(),
+        path: kubeconfig.clone(),
         context: None,
     };
     let member = Client::from_kubeconfig(&source).await.map_err(|error| {
@@ -111,25 +141,30 @@ async fn join(plane: &Plane, name: &str, kubeconfig: &Path, endpoint: &str) -> R
             "remove the member's directory and start again",
         )
     })?;
-    let control = plane.administrator();
     let options = JoinOptions {
         provider: "karavel".to_owned(),
-        ..JoinOptions::new(name, endpoint)
+        ..JoinOptions::new(name.as_str(), endpoint.as_str())
     };
-    match member::join::join(&control, &member, &options).await {
+    match member::join::join(control, &member, &options).await {
         Ok(_) => Ok(()),
-        Err(JoinError::Registered { .. }) => move_to(&control, name, endpoint).await,
+        Err(JoinError::Registered { id, .. }) => move_to(control, name, &id, endpoint).await,
         Err(error) => Err(crate::clusters::join_failure(&error)),
     }
 }
 
 /// Lets the control plane find a member under its present address, if it is the one that joined under the name.
-async fn move_to(control: &Client, name: &str, endpoint: &str) -> Result<(), Failure> {
+async fn move_to(control: &Client, name: &str, id: &str, endpoint: &str) -> Result<(), Failure> {
     let key = ObjectKey::cluster(name);
     let found = control
         .get(&clusters(), &key)
         .await
         .map_err(|error| cli::call_failure(&error))?;
+    if found.text_at(&["spec", "id"]) != Some(id) {
+        return Err(Failure::refused(
+            format!("another cluster has joined as {name}"),
+            "let it go with `karavel unjoin`, or choose another --data-dir",
+        ));
+    }
     if found.text_at(&["spec", "apiEndpoint"]) == Some(endpoint) {
         return Ok(());
     }
@@ -145,8 +180,8 @@ async fn move_to(control: &Client, name: &str, endpoint: &str) -> Result<(), Fai
     Ok(())
 }
 
-/// Waits until so many clusters are seen as ready.
-async fn wait_until_ready(control: &Client, count: usize) -> Result<(), Failure> {
+/// Waits until so many clusters are seen as ready, and says whether they are.
+async fn wait_until_ready(control: &Client, count: usize) -> Result<bool, Failure> {
     let ready = async {
         loop {
             let listed = control
@@ -160,7 +195,7 @@ async fn wait_until_ready(control: &Client, count: usize) -> Result<(), Failure>
                 .count()
                 >= count
             {
-                return Ok(());
+                return Ok(true);
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -168,7 +203,10 @@ async fn wait_until_ready(control: &Client, count: usize) -> Result<(), Failure>
     match tokio::time::timeout(PATIENCE, ready).await {
         Ok(done) => done,
         // They may still become ready; whoever looks will see which are not.
-        Err(_) => print("not all members are ready yet; `karavel clusters` shows which\n"),
+        Err(_) => {
+            print("not all members are ready yet; `karavel clusters` shows which\n")?;
+            Ok(false)
+        }
     }
 }
 
@@ -187,8 +225,12 @@ fn clusters() -> ResourceType {
     ResourceType::from(&api::registry::CLUSTER)
 }
 
-/// Where a member listens: on the port that is its number after the control plane's, on the same address.
+/// Where a member listens: on the port that is its number after the control plane's, on the same address; on any port
+/// if the control plane does.
 fn after(first: SocketAddr, number: u16) -> Result<SocketAddr, Failure> {
+    if first.port() == 0 {
+        return Ok(first);
+    }
     let port = first.port().checked_add(number).ok_or_else(|| {
         Failure::refused(
             format!("there is no port {number} after {}", first.port()),

@@ -281,17 +281,19 @@ fn what_was_acknowledged_survives_a_kill_and_a_restore() {
     let file = file.to_str().unwrap();
     let kubeconfig = server.kubeconfig.to_str().unwrap().to_owned();
     let (code, printed) = karavel(&["backup", file, "--kubeconfig", &kubeconfig]);
-    assert!(
-        code == 0 && printed.starts_with("saved 7 objects"),
-        "{printed}"
-    );
+    assert_eq!(code, 0, "{printed}");
+    let count = printed
+        .strip_prefix("saved ")
+        .and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
+    // Namespaces, roles, bindings and the Deployment, at least.
+    let count = count.filter(|count| *count > 100).expect(&printed);
     let (code, printed) = karavel(&["backup", file, "--kubeconfig", &kubeconfig]);
     assert!(code == 1 && printed.contains("exists already"), "{printed}");
 
     let restored = directory.path().join("restored");
     let (code, printed) = karavel(&["restore", file, "--data-dir", restored.to_str().unwrap()]);
     assert!(
-        code == 0 && printed.starts_with("restored 7 objects"),
+        code == 0 && printed.starts_with(&format!("restored {count} objects")),
         "{printed}"
     );
     let server = Server::start(&restored);
@@ -441,7 +443,7 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
         (
             vec!["backup", "x", "--kubeconfig", "/nowhere"],
             1,
-            "name the kubeconfig of a running server",
+            "name the control plane's kubeconfig",
         ),
         (vec!["crds", "wroks"], 1, "choose one of"),
         (vec!["sevrer"], 1, "similar subcommand exists: 'server'"),

@@ -56,8 +56,8 @@ impl MultiClusterAdmission {
         let now: Time = Machine.now();
         let fresh_id = || Machine.uid();
         let is_time_zone = |name: &str| jiff::tz::TimeZone::get(name).is_ok();
-        // Scripts are checked when there is something here that can run them.
-        let check_script = |_: &str| Ok(());
+        let check_script =
+            |text: &str| interpret::script::check(text).map_err(|error| error.to_string());
         let mut request = Request {
             operation: if is_new {
                 Operation::Create
