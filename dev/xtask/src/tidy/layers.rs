@@ -60,6 +60,7 @@ const ARROWS: &[(&str, &str, &str)] = &[
     ("logic", "schedule", "estimate"),
     ("infra", "serve", "store"),
     ("infra", "kinds", "serve"),
+    ("infra", "kinds", "store"),
     ("infra", "access", "serve"),
     ("infra", "access", "listen"),
     ("infra", "control", "client"),
