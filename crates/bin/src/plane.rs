@@ -6,18 +6,21 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use apiserver::{ApiServer, Extensions, Handle, Options, StartError};
 use cli::Failure;
 use client::{Caches, Client};
+use control::election::Election;
 use control::{Cx, EventSink, Recorder};
 use controllers::Enabled;
 use housekeeping::Chores;
-use member::connect::{Connect, Dial};
+use member::connect::Dial;
 use member::fleet::{self, Fleet};
 use member::monitor::Grace;
 use member::namespaces::Skipped;
 use member::proxy::Proxy;
+use object::ObjectKey;
 use runtime::{Clock, Spawner, Tasks};
 use scheduler::recorder::RecorderSettings;
 use serve::call::Call;
@@ -25,6 +28,8 @@ use serve::handler::{Asked, Handler, Outcome};
 use serve::server::Server;
 use serve::status::Status;
 
+/// The Lease that the one of several processes on a store holds which runs the controllers.
+const LEASE: &str = "karavel-controllers";
 /// How many clusters are taken care of at once.
 const LIFECYCLE_WORKERS: usize = 4;
 
@@ -67,7 +72,27 @@ pub(crate) async fn start(options: Options, tasks: &mut Tasks) -> Result<Plane, 
 impl Plane {
     /// Starts the parts that are enabled.
     pub(crate) fn begin(&self, enabled: &Enabled) -> Result<(), Failure> {
-        self.parts.start(enabled)
+        let caches = self.parts.caches(&self.parts.spawner);
+        self.parts.open_proxy(&caches);
+        self.parts.work(enabled, caches, &self.parts.spawner)
+    }
+
+    /// Starts the parts that are enabled whenever this process is the one of several on the same store that shall.
+    pub(crate) fn stand(self, enabled: Enabled) {
+        let Self { address, parts, .. } = self;
+        parts.open_proxy(&parts.caches(&parts.spawner));
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let moment = since.unwrap_or_default().as_micros();
+        let identity = format!("{address}_{}_{moment}", std::process::id());
+        let election = Election::new(ObjectKey::namespaced("kube-system", LEASE), identity);
+        let (client, clock) = (parts.client("housekeeping"), parts.clock.clone());
+        let spawner = parts.spawner.clone();
+        election.run(client, clock, &spawner, move |spawner| {
+            let caches = parts.caches(spawner);
+            if let Err(error) = parts.work(&enabled, caches, spawner) {
+                tracing::error!(%error, "the controllers cannot start");
+            }
+        });
     }
 
     /// A client that may do everything: whoever starts a control plane owns it.
@@ -88,23 +113,29 @@ struct Parts {
 }
 
 impl Parts {
-    fn start(&self, enabled: &Enabled) -> Result<(), Failure> {
-        let reader = self.client("cache");
-        let caches = Caches::new(reader, self.spawner.clone(), self.clock.clone());
-        let chores = self.cx("housekeeping", "karavel-housekeeping");
-        housekeeping::start(Chores::default(), &caches, &chores, &self.spawner);
-        let connector: Arc<dyn Connect> = Arc::new(Dial::default());
-        let carrier = Proxy::new(&caches, Arc::clone(&connector), self.spawner.clone());
+    /// What the parts look at, held once for all of them.
+    fn caches(&self, spawner: &Spawner) -> Caches {
+        Caches::new(self.client("cache"), spawner.clone(), self.clock.clone())
+    }
+
+    fn open_proxy(&self, caches: &Caches) {
+        let carrier = Proxy::new(caches, Arc::new(Dial::default()), self.spawner.clone());
         self.proxy.answer_with(Arc::new(carrier));
-        let rules = controllers::customizations::follow(&caches, self.clock.clone(), &self.spawner);
+    }
+
+    fn work(&self, enabled: &Enabled, caches: Caches, spawner: &Spawner) -> Result<(), Failure> {
+        let cx = |part: &str, manager| self.cx(part, manager, spawner);
+        let chores = cx("housekeeping", "karavel-housekeeping");
+        housekeeping::start(Chores::default(), &caches, &chores, spawner);
+        let rules = controllers::customizations::follow(&caches, self.clock.clone(), spawner);
         let options = controllers::Options {
             enabled: enabled.clone(),
             ..controllers::Options::default()
         };
-        let cx = self.cx("controllers", "karmada-controller-manager");
-        controllers::run(&cx, &caches, &self.spawner, rules.clone(), options);
+        let manager = cx("controllers", "karmada-controller-manager");
+        controllers::run(&manager, &caches, spawner, rules.clone(), options);
         if enabled.is_on("scheduler") {
-            let cx = self.cx("scheduler", "karmada-scheduler");
+            let cx = cx("scheduler", "karmada-scheduler");
             let settings = scheduler::Settings {
                 recorder: Some(RecorderSettings {
                     directory: Some(self.records.clone()),
@@ -112,7 +143,7 @@ impl Parts {
                 }),
                 ..scheduler::Settings::default()
             };
-            scheduler::run(settings, &caches, &cx, &self.spawner).map_err(|error| {
+            scheduler::run(settings, &caches, &cx, spawner).map_err(|error| {
                 Failure::refused(
                     telemetry::chain(&error).to_string(),
                     "choose a directory you own with --data-dir",
@@ -120,24 +151,24 @@ impl Parts {
             })?;
         }
         if enabled.is_on("cluster") {
-            let cx = || self.cx("cluster-lifecycle", "cluster-controller");
-            member::lifecycle::run(&caches, cx(), LIFECYCLE_WORKERS, &self.spawner);
-            member::monitor::run(&caches, cx(), Grace::default(), &self.spawner);
+            let cx = || cx("cluster-lifecycle", "cluster-controller");
+            member::lifecycle::run(&caches, cx(), LIFECYCLE_WORKERS, spawner);
+            member::monitor::run(&caches, cx(), Grace::default(), spawner);
         }
         if enabled.is_on("namespace") {
-            let cx = self.cx("work", "namespace-sync-controller");
-            member::namespaces::run(&caches, cx, Skipped::default(), &self.spawner);
+            let cx = cx("work", "namespace-sync-controller");
+            member::namespaces::run(&caches, cx, Skipped::default(), spawner);
         }
         if enabled.is_on("unifiedAuth") {
-            let cx = self.cx("work", "unified-auth-controller");
-            member::impersonation::run(&caches, cx, &self.spawner);
+            let cx = cx("work", "unified-auth-controller");
+            member::impersonation::run(&caches, cx, spawner);
         }
         let (reports, applies) = (enabled.is_on("clusterStatus"), enabled.is_on("execution"));
         if reports || applies {
             let fleet = Fleet {
                 caches,
-                cx: self.cx("member", "execution-controller"),
-                connector,
+                cx: cx("member", "execution-controller"),
+                connector: Arc::new(Dial::default()),
                 interpreter: rules,
                 options: fleet::Options {
                     reports,
@@ -145,7 +176,7 @@ impl Parts {
                     ..fleet::Options::default()
                 },
             };
-            fleet::run(fleet, &self.spawner);
+            fleet::run(fleet, spawner);
         }
         Ok(())
     }
@@ -156,14 +187,14 @@ impl Parts {
     }
 
     /// What a part has at hand that writes as `manager`.
-    fn cx(&self, part: &str, manager: &'static str) -> Cx {
+    fn cx(&self, part: &str, manager: &'static str, spawner: &Spawner) -> Cx {
         let client = self.client(part);
         let sink = EventSink {
             client: client.clone(),
             component: manager,
             namespace: "default",
         };
-        let events = Recorder::start(sink, self.clock.clone(), &self.spawner);
+        let events = Recorder::start(sink, self.clock.clone(), spawner);
         Cx::new(client, self.clock.clone(), events, manager)
     }
 }

@@ -1,6 +1,6 @@
 //! The role `server`: the control plane alone.
 
-use apiserver::Options;
+use apiserver::{Options, Storage};
 use cli::Failure;
 use controllers::Enabled;
 use runtime::Tasks;
@@ -24,10 +24,16 @@ async fn serve(typed: Server) -> Result<(), Failure> {
         listen: typed.listen,
         names: typed.names,
     };
+    let shared = matches!(options.storage, Storage::Etcd { .. });
     let mut tasks = Tasks::new();
     let plane = plane::start(options, &mut tasks).await?;
-    plane.begin(&enabled)?;
-    let (address, kubeconfig) = (plane.address, plane.kubeconfig.display());
+    let (address, kubeconfig) = (plane.address, plane.kubeconfig.clone());
+    let kubeconfig = kubeconfig.display();
+    if shared {
+        plane.stand(enabled);
+    } else {
+        plane.begin(&enabled)?;
+    }
     print(&format!(
         "karavel is ready on https://{address}\n\n  export KUBECONFIG={kubeconfig}\n  kubectl get namespaces\n  karavel join NAME --cluster-kubeconfig FILE\n\nCtrl-C stops it.\n"
     ))?;

@@ -97,43 +97,7 @@ impl Drop for Up {
     }
 }
 
-const TEMPLATE: &str = "
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: default}
-spec:
-  replicas: 6
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: nginx:1}]}
----
-apiVersion: policy.karmada.io/v1alpha1
-kind: PropagationPolicy
-metadata: {name: web, namespace: default}
-spec:
-  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: web}]
-  placement:
-    clusterAffinity: {clusterNames: [member1, member2]}
-    replicaScheduling:
-      replicaSchedulingType: Divided
-      replicaDivisionPreference: Weighted
-      weightPreference:
-        staticWeightList:
-        - {targetCluster: {clusterNames: [member1]}, weight: 1}
-        - {targetCluster: {clusterNames: [member2]}, weight: 2}
-";
-
-const OVERRIDE: &str = "
-apiVersion: policy.karmada.io/v1alpha1
-kind: OverridePolicy
-metadata: {name: image, namespace: default}
-spec:
-  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: web}]
-  overrideRules:
-  - targetCluster: {clusterNames: [member2]}
-    overriders: {imageOverrider: [{component: Tag, operator: replace, value: '9'}]}
-";
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/first-steps");
 
 const READY: &str = "get deployment web -o jsonpath={.status.readyReplicas}";
 const IMAGE: &str = "-o jsonpath={.spec.template.spec.containers[0].image}";
@@ -142,25 +106,26 @@ const IMAGE: &str = "-o jsonpath={.spec.template.spec.containers[0].image}";
 fn a_template_reaches_its_members_and_its_status_comes_back() {
     let directory = tempfile::tempdir().unwrap();
     let up = Up::start(directory.path());
-    assert!(
-        up.kubectl("apply -f -", TEMPLATE)
-            .contains("deployment.apps/web created")
+    let applied = up.kubectl(
+        &format!("apply -f {EXAMPLE}/web.yaml -f {EXAMPLE}/policy.yaml"),
+        "",
     );
+    assert!(applied.contains("deployment.apps/web created"), "{applied}");
     up.until(READY, "6");
     up.until(&format!("--context member1 {READY}"), "2");
     up.until(&format!("--context member2 {READY}"), "4");
 
     // More of it, and a difference for one member.
     up.kubectl("scale deployment web --replicas=9", "");
-    up.kubectl("apply -f -", OVERRIDE);
+    up.kubectl(&format!("apply -f {EXAMPLE}/override.yaml"), "");
     up.until(READY, "9");
     up.until(
         &format!("--context member1 get deployment web {IMAGE}"),
-        "nginx:1",
+        "nginx:1.27",
     );
     up.until(
         &format!("--context member2 get deployment web {IMAGE}"),
-        "nginx:9",
+        "nginx:1.28",
     );
 
     // What somebody deletes in a member comes back.
