@@ -6,6 +6,7 @@
 mod arguments;
 mod clusters;
 mod plane;
+mod reading;
 mod running;
 mod server;
 mod sim;
@@ -50,6 +51,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Cordon(cordon) => clusters::cordon(&reach, &cordon, Cordon::Closed),
         Command::Uncordon(cordon) => clusters::cordon(&reach, &cordon, Cordon::Open),
         Command::Taint(taint) => clusters::taint(&reach, &taint),
+        Command::Get(get) => reading::get(&reach, *get),
         Command::Crds(crds) => print(&cli::crds(crds.name.as_deref(), crds.output.into())?),
         Command::Backup(backup) => save(&reach, &backup),
         Command::Restore(restore) => begin_anew(&restore),
@@ -108,6 +110,6 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     drop(std::io::stderr().write_all(text.as_bytes()));
 }

@@ -54,6 +54,7 @@ pub(crate) async fn start(options: Options, tasks: &mut Tasks) -> Result<Plane, 
     let server = ApiServer::start_with(options, extensions)
         .await
         .map_err(|error| refuse(&error))?;
+    telemetry::process::watch_process(server.handle().server().metrics());
     let plane = Plane {
         address: server.address(),
         kubeconfig: server.kubeconfig().to_owned(),

@@ -2,6 +2,7 @@
 
 mod clusters;
 mod files;
+mod reading;
 mod server;
 mod storage;
 
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use clusters::{Cordon, Join, Taint, Unjoin};
 pub(crate) use files::{Backup, Crds, Restore};
+pub(crate) use reading::Get;
 pub(crate) use server::{LogFormat, Server, Sim, Up};
 pub(crate) use storage::{Storage, StoreKind};
 
@@ -83,6 +85,10 @@ pub(crate) enum Command {
     ///
     /// Example: karavel taint clusters member1 gpu=yes:NoSchedule
     Taint(Taint),
+    /// Show objects, in the control plane and in members.
+    ///
+    /// Example: karavel get clusters
+    Get(Box<Get>),
     /// Print the multi-cluster kinds as CustomResourceDefinitions.
     ///
     /// Example: karavel crds propagationpolicies
@@ -126,6 +132,10 @@ mod tests {
             "taint clusters a b k=v:NoSchedule k2-",
             "cordon a --dry-run",
             "clusters --kubeconfig k",
+            "get pods",
+            "get deploy web db -n shop -s members -C a,b -o wide",
+            "get deployments.v1.apps/web -s all -o json --ignore-not-found",
+            "get pods,svc -A -l app=web -s members --no-headers",
             "backup f --kubeconfig k",
         ] {
             let words = std::iter::once("karavel").chain(line.split(' '));

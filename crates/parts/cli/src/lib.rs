@@ -3,8 +3,8 @@
 //! A command is a function that takes what was asked for and returns what came of it; [`Failure`] says whether it was
 //! refused or failed, which becomes the exit code. The binary parses arguments and prints.
 //!
-//! Entry points: [`crds`], [`backup`], [`restore`]; [`Reach`] finds the control plane that [`clusters`], [`cordon`] and
-//! [`taint`] are about.
+//! Entry points: [`crds`], [`backup`], [`restore`]; [`Reach`] finds the control plane that [`clusters`], [`cordon`],
+//! [`taint`] and [`get`] are about.
 //!
 //! Invariants: a file given as output is complete or absent; nothing is overwritten.
 //!
@@ -17,6 +17,7 @@ mod definitions;
 mod failure;
 mod kubeconfigs;
 mod reach;
+mod reading;
 mod table;
 
 pub use backup::{Saved, backup, restore};
@@ -25,4 +26,5 @@ pub use definitions::{Format, crds};
 pub use failure::Failure;
 pub use kubeconfigs::merge_kubeconfigs;
 pub use reach::{Reach, call_failure};
+pub use reading::{Answer, Output, Query, Scope, get};
 pub use table::Table;

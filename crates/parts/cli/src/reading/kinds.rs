@@ -1,0 +1,192 @@
+//! From a word for a kind to the kind, as a server serves it.
+
+use client::{Discovered, Discovery};
+
+use crate::failure::Failure;
+
+/// The kind that `TYPE[.VERSION][.GROUP]` means, or why there is none.
+pub(crate) fn resolve<'d>(discovery: &'d Discovery, word: &str) -> Result<&'d Discovered, Failure> {
+    find(discovery, &word.to_ascii_lowercase()).ok_or_else(|| {
+        let what = format!("the server doesn't have a resource type {word:?}");
+        match suggest(discovery, word) {
+            Some(known) => Failure::refused(what, format!("did you mean {known:?}?")),
+            None => Failure::refused(what, "`kubectl api-resources` lists the types there are"),
+        }
+    })
+}
+
+fn find<'d>(discovery: &'d Discovery, word: &str) -> Option<&'d Discovered> {
+    let Some((name, place)) = word.split_once('.') else {
+        return named(discovery, word, |_| true);
+    };
+    // The version comes first if both are there; a group may have a name that looks like both.
+    if let Some((version, group)) = place.split_once('.') {
+        let found = named(discovery, name, |found| {
+            found.resource.kind.version == version && found.resource.kind.group == group
+        });
+        if found.is_some() {
+            return found;
+        }
+    }
+    named(discovery, name, |found| found.resource.kind.group == place)
+        .or_else(|| {
+            named(discovery, name, |found| {
+                found.resource.kind.group.starts_with(place)
+            })
+        })
+        .or_else(|| {
+            named(discovery, name, |found| {
+                found.resource.kind.group.is_empty() && found.resource.kind.version == place
+            })
+        })
+}
+
+/// Full names go before abbreviations; of several, the server's favourite.
+fn named<'d>(
+    discovery: &'d Discovery,
+    name: &str,
+    is_wanted: impl Fn(&Discovered) -> bool,
+) -> Option<&'d Discovered> {
+    let readable = || {
+        let can_be_read = |found: &&Discovered| found.can("get") || found.can("list");
+        discovery
+            .resources
+            .iter()
+            .filter(can_be_read)
+            .filter(|found| is_wanted(found))
+    };
+    readable()
+        .find(|found| {
+            found.resource.plural == name
+                || found.singular == name
+                || found.resource.kind.kind.eq_ignore_ascii_case(name)
+        })
+        .or_else(|| readable().find(|found| found.short_names.iter().any(|short| short == name)))
+}
+
+/// The known name nearest to a word, if it is near at all.
+fn suggest<'d>(discovery: &'d Discovery, word: &str) -> Option<&'d str> {
+    let word = word.split('.').next()?.to_ascii_lowercase();
+    let names = discovery.resources.iter().flat_map(|found| {
+        let names = [found.resource.plural.as_str(), found.singular.as_str()];
+        names.into_iter().filter(|name| !name.is_empty())
+    });
+    let near = names.map(|name| (distance(&word, name), name));
+    let (steps, name) = near.min_by_key(|(steps, _)| *steps)?;
+    (steps <= 1 + word.chars().count() / 4).then_some(name)
+}
+
+/// How many letters have to be added, dropped, changed or swapped with their neighbour.
+fn distance(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut above: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=to.len()).collect();
+    for (row, letter) in from.iter().enumerate() {
+        let mut line = vec![row + 1];
+        for (column, other) in to.iter().enumerate() {
+            let at = |line: &[usize], column: usize| line.get(column).copied();
+            let changed = at(&last, column).map(|steps| steps + usize::from(letter != other));
+            let dropped = at(&last, column + 1).map(|steps| steps + 1);
+            let added = at(&line, column).map(|steps| steps + 1);
+            let is_swap = row > 0
+                && column > 0
+                && from.get(row - 1) == Some(other)
+                && to.get(column - 1) == Some(letter);
+            let swapped = if is_swap {
+                at(&above, column - 1).map(|steps| steps + 1)
+            } else {
+                None
+            };
+            let best = [changed, dropped, added, swapped].into_iter().flatten();
+            line.push(best.min().unwrap_or_default());
+        }
+        above = std::mem::replace(&mut last, line);
+    }
+    last.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use object::ResourceType;
+
+    use super::*;
+
+    fn served() -> Discovery {
+        let all = [
+            ("", "v1", "Pod", "pods", "po"),
+            ("", "v1", "Event", "events", "ev"),
+            ("apps", "v1", "Deployment", "deployments", "deploy"),
+            ("apps", "v1beta1", "Deployment", "deployments", "deploy"),
+            ("events.k8s.io", "v1", "Event", "events", "ev"),
+            ("shop.example.com", "v1", "Deploy", "deploys", "po"),
+        ];
+        let resources = all.map(|(group, version, kind, plural, short)| Discovered {
+            resource: ResourceType::namespaced(group, version, kind, plural),
+            singular: kind.to_lowercase(),
+            short_names: vec![short.to_owned()],
+            verbs: vec!["list".to_owned()],
+            ..Discovered::default()
+        });
+        Discovery {
+            resources: resources.to_vec(),
+            failed: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_word_means_a_kind_in_a_version_of_a_group() {
+        let served = served();
+        for (word, expected) in [
+            ("pods", Ok("v1/pods")),
+            ("po", Ok("v1/pods")),
+            ("Pod", Ok("v1/pods")),
+            ("pods.v1", Ok("v1/pods")),
+            ("events", Ok("v1/events")),
+            ("events.events.k8s.io", Ok("events.k8s.io/v1/events")),
+            ("ev.events", Ok("events.k8s.io/v1/events")),
+            ("deployments.apps", Ok("apps/v1/deployments")),
+            ("deployments.v1beta1.apps", Ok("apps/v1beta1/deployments")),
+            // A kind of that name goes before an abbreviation.
+            ("deploy", Ok("shop.example.com/v1/deploys")),
+            ("deploy.apps", Ok("apps/v1/deployments")),
+            ("po.shop.example.com", Ok("shop.example.com/v1/deploys")),
+            ("deploymets", Err("did you mean \"deployments\"?")),
+            ("dpeloyment", Err("did you mean \"deployment\"?")),
+            ("pods.apps", Err("did you mean \"pods\"?")),
+            ("unicorns", Err("lists the types there are")),
+            ("", Err("lists the types there are")),
+        ] {
+            match (resolve(&served, word), expected) {
+                (Ok(found), Ok(expected)) => {
+                    let version = found.resource.kind.api_version();
+                    let shown = format!("{version}/{}", found.resource.plural);
+                    assert_eq!(shown, expected, "{word}");
+                }
+                (Err(failure), Err(expected)) => {
+                    assert!(
+                        failure.hint().contains(expected),
+                        "{word}: {}",
+                        failure.hint()
+                    );
+                }
+                (found, expected) => panic!("{word}: {found:?} instead of {expected:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn distances_count_single_slips() {
+        for (from, to, steps) in [
+            ("", "", 0),
+            ("pod", "pod", 0),
+            ("pdo", "pod", 1),
+            ("pd", "pod", 1),
+            ("pood", "pod", 1),
+            ("pad", "pod", 1),
+            ("", "pod", 3),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(distance(from, to), steps, "{from} {to}");
+        }
+    }
+}

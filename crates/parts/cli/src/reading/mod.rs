@@ -1,0 +1,250 @@
+//! Reading objects, in the control plane and in members, with one answer for all of them.
+//!
+//! Every place is asked on its own, and one that fails takes nothing away from the others: what was found is shown, what
+//! went wrong is named for each place.
+
+mod fetch;
+mod kinds;
+mod lists;
+mod place;
+mod tables;
+mod words;
+
+use client::Client;
+use futures_util::stream::{self, StreamExt as _};
+
+use crate::failure::Failure;
+use fetch::{Asked, Part, Section};
+use tables::Look;
+
+/// How many places are asked at once.
+const PLACES: usize = 32;
+
+/// Which places are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// The control plane.
+    #[default]
+    Karmada,
+    /// Members.
+    Members,
+    /// The control plane and members.
+    All,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// The columns that matter most.
+    #[default]
+    Table,
+    /// All columns.
+    Wide,
+    /// One document.
+    Json,
+    /// One document.
+    Yaml,
+    /// A kind and a name in each line.
+    Name,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// `TYPE[.VERSION][.GROUP] [NAME...]`, several types with commas in between, or `TYPE/NAME...`.
+    pub words: Vec<String>,
+    /// The namespace; what the kubeconfig names if absent.
+    pub namespace: Option<String>,
+    /// All namespaces.
+    pub all_namespaces: bool,
+    /// Only objects with these labels; empty for all.
+    pub selector: String,
+    /// Which places are asked.
+    pub scope: Scope,
+    /// Which members, if members are asked; all if empty.
+    pub clusters: Vec<String>,
+    /// How the answer is written.
+    pub output: Output,
+    /// Tables without a headline.
+    pub no_headers: bool,
+    /// A named object that is not there is no mistake.
+    pub ignore_not_found: bool,
+}
+
+/// What came of it: all three may be there at once.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// What was found.
+    pub text: String,
+    /// What is worth knowing about it.
+    pub notes: Vec<String>,
+    /// What could not be read.
+    pub failure: Option<Failure>,
+}
+
+/// Reads objects.
+pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
+    let wanted = words::read(&query.words)?;
+    refuse_contradictions(query, wanted.iter().any(|wanted| !wanted.names.is_empty()))?;
+    let mut notes = Vec::new();
+    if !query.clusters.is_empty() && query.scope == Scope::Karmada {
+        notes.push("--clusters has no effect without -s members or -s all".to_owned());
+    }
+    let places = place::places(control, query.scope, &query.clusters).await?;
+    if places.is_empty() {
+        notes.push("No member Clusters found in Karmada control plane".to_owned());
+        return Ok(Answer {
+            notes,
+            ..Answer::default()
+        });
+    }
+    let asked = Asked {
+        wanted: &wanted,
+        namespace: match (&query.namespace, query.all_namespaces) {
+            (_, true) => String::new(),
+            (Some(namespace), _) => namespace.clone(),
+            (None, _) => control.raw().default_namespace().to_owned(),
+        },
+        selector: &query.selector,
+        tables: matches!(query.output, Output::Table | Output::Wide),
+        ignore_not_found: query.ignore_not_found,
+    };
+    let parts: Vec<Part> = stream::iter(&places)
+        .map(|place| fetch::ask(place, &asked))
+        .buffered(PLACES)
+        .collect()
+        .await;
+    let one = places.len() == 1 && query.scope == Scope::Karmada;
+    let (sections, failures) = fetch::gather(wanted.len(), parts);
+    let failure = blame(failures, one);
+    if sections.iter().all(Section::is_empty) && failure.is_none() && !query.ignore_not_found {
+        let is_somewhere = sections.iter().any(|section| section.is_namespaced());
+        notes.push(match asked.namespace.as_str() {
+            namespace if is_somewhere && !namespace.is_empty() => {
+                format!("No resources found in {namespace} namespace.")
+            }
+            _ => "No resources found".to_owned(),
+        });
+    }
+    let is_single = one && wanted.len() == 1 && wanted.iter().all(|wanted| wanted.names.len() == 1);
+    let text = match query.output {
+        Output::Table | Output::Wide => show_tables(sections, query),
+        Output::Name => lists::names(&sections),
+        Output::Json | Output::Yaml => {
+            lists::document(sections, is_single, query.output == Output::Yaml)?
+        }
+    };
+    Ok(Answer {
+        text,
+        notes,
+        failure,
+    })
+}
+
+fn refuse_contradictions(query: &Query, names: bool) -> Result<(), Failure> {
+    if names && !query.selector.is_empty() {
+        return Err(Failure::refused(
+            "a name cannot be given along with a selector",
+            "leave the names or --labels out",
+        ));
+    }
+    if names && query.all_namespaces {
+        return Err(Failure::refused(
+            "an object cannot be read by name in all namespaces",
+            "name its namespace with -n, or leave the name out",
+        ));
+    }
+    Ok(())
+}
+
+/// A table for each kind, with an empty line in between.
+fn show_tables(sections: Vec<Section>, query: &Query) -> String {
+    let several = sections.len() > 1;
+    let texts: Vec<String> = sections
+        .into_iter()
+        .filter(|section| !section.is_empty())
+        .map(|section| {
+            let look = Look {
+                is_wide: query.output == Output::Wide,
+                namespaces: query.all_namespaces && section.is_namespaced(),
+                is_bare: query.no_headers,
+                kind: several.then(|| section.kind_word()),
+                rarely_adopted: section.is_pods(),
+            };
+            tables::merge(section.tables(), &look).to_string()
+        })
+        .collect();
+    texts.join("\n")
+}
+
+/// All that went wrong, each with its place unless only the control plane was asked.
+fn blame(failures: Vec<(String, Failure)>, one: bool) -> Option<Failure> {
+    let lines: Vec<String> = failures
+        .iter()
+        .map(|(place, failure)| match one {
+            true => failure.to_string(),
+            false => format!("cluster({place}): {failure}"),
+        })
+        .collect();
+    let what = lines.join("\nerror: ");
+    let (_, worst) = failures
+        .into_iter()
+        .max_by_key(|(_, failure)| failure.exit_code())?;
+    Some(match worst {
+        Failure::Refused { hint, .. } => Failure::Refused { what, hint },
+        Failure::Failed { hint, .. } => Failure::Failed { what, hint },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_named_for_each_place_and_the_worst_counts() {
+        let refused = || Failure::refused("no", "ask");
+        let failed = || Failure::failed("broken", "look");
+        for (failures, one, expected) in [
+            (vec![], false, None),
+            (vec![("Karmada", refused())], true, Some(("no", 1))),
+            (
+                vec![("Karmada", refused())],
+                false,
+                Some(("cluster(Karmada): no", 1)),
+            ),
+            (
+                vec![("east", failed()), ("west", refused())],
+                false,
+                Some(("cluster(east): broken\nerror: cluster(west): no", 2)),
+            ),
+        ] {
+            let failures = failures
+                .into_iter()
+                .map(|(place, failure)| (place.to_owned(), failure))
+                .collect();
+            let found = blame(failures, one);
+            let found = found.map(|failure| (failure.to_string(), failure.exit_code()));
+            let expected = expected.map(|(text, code)| (text.to_owned(), code));
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn names_go_neither_with_selectors_nor_with_all_namespaces() {
+        for (selector, all_namespaces, names, is_fine) in [
+            ("", false, true, true),
+            ("", true, false, true),
+            ("a=b", true, false, true),
+            ("a=b", false, true, false),
+            ("", true, true, false),
+        ] {
+            let query = Query {
+                selector: selector.to_owned(),
+                all_namespaces,
+                ..Query::default()
+            };
+            let found = refuse_contradictions(&query, names);
+            assert_eq!(found.is_ok(), is_fine, "{query:?} {names}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What is asked for, in the words that were typed.
+
+use crate::failure::Failure;
+
+/// A kind as it was typed, and which of its objects; all if none is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) word: String,
+    pub(super) names: Vec<String>,
+}
+
+/// Reads `TYPE[,TYPE] [NAME...]` or `TYPE/NAME...`.
+pub(super) fn read(words: &[String]) -> Result<Vec<Wanted>, Failure> {
+    let example = "for example: karavel get deployments, or karavel get deployment/web";
+    let refuse = |what: String| Err(Failure::refused(what, example));
+    let Some((first, names)) = words.split_first() else {
+        return refuse("nothing is named".to_owned());
+    };
+    if words.iter().any(|word| word.contains('/')) {
+        return read_pairs(words).or_else(refuse);
+    }
+    let words = first.split(',').filter(|word| !word.is_empty());
+    let wanted: Vec<Wanted> = words
+        .map(|word| Wanted {
+            word: word.to_owned(),
+            names: names.to_vec(),
+        })
+        .collect();
+    if wanted.is_empty() || names.iter().any(String::is_empty) {
+        return refuse("a type and names cannot be empty".to_owned());
+    }
+    Ok(wanted)
+}
+
+/// `TYPE/NAME` for each; those of one type together, where its first one stands.
+fn read_pairs(words: &[String]) -> Result<Vec<Wanted>, String> {
+    let mut all: Vec<Wanted> = Vec::new();
+    for word in words {
+        let pair = word
+            .split_once('/')
+            .filter(|(kind, name)| !kind.is_empty() && !name.is_empty() && !name.contains('/'));
+        let Some((kind, name)) = pair else {
+            return Err(format!(
+                "{word:?} is no TYPE/NAME, which all have to be if one is"
+            ));
+        };
+        match all.iter_mut().find(|wanted| wanted.word == kind) {
+            Some(wanted) => wanted.names.push(name.to_owned()),
+            None => all.push(Wanted {
+                word: kind.to_owned(),
+                names: vec![name.to_owned()],
+            }),
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_and_names_are_told_apart() {
+        for (line, expected) in [
+            ("pods", Ok("pods:")),
+            ("deploy web db", Ok("deploy:web,db")),
+            ("deploy,svc", Ok("deploy: svc:")),
+            ("deploy,svc web", Ok("deploy:web svc:web")),
+            ("deploy/web", Ok("deploy:web")),
+            ("deploy/a svc/b deploy/c", Ok("deploy:a,c svc:b")),
+            ("deploy/a svc", Err("\"svc\" is no TYPE/NAME")),
+            ("deploy a/b", Err("\"deploy\" is no TYPE/NAME")),
+            ("deploy/", Err("\"deploy/\" is no TYPE/NAME")),
+            ("a/b/c", Err("\"a/b/c\" is no TYPE/NAME")),
+            (",", Err("cannot be empty")),
+            ("", Err("cannot be empty")),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            match (read(&words), expected) {
+                (Ok(found), Ok(expected)) => {
+                    let shown: Vec<String> = found
+                        .iter()
+                        .map(|wanted| format!("{}:{}", wanted.word, wanted.names.join(",")))
+                        .collect();
+                    assert_eq!(shown.join(" "), expected, "{line}");
+                }
+                (Err(failure), Err(expected)) => {
+                    assert!(failure.to_string().contains(expected), "{line}: {failure}");
+                }
+                (found, expected) => panic!("{line}: {found:?} instead of {expected:?}"),
+            }
+        }
+        assert!(read(&[]).is_err());
+    }
+}
