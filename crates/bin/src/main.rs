@@ -52,6 +52,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Uncordon(cordon) => clusters::cordon(&reach, &cordon, Cordon::Open),
         Command::Taint(taint) => clusters::taint(&reach, &taint),
         Command::Get(get) => reading::get(&reach, *get),
+        Command::Explain(explain) => reading::explain(&reach, &explain),
         Command::Crds(crds) => print(&cli::crds(crds.name.as_deref(), crds.output.into())?),
         Command::Backup(backup) => save(&reach, &backup),
         Command::Restore(restore) => begin_anew(&restore),

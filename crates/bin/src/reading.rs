@@ -22,3 +22,13 @@ pub(crate) fn get(reach: &Reach, typed: arguments::Get) -> Result<(), Failure> {
     }
     failure.map_or(Ok(()), Err)
 }
+
+/// Explains where a template goes.
+pub(crate) fn explain(reach: &Reach, typed: &arguments::Explain) -> Result<(), Failure> {
+    let text = running::block_on(async {
+        let control = reach.connect().await?;
+        let namespace = typed.namespace.as_deref();
+        cli::explain(&control, &typed.words, namespace, typed.output.into()).await
+    })??;
+    print(&text)
+}

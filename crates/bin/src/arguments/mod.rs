@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use clusters::{Cordon, Join, Taint, Unjoin};
 pub(crate) use files::{Backup, Crds, Restore};
-pub(crate) use reading::Get;
+pub(crate) use reading::{Explain, Get};
 pub(crate) use server::{LogFormat, Server, Sim, Up};
 pub(crate) use storage::{Storage, StoreKind};
 
@@ -89,6 +89,13 @@ pub(crate) enum Command {
     ///
     /// Example: karavel get clusters
     Get(Box<Get>),
+    /// Explain where a template goes and what became of it there: policy, binding, works, status.
+    ///
+    /// What the scheduler weighed for its decision is not told: its records are in the server's data directory, which
+    /// the API does not show.
+    ///
+    /// Example: karavel explain deployment/web
+    Explain(Explain),
     /// Print the multi-cluster kinds as CustomResourceDefinitions.
     ///
     /// Example: karavel crds propagationpolicies
@@ -136,6 +143,8 @@ mod tests {
             "get deploy web db -n shop -s members -C a,b -o wide",
             "get deployments.v1.apps/web -s all -o json --ignore-not-found",
             "get pods,svc -A -l app=web -s members --no-headers",
+            "explain deployment/web -n shop -o json",
+            "explain deployment web",
             "backup f --kubeconfig k",
         ] {
             let words = std::iter::once("karavel").chain(line.split(' '));

@@ -46,6 +46,29 @@ pub(crate) struct Get {
     pub(crate) ignore_not_found: bool,
 }
 
+/// Explain where a template goes.
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// TYPE[.VERSION][.GROUP]/NAME, or the two apart.
+    #[arg(required = true, num_args = 1..=2, value_name = "TYPE/NAME")]
+    pub(crate) words: Vec<String>,
+    /// The namespace; what the kubeconfig names if absent.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// How to write it.
+    #[arg(short, long, value_enum, default_value_t = Telling::Text)]
+    pub(crate) output: Telling,
+}
+
+/// How to write an explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Telling {
+    /// For people, in 80 columns.
+    Text,
+    /// For programs.
+    Json,
+}
+
 /// Where to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scope {
@@ -70,6 +93,15 @@ pub(crate) enum Output {
     Yaml,
     /// A kind and a name in each line.
     Name,
+}
+
+impl From<Telling> for cli::Telling {
+    fn from(typed: Telling) -> Self {
+        match typed {
+            Telling::Text => Self::Text,
+            Telling::Json => Self::Json,
+        }
+    }
 }
 
 impl From<Get> for cli::Query {

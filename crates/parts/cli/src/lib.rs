@@ -4,7 +4,7 @@
 //! refused or failed, which becomes the exit code. The binary parses arguments and prints.
 //!
 //! Entry points: [`crds`], [`backup`], [`restore`]; [`Reach`] finds the control plane that [`clusters`], [`cordon`],
-//! [`taint`] and [`get`] are about.
+//! [`taint`], [`get`] and [`explain`] are about.
 //!
 //! Invariants: a file given as output is complete or absent; nothing is overwritten.
 //!
@@ -14,6 +14,7 @@ mod age;
 mod backup;
 mod clusters;
 mod definitions;
+mod explain;
 mod failure;
 mod kubeconfigs;
 mod reach;
@@ -23,6 +24,7 @@ mod table;
 pub use backup::{Saved, backup, restore};
 pub use clusters::{Cordon, TaintChange, clusters, cordon, taint};
 pub use definitions::{Format, crds};
+pub use explain::{Telling, explain};
 pub use failure::Failure;
 pub use kubeconfigs::merge_kubeconfigs;
 pub use reach::{Reach, call_failure};

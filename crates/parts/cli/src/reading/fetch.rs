@@ -92,7 +92,9 @@ fn unreachable(place: &Place, error: &CallError) -> Failure {
         return failure;
     }
     let hint = match &failure {
-        Failure::Refused { hint, .. } if error.is_forbidden() => hint.clone(),
+        Failure::Refused { .. } if error.is_forbidden() => {
+            "ask an administrator to bind the ClusterRole cluster-proxy-admin to this user and its groups".to_owned()
+        }
         _ => "`karavel clusters` shows which clusters are ready".to_owned(),
     };
     match failure {

@@ -17,6 +17,11 @@ use crate::failure::Failure;
 use fetch::{Asked, Part, Section};
 use tables::Look;
 
+pub(crate) use fetch::key;
+pub(crate) use kinds::resolve;
+pub(crate) use tables::clean;
+pub(crate) use words::read_one;
+
 /// How many places are asked at once.
 const PLACES: usize = 32;
 

@@ -196,7 +196,7 @@ fn none() -> String {
 }
 
 /// What members say may not steer the terminal.
-fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let is_harmful = |letter: char| letter.is_control();
     if !text.contains(is_harmful) {
         return text.to_owned();

@@ -32,6 +32,20 @@ pub(super) fn read(words: &[String]) -> Result<Vec<Wanted>, Failure> {
     Ok(wanted)
 }
 
+/// Reads the type and the name of one object: `TYPE/NAME` or `TYPE NAME`.
+pub(crate) fn read_one(words: &[String]) -> Result<(String, String), Failure> {
+    let mut wanted = read(words)?.into_iter();
+    if let (Some(Wanted { word, mut names }), None) = (wanted.next(), wanted.next())
+        && let (Some(name), true) = (names.pop(), names.is_empty())
+    {
+        return Ok((word, name));
+    }
+    Err(Failure::refused(
+        "exactly one object has to be named",
+        "for example: karavel explain deployment/web",
+    ))
+}
+
 /// `TYPE/NAME` for each; those of one type together, where its first one stands.
 fn read_pairs(words: &[String]) -> Result<Vec<Wanted>, String> {
     let mut all: Vec<Wanted> = Vec::new();
@@ -91,5 +105,21 @@ mod tests {
             }
         }
         assert!(read(&[]).is_err());
+    }
+
+    #[test]
+    fn one_object_is_one_type_and_one_name() {
+        for (line, expected) in [
+            ("deploy/web", Some(("deploy", "web"))),
+            ("deploy web", Some(("deploy", "web"))),
+            ("deploy", None),
+            ("deploy a b", None),
+            ("deploy/a deploy/b", None),
+            ("deploy,svc a", None),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let expected = expected.map(|(kind, name)| (kind.to_owned(), name.to_owned()));
+            assert_eq!(read_one(&words).ok(), expected, "{line}");
+        }
     }
 }
