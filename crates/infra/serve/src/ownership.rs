@@ -66,18 +66,7 @@ impl Server {
             subresource: &call.target.subresource,
             now: self.surroundings.now(),
         };
-        // Upstream: an object whose ownership cannot be told has no owners, rather than wrong ones.
-        let managed = write.update(old, new).unwrap_or_default();
-        let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) else {
-            return;
-        };
-        match managed {
-            Some(managed) => drop(metadata.insert("managedFields".to_owned(), managed)),
-            None => drop(metadata.shift_remove("managedFields")),
-        }
-        if let Some(old) = old {
-            keep_times(new, old);
-        }
+        write.own(old, new);
     }
 
     /// Merges a declaration into the object there is, if there is one.

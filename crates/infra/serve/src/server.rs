@@ -241,7 +241,8 @@ impl Server {
             return Err(Status::unknown_path());
         }
         let list = ListOptions::from_params(&params)?;
-        let watches = (list.watch || old_watch) && matches!(parts.method, Method::GET);
+        let watches = (list.watch && target.name.is_empty() || old_watch)
+            && matches!(parts.method, Method::GET);
         let verb =
             Verb::of(&parts.method, &target, watches).ok_or_else(Status::method_not_allowed)?;
         if !served.allows(&target.subresource, verb) {

@@ -152,5 +152,129 @@ fn objects(bench: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, objects);
+/// A schema shaped like a ResourceBinding's.
+fn binding_schema() -> Schema {
+    let text = json!({"type": "string"});
+    let condition = json!({"type": "object", "required": ["type"], "properties": {
+        "type": text, "status": text, "reason": text, "message": text, "lastTransitionTime": text,
+    }});
+    let conditions = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"], "items": condition});
+    let cluster = json!({"type": "object", "required": ["name"], "properties": {"name": text, "replicas": {"type": "integer"}}});
+    let item = json!({"type": "object", "required": ["clusterName"], "properties": {
+        "clusterName": text, "applied": {"type": "boolean"}, "health": text,
+        "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+    }});
+    let spec = json!({"type": "object", "properties": {
+        "resource": {"type": "object", "properties": {"apiVersion": text, "kind": text, "name": text, "namespace": text}},
+        "replicas": {"type": "integer"},
+        "clusters": {"type": "array", "items": cluster},
+        "placement": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+    }});
+    let status = json!({"type": "object", "properties": {
+        "conditions": conditions,
+        "aggregatedStatus": {"type": "array", "items": item},
+        "schedulerObservedGeneration": {"type": "integer"},
+    }});
+    crd::read(
+        &json!({"type": "object", "properties": {"spec": spec, "status": status}}),
+        &"schema".into(),
+    )
+    .expect("invariant: the schema is structural")
+}
+
+/// A binding to three clusters, with a label for each of `owners` and a status that says `ready`.
+fn binding(owners: usize, ready: i64) -> Value {
+    let labels: object::Map = (0..owners)
+        .map(|n| (format!("example.org/owner-{n:02}"), json!("yes")))
+        .collect();
+    let clusters = ["east", "middle", "west"];
+    let aggregated = clusters.map(|name| {
+        json!({"clusterName": name, "applied": true, "health": "Healthy", "status": {"replicas": 3, "readyReplicas": ready}})
+    });
+    let targets = clusters.map(|name| json!({"name": name, "replicas": 3}));
+    let condition = |kind: &str| json!({"type": kind, "status": "True", "reason": "Success", "message": "all is well", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    json!({
+        "apiVersion": "bench/v1",
+        "kind": "ResourceBinding",
+        "metadata": {"name": "web-deployment", "namespace": "default", "uid": "u", "labels": labels},
+        "spec": {
+            "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": "default"},
+            "replicas": 9,
+            "clusters": targets,
+            "placement": {"clusterAffinity": {"clusterNames": clusters}, "replicaScheduling": {"type": "Divided"}},
+        },
+        "status": {"conditions": [condition("Scheduled"), condition("FullyApplied")], "aggregatedStatus": aggregated},
+    })
+}
+
+/// Recording owners as every write does: ten managers that applied and ten that updated, or a label of a Deployment.
+fn owners(bench: &mut Criterion) {
+    fn writer<'a>(schema: &'a Schema, manager: &'a str, subresource: &'a str) -> Write<'a> {
+        Write {
+            schema,
+            api_version: "bench/v1",
+            versions: &NoOtherVersion,
+            manager,
+            subresource,
+            now: Time::from_unix_seconds(1),
+        }
+    }
+    fn own(write: &Write<'_>, live: Option<&Value>, mut new: Value) -> Value {
+        write.own(live, &mut new);
+        new
+    }
+
+    let schema = schema();
+    let live = own(
+        &writer(&schema, "kubectl", ""),
+        None,
+        deployment(3, "registry/web:1"),
+    );
+    let mut labelled = live.clone();
+    labelled["metadata"]["labels"]["version"] = json!("2");
+    bench.bench_function("own_fields: a label of a deployment", |timer| {
+        let write = writer(&schema, "labeller", "");
+        timer.iter_batched(
+            || labelled.clone(),
+            |new| black_box(own(&write, Some(&live), new)),
+            criterion::BatchSize::SmallInput,
+        );
+    });
+
+    let schema = binding_schema();
+    let mut live = own(&writer(&schema, "scheduler", ""), None, binding(0, 0));
+    for number in 0..18 {
+        let name = format!("manager-{number:02}");
+        let write = writer(&schema, &name, "");
+        if number % 2 == 0 {
+            let declared = json!({"apiVersion": "bench/v1", "kind": "ResourceBinding", "metadata": {
+                "name": "web-deployment", "namespace": "default", "labels": {format!("example.org/owner-{number:02}"): "yes"},
+            }});
+            let applied = write.apply(Some(&live), &declared, false);
+            live = applied.expect("invariant: nobody else owns it").object;
+        } else {
+            let mut new = live.clone();
+            new["metadata"]["labels"][format!("example.org/owner-{number:02}")] = json!("yes");
+            live = own(&write, Some(&live), new);
+        }
+    }
+    let status = writer(&schema, "status", "status");
+    let mut ready = live.clone();
+    ready["status"] = binding(0, 2)["status"].clone();
+    live = own(&status, Some(&live), ready);
+    let mut ready = live.clone();
+    ready["status"] = binding(0, 3)["status"].clone();
+    bench.bench_function(
+        "own_fields: the status of a binding with 20 owners",
+        |timer| {
+            timer.iter_batched(
+                || ready.clone(),
+                |new| black_box(own(&status, Some(&live), new)),
+                criterion::BatchSize::SmallInput,
+            );
+        },
+    );
+}
+
+criterion_group!(benches, objects, owners);
 criterion_main!(benches);

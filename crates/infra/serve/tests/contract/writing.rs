@@ -86,6 +86,24 @@ async fn generations_count_changes_of_the_wanted_state_only() {
 }
 
 #[tokio::test]
+async fn patches_that_race_are_all_made() {
+    let api = Api::start().await.with_widgets(&["a"]).await;
+    let (api, path) = (&api, &format!("{WIDGETS}/a"));
+    let merge = [("content-type", "application/merge-patch+json")];
+    // All read the same revision before the first of them is stored.
+    let patches = (0..8).map(|n| async move {
+        let patch = json!({"metadata": {"labels": {(format!("racer-{n}")): "yes"}}}).to_string();
+        let answer = api.send("PATCH", path, &merge, &patch).await;
+        assert_eq!(answer.code, 200, "{}", answer.body);
+    });
+    futures_util::future::join_all(patches).await;
+    let labels = &api.get(path).await.body["metadata"]["labels"];
+    for n in 0..8 {
+        assert_eq!(labels[format!("racer-{n}")], "yes", "{labels}");
+    }
+}
+
+#[tokio::test]
 async fn a_stale_revision_and_a_foreign_uid_are_conflicts() {
     let api = Api::start().await.with_widgets(&["a"]).await;
     let path = format!("{WIDGETS}/a");

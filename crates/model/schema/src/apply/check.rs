@@ -1,6 +1,6 @@
 //! What in an object keeps its fields from having owners: types that do not fit, keys that are missing or repeated.
 
-use object::Value;
+use object::{Map, Value};
 
 use super::{
     fieldset::FieldSet,
@@ -30,6 +30,9 @@ impl std::fmt::Display for TypeProblem {
 
 /// Everything about an object that its schema does not admit as far as ownership is concerned.
 pub(super) fn check(ty: Ty<'_>, value: &Value, allow_duplicates: bool) -> Vec<TypeProblem> {
+    if allow_duplicates && fits(ty, value, 0) {
+        return Vec::new();
+    }
     let mut checker = Checker {
         allow_duplicates,
         problems: Vec::new(),
@@ -44,6 +47,44 @@ pub(super) fn check(ty: Ty<'_>, value: &Value, allow_duplicates: bool) -> Vec<Ty
         },
     );
     checker.problems
+}
+
+/// Whether [`check`] finds nothing, repeated elements allowed: the same walk without words for what is wrong.
+pub(super) fn fits(ty: Ty<'_>, value: &Value, depth: usize) -> bool {
+    if depth > MAX_DEPTH {
+        return false;
+    }
+    match (ty.form(Some(value)), value) {
+        (Form::Scalar, value) => ty.scalar_problem(Some(value), "").is_none(),
+        (_, Value::Null) => true,
+        (Form::List, Value::Array(items)) => {
+            let is_atomic = matches!(ty.elements(), Elements::Atomic);
+            let item_ty = ty.item();
+            items
+                .iter()
+                .all(|item| (is_atomic || ty.has_element(item)) && fits(item_ty, item, depth + 1))
+        }
+        (Form::Map, Value::Object(fields)) => fields
+            .iter()
+            .all(|(name, field)| ty.field(name).is_some_and(|ty| fits(ty, field, depth + 1))),
+        _ => false,
+    }
+}
+
+/// Whether an object fits without a field of its metadata.
+pub(super) fn fits_without_metadata_field(ty: Ty<'_>, object: &Map, skipped: &str) -> bool {
+    object.iter().all(|(name, value)| {
+        let Some(ty) = ty.field(name) else {
+            return false;
+        };
+        match value {
+            Value::Object(metadata) if name == "metadata" => metadata
+                .iter()
+                .filter(|(name, _)| *name != skipped)
+                .all(|(name, value)| ty.field(name).is_some_and(|ty| fits(ty, value, 2))),
+            value => fits(ty, value, 1),
+        }
+    })
 }
 
 /// The way to a value, linked through the stack; written only for a problem.

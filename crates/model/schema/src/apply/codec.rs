@@ -31,10 +31,15 @@ impl FieldSet {
     /// The set as `fieldsV1`, in the order Kubernetes writes it.
     #[must_use]
     pub fn encode(&self) -> Value {
-        Value::Object(self.encode_fields(false))
+        Value::Object(self.encode_fields())
     }
 
-    fn encode_fields(&self, is_owned: bool) -> Map {
+    /// The fields of [`FieldSet::encode`].
+    pub(super) fn encode_fields(&self) -> Map {
+        self.encode_below(false)
+    }
+
+    fn encode_below(&self, is_owned: bool) -> Map {
         let mut fields = Map::with_capacity(self.members.len() + self.children.len() + 1);
         if is_owned {
             fields.insert(".".to_owned(), Value::Object(Map::new()));
@@ -53,7 +58,7 @@ impl FieldSet {
             let member = if order.is_le() { members.next() } else { None };
             match (member, if order.is_ge() { children.next() } else { None }) {
                 (owned, Some((element, child))) => {
-                    let below = child.encode_fields(owned.is_some());
+                    let below = child.encode_below(owned.is_some());
                     fields.insert(element.encode(), Value::Object(below));
                 }
                 (Some(member), None) => {
@@ -71,6 +76,11 @@ impl FieldSet {
     pub fn decode(value: &Value) -> Result<Self, CodecError> {
         Ok(decode_at(value, 0)?.1)
     }
+
+    /// Reads the fields of a `fieldsV1`.
+    pub(super) fn decode_fields(fields: &Map) -> Result<Self, CodecError> {
+        Ok(decode_map(fields, 0)?.1)
+    }
 }
 
 /// What is below a field, and whether the field itself is owned.
@@ -78,6 +88,10 @@ fn decode_at(value: &Value, depth: usize) -> Result<(bool, FieldSet), CodecError
     let Value::Object(fields) = value else {
         return Err(CodecError::Shape);
     };
+    decode_map(fields, depth)
+}
+
+fn decode_map(fields: &Map, depth: usize) -> Result<(bool, FieldSet), CodecError> {
     if depth > MAX_DEPTH {
         return Err(CodecError::Depth);
     }

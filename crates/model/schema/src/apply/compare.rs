@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use object::Value;
+use object::{Map, Value};
 
 use super::{
     fieldset::FieldSet,
-    path::{PathElement, is_same},
+    path::{PathElement, is_identical, is_same},
     typed::{Elements, Form, Ty},
 };
 
@@ -30,6 +30,40 @@ impl Comparison {
     /// Compares two objects of one type.
     pub(super) fn of(ty: Ty<'_>, old: &Value, new: &Value) -> Self {
         compare(ty, Some(old), Some(new)).0
+    }
+
+    /// Compares two objects of one type without a field of their metadata; `None` if they are odd.
+    pub(super) fn without_metadata_field(
+        ty: Ty<'_>,
+        old: &Map,
+        new: &Map,
+        skipped: &str,
+    ) -> Option<Self> {
+        let metadata_ty = ty.field("metadata")?;
+        let (Some(Value::Object(old_metadata)), Some(Value::Object(new_metadata))) =
+            (old.get("metadata"), new.get("metadata"))
+        else {
+            return None;
+        };
+        let has_fields = |metadata: &Map| metadata.keys().any(|name| name != skipped);
+        let is_shared =
+            |ty: Ty<'_>, value: Option<&Value>| ty.form(value) == Form::Map && !ty.is_atomic_map();
+        let is_usual = has_fields(old_metadata)
+            && has_fields(new_metadata)
+            && is_shared(metadata_ty, old.get("metadata"))
+            && is_shared(ty, None);
+        if !is_usual {
+            return None;
+        }
+        let mut comparison = compare_maps(ty, Some(old), Some(new), Some("metadata"));
+        let metadata = compare_maps(
+            metadata_ty,
+            Some(old_metadata),
+            Some(new_metadata),
+            Some(skipped),
+        );
+        comparison.add(|| ty.field_element("metadata"), (metadata, Vec::new()));
+        Some(comparison)
     }
 
     /// Leaves out some fields and everything inside them.
@@ -82,6 +116,11 @@ impl Comparison {
 }
 
 fn compare(ty: Ty<'_>, old: Option<&Value>, new: Option<&Value>) -> (Comparison, Vec<Change>) {
+    if let (Some(old), Some(new)) = (old, new)
+        && is_identical(old, new)
+    {
+        return Default::default();
+    }
     let (old_form, new_form) = (ty.form(old), ty.form(new));
     let form = if new.is_none() { old_form } else { new_form };
     let (mut comparison, is_leaf, mut changes) = compare_as(form, ty, old, new);
@@ -129,21 +168,7 @@ fn compare_as<'v>(
             if ty.is_atomic_map() || (old.is_none() && new.is_none()) {
                 return leaf();
             }
-            let in_old = |name: &str| old.and_then(|fields| fields.get(name));
-            let in_new = |name: &str| new.and_then(|fields| fields.get(name));
-            let old_names = old.into_iter().flat_map(|fields| fields.keys());
-            let new_names = new.into_iter().flat_map(|fields| fields.keys());
-            let mut comparison = Comparison::default();
-            for name in old_names.chain(new_names.filter(|name| in_old(name).is_none())) {
-                let parent = ty;
-                if let Some(ty) = parent.field(name) {
-                    comparison.add(
-                        || parent.field_element(name),
-                        compare(ty, in_old(name), in_new(name)),
-                    );
-                }
-            }
-            (comparison, false, Vec::new())
+            (compare_maps(ty, old, new, None), false, Vec::new())
         }
         Form::List => {
             let items = |value: Option<&'v Value>| {
@@ -159,6 +184,41 @@ fn compare_as<'v>(
             (compare_lists(ty, old, new), false, Vec::new())
         }
     }
+}
+
+/// Compares the fields of two objects but for the one to be skipped.
+fn compare_maps(
+    ty: Ty<'_>,
+    old: Option<&Map>,
+    new: Option<&Map>,
+    skipped: Option<&str>,
+) -> Comparison {
+    let mut comparison = Comparison::default();
+    let mut add = |name: &str, old: Option<&Value>, new: Option<&Value>| {
+        if let Some(field_ty) = ty.field(name) {
+            comparison.add(|| ty.field_element(name), compare(field_ty, old, new));
+        }
+    };
+    // Both mostly have their fields in one order: the next one is tried before the one of that name is looked for.
+    let mut next = new.into_iter().flatten().peekable();
+    for (name, before) in old.into_iter().flatten() {
+        let after = match next.next_if(|(other, _)| *other == name) {
+            Some((_, after)) => Some(after),
+            None => new.and_then(|fields| fields.get(name)),
+        };
+        if Some(name.as_str()) != skipped {
+            add(name, Some(before), after);
+        }
+    }
+    let is_new = |name: &str| old.is_none_or(|fields| !fields.contains_key(name));
+    let mut known = old.into_iter().flatten().peekable();
+    for (name, after) in new.into_iter().flatten() {
+        let is_known = known.next_if(|(other, _)| *other == name).is_some();
+        if !is_known && Some(name.as_str()) != skipped && is_new(name) {
+            add(name, None, Some(after));
+        }
+    }
+    comparison
 }
 
 fn compare_lists(ty: Ty<'_>, old: &[Value], new: &[Value]) -> Comparison {

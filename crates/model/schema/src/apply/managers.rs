@@ -7,7 +7,7 @@ use object::{Map, Value, time::Time};
 use super::{codec::CodecError, fieldset::FieldSet};
 
 /// How many managers from updates are told apart; the oldest beyond that are merged.
-const MAX_UPDATE_MANAGERS: usize = 10;
+pub(super) const MAX_UPDATE_MANAGERS: usize = 10;
 /// Who owns what the oldest of too many updates wrote.
 const ANCIENT: &str = "ancient-changes";
 
@@ -271,7 +271,8 @@ impl Managers {
     }
 }
 
-fn entry(manager: &Manager, owned: &Owned) -> Value {
+/// One entry of the list.
+pub(super) fn entry(manager: &Manager, owned: &Owned) -> Value {
     let mut fields = Map::new();
     let mut set = |name: &str, value: &str| {
         if !value.is_empty() {

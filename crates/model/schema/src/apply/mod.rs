@@ -2,7 +2,7 @@
 //! without saying so.
 //!
 //! [`Write::apply`] merges a declaration into the live object and tells who owned the fields it changes;
-//! [`Write::update`] records who owns what after any other write. Ownership is kept in the object itself
+//! [`Write::own`] records who owns what after any other write. Ownership is kept in the object itself
 //! ([`managers`]), as sets of paths ([`fieldset`], written as [`codec`] says).
 //!
 //! Upstream: the rules are those of Kubernetes' field managers, down to the order entries are written in.
@@ -18,6 +18,8 @@ mod errors;
 mod merge;
 mod owners;
 mod reconcile;
+mod settled;
+mod shortcut;
 mod typed;
 mod write;
 

@@ -130,7 +130,129 @@ fn leaves(schema: &Schema, object: &Value) -> FieldSet {
     fields_of(Ty::of(schema), object).1
 }
 
+/// Owners as any client may send them: in any order, with odd times, of other kinds of elements, in another version.
+fn managed() -> impl Strategy<Value = Value> {
+    let owned = prop_oneof![
+        4 => spec().prop_map(|spec| leaves(&schema(), &json!({"spec": spec})).encode()),
+        1 => set().prop_map(|set| set.encode()),
+        1 => Just(json!({"f:spec": {"f:n": {}, ".": {}, "f:whole": {"i:0": {}}}})),
+        1 => Just(json!({"f:spec": {"f:n": {".": {}}, "f:map": {}}})),
+    ];
+    let entry = (
+        proptest::sample::select(vec!["a", "b", "c"]),
+        proptest::sample::select(vec!["Apply", "Update", "Update"]),
+        proptest::sample::select(vec!["a/v1", "a/v1", "a/v1", "a/v1", "a/v0"]),
+        proptest::option::of(proptest::sample::select(vec![
+            json!("1970-01-01T00:00:01Z"),
+            json!("1970-01-01T00:00:02Z"),
+            json!("1970-01-01T01:00:00+01:00"),
+            json!("soon"),
+            json!(null),
+        ])),
+        proptest::option::of(Just("status")),
+        owned,
+    )
+        .prop_map(|(name, operation, version, time, subresource, owned)| {
+            fields(vec![
+                ("manager", Some(name.into())),
+                ("operation", Some(operation.into())),
+                ("apiVersion", Some(version.into())),
+                ("time", time),
+                ("fieldsType", Some("FieldsV1".into())),
+                ("fieldsV1", Some(owned)),
+                ("subresource", subresource.map(Value::from)),
+            ])
+        });
+    proptest::collection::vec(entry, 0..5).prop_map(Value::Array)
+}
+
+/// Both ways to record an update agree to the letter; says whether the short one was taken.
+#[track_caller]
+fn check_ways_agree(write: &Write<'_>, live: &Value, new: &Value) -> bool {
+    let text = |entries: Result<Option<Value>, _>| {
+        entries.map(|entries| entries.map(|entries| entries.to_string()))
+    };
+    let expected = text(write.update_in_full(Some(live), new));
+    assert_eq!(text(write.update(Some(live), new)), expected);
+    let mut owned = new.clone();
+    write.own(Some(live), &mut owned);
+    let mut kept = new.clone();
+    match expected.unwrap_or_default() {
+        Some(entries) => {
+            kept["metadata"]["managedFields"] = serde_json::from_str(&entries).unwrap()
+        }
+        None => drop(
+            kept["metadata"]
+                .as_object_mut()
+                .unwrap()
+                .shift_remove("managedFields"),
+        ),
+    }
+    super::keep_times(&mut kept, live);
+    assert_eq!(owned.to_string(), kept.to_string());
+    super::shortcut::record(write, live, new).is_some()
+}
+
+#[test]
+fn usual_updates_take_the_short_way() {
+    let schema = schema();
+    let first = object(
+        &json!({"n": 1, "keyed": [{"name": "p", "v": 1}, {"name": "q"}], "map": {"p": 1}, "set": ["x"]}),
+    );
+    let mut live = first.clone();
+    write(&schema, "a").own(None, &mut live);
+    for (manager, spec) in [
+        (
+            "a",
+            json!({"n": 2, "keyed": [{"name": "p", "v": 1}, {"name": "q"}], "map": {"p": 1}, "set": ["x"]}),
+        ),
+        (
+            "b",
+            json!({"n": 2, "keyed": [{"name": "p", "v": 2}], "map": {"p": 1, "q": 1}, "set": ["x", "y"]}),
+        ),
+        (
+            "c",
+            json!({"n": 2, "keyed": [{"name": "p", "v": 2}], "map": {"p": 1, "q": 1}, "set": ["x", "y"]}),
+        ),
+        ("c", json!({"n": 3})),
+    ] {
+        let mut new = live.clone();
+        new["spec"] = spec;
+        assert!(
+            check_ways_agree(&write(&schema, manager), &live, &new),
+            "{new}"
+        );
+        write(&schema, manager).own(Some(&live), &mut new);
+        live = new;
+    }
+}
+
 proptest! {
+    #[test]
+    fn both_ways_to_record_an_update_agree(
+        before in spec(), after in spec(), change in any::<bool>(), stored in managed(), given in proptest::option::of(managed()),
+        manager in proptest::sample::select(vec!["a", "b", "d", ""]), subresource in proptest::sample::select(vec!["", "", "status"]),
+    ) {
+        let schema = schema();
+        let mut live = object(&before);
+        live["metadata"]["managedFields"] = stored.clone();
+        let mut new = object(if change { &after } else { &before });
+        new["metadata"]["labels"] = json!({"x": "y"});
+        match given {
+            Some(given) => new["metadata"]["managedFields"] = given,
+            None if change => new["metadata"]["managedFields"] = stored,
+            None => {}
+        }
+        let write = Write { subresource, now: Time::from_unix_seconds(2), ..write(&schema, manager) };
+        check_ways_agree(&write, &live, &new);
+        // Once more from what was written, which is as the server writes it.
+        write.own(Some(&live), &mut new);
+        let mut next = new.clone();
+        next["spec"] = before;
+        check_ways_agree(&write, &new, &next);
+        check_ways_agree(&write, &new, &new);
+    }
+
     #[test]
     fn sets_survive_being_written(set in set()) {
         prop_assert_eq!(FieldSet::decode(&set.encode()).unwrap(), set);

@@ -17,18 +17,12 @@ fn below(ty: Ty<'_>, set: &FieldSet) -> FieldSet {
         members: set.members.clone(),
         children: Vec::with_capacity(set.children.len()),
     };
-    let is_map = ty.form(None) == Form::Map;
-    if is_map && ty.is_free_map() {
-        out.children = set.children.clone();
-        return out;
-    }
     for (element, child) in &set.children {
-        let inner = match element {
-            PathElement::Field(name) if is_map => ty.field(name),
-            _ if !is_map => Some(ty.item()),
+        let name = match element {
+            PathElement::Field(name) => Some(&**name),
             _ => None,
         };
-        match inner {
+        match type_below(ty, name) {
             Some(inner) if is_whole(inner) => out.insert_member(element.clone()),
             Some(inner) => out.insert_child(element.clone(), below(inner, child)),
             None => out.insert_child(element.clone(), child.clone()),
@@ -37,8 +31,19 @@ fn below(ty: Ty<'_>, set: &FieldSet) -> FieldSet {
     out
 }
 
+/// The type below a field, or below a list element if there is no name; `None` where nothing is to be done.
+pub(super) fn type_below<'a>(ty: Ty<'a>, name: Option<&str>) -> Option<Ty<'a>> {
+    if ty.form(None) != Form::Map {
+        return Some(ty.item());
+    }
+    if ty.is_free_map() {
+        return None;
+    }
+    ty.field(name?)
+}
+
 /// Whether values of a type have one owner although they have parts.
-fn is_whole(ty: Ty<'_>) -> bool {
+pub(super) fn is_whole(ty: Ty<'_>) -> bool {
     match ty.form(None) {
         Form::Map => !ty.is_free_map() && ty.is_atomic_map(),
         Form::List => matches!(ty.elements(), Elements::Atomic),

@@ -219,6 +219,27 @@ impl<'a> Ty<'a> {
         }
     }
 
+    /// Whether a list element can be told apart: whether [`Ty::element`] has an answer.
+    pub(super) fn has_element(self, item: &Value) -> bool {
+        let keys = match self.elements() {
+            Elements::Atomic => return false,
+            Elements::Set => {
+                return !matches!(item, Value::Object(_) | Value::Array(_) | Value::Null);
+            }
+            Elements::Keyed(keys) => keys,
+            Elements::MergeKey(key) => std::slice::from_ref(key),
+        };
+        let Value::Object(fields) = item else {
+            return false;
+        };
+        let has_default = |key: &str| {
+            let property = self.item().property(key);
+            property.is_some_and(|property| self.types.default_of(property).is_some())
+        };
+        keys.iter()
+            .any(|key| fields.contains_key(&**key) || has_default(key))
+    }
+
     fn keyed(self, item: &Value, keys: &[Arc<str>]) -> Result<PathElement, String> {
         let fields = match item {
             Value::Object(fields) => fields,

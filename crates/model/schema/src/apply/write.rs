@@ -11,7 +11,8 @@ use super::{
     managers::{Manager, Managers, Operation, Owned},
     merge,
     owners::{Context, Versioned},
-    path::{PathElement, is_same},
+    path::{PathElement, is_identical, is_same},
+    shortcut,
     typed::{Ty, fields_of},
 };
 use crate::node::Schema;
@@ -24,7 +25,7 @@ const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// Fields that say which object it is, and those the server sets: nobody owns them.
-static NEVER_OWNED: LazyLock<FieldSet> = LazyLock::new(|| {
+pub(super) static NEVER_OWNED: LazyLock<FieldSet> = LazyLock::new(|| {
     FieldSet::of_fields(&[
         &["apiVersion"],
         &["kind"],
@@ -167,14 +168,55 @@ impl<'a> Write<'a> {
         live: Option<&Value>,
         new: &Value,
     ) -> Result<Option<Value>, Vec<TypeProblem>> {
+        match live.and_then(|live| Some((live, shortcut::record(self, live, new)?))) {
+            Some((_, outcome)) if outcome.from_new => Ok(outcome.copy(new)),
+            Some((live, outcome)) => Ok(outcome.copy(live)),
+            None => self.update_in_full(live, new),
+        }
+    }
+
+    /// Records in an object that takes the place of `live` who owns what, as [`Write::update`] tells.
+    ///
+    /// A write that changes nothing leaves no trace.
+    pub fn own(&self, live: Option<&Value>, new: &mut Value) {
+        let outcome = live.and_then(|live| shortcut::record(self, live, new));
+        let differs = outcome.as_ref().is_some_and(shortcut::Outcome::differs);
+        let managed = match outcome {
+            Some(outcome) if outcome.from_new => outcome.reuse(new),
+            Some(outcome) => live.and_then(|live| outcome.copy(live)),
+            // Upstream: an object whose ownership cannot be told has no owners, rather than wrong ones.
+            None => self.update_in_full(live, new).unwrap_or_default(),
+        };
+        let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) else {
+            return;
+        };
+        match managed {
+            Some(managed) => drop(metadata.insert("managedFields".to_owned(), managed)),
+            None => drop(metadata.shift_remove("managedFields")),
+        }
+        if let Some(live) = live.filter(|_| !differs) {
+            keep_times(new, live);
+        }
+    }
+
+    /// [`Write::update`] for any objects and entries.
+    pub(super) fn update_in_full(
+        &self,
+        live: Option<&Value>,
+        new: &Value,
+    ) -> Result<Option<Value>, Vec<TypeProblem>> {
         let managers = self.managers_to_start_from(live, new);
         let is_stored = live.is_some_and(|live| !text_at(live, &["metadata", "uid"]).is_empty());
         if managers.0.is_empty() && is_stored {
             return Ok(None); // Nobody's fields were kept so far; the first apply starts that.
         }
         let old = self.bare(live, new);
-        let mut managers =
-            self.record(&old, &without_managed_fields(new), managers, self.manager)?;
+        let new = if entries_of(new).is_some() {
+            Cow::Owned(without_managed_fields(new))
+        } else {
+            Cow::Borrowed(new)
+        };
+        let mut managers = self.record(&old, &new, managers, self.manager)?;
         managers.cap();
         Ok(managers.encode())
     }
@@ -415,29 +457,57 @@ impl<'a> Write<'a> {
 /// Gives an object the times of the stored one's managed fields, if they are all that differs: a write that changes
 /// nothing must leave no trace.
 pub fn keep_times(object: &mut Value, stored: &Value) {
-    let entries = |object: &Value| -> Option<Vec<Value>> {
-        object
-            .get("metadata")?
-            .get("managedFields")?
-            .as_array()
-            .cloned()
-    };
+    let entries = |object| entries_of(object).and_then(Value::as_array);
     let (Some(new), Some(old)) = (entries(object), entries(stored)) else {
         return;
     };
-    let timeless = |entries: &[Value]| -> Vec<Value> {
-        let mut entries = entries.to_vec();
-        for entry in &mut entries {
-            if let Value::Object(entry) = entry {
-                entry.shift_remove("time");
-            }
-        }
-        entries
-    };
-    let same = new.len() == old.len() && timeless(&new) == timeless(&old);
-    if same && without_managed_fields(object) == without_managed_fields(stored) {
-        set_managed_fields(object, Some(Value::Array(old)));
+    let same = new.len() == old.len()
+        && same_but_for_managed_fields(object, stored)
+        && new.iter().zip(old).all(|(new, old)| {
+            same_but_for(new, old, Some("time"), |_, new, old| is_equal(new, old))
+        });
+    if same {
+        let old = Value::Array(old.clone());
+        set_managed_fields(object, Some(old));
     }
+}
+
+fn entries_of(object: &Value) -> Option<&Value> {
+    object.get("metadata")?.get("managedFields")
+}
+
+fn same_but_for_managed_fields(a: &Value, b: &Value) -> bool {
+    same_but_for(a, b, None, |name, a, b| {
+        if name == "metadata" {
+            same_but_for(a, b, Some("managedFields"), |_, a, b| is_equal(a, b))
+        } else {
+            is_equal(a, b)
+        }
+    })
+}
+
+/// Whether two values are the same, as `same` has it for each field but one, which either may lack.
+fn same_but_for(
+    a: &Value,
+    b: &Value,
+    skipped: Option<&str>,
+    same: impl Fn(&str, &Value, &Value) -> bool,
+) -> bool {
+    let (Value::Object(a), Value::Object(b)) = (a, b) else {
+        return is_equal(a, b);
+    };
+    let count = |fields: &Map| {
+        fields.len() - usize::from(skipped.is_some_and(|name| fields.contains_key(name)))
+    };
+    count(a) == count(b)
+        && a.iter()
+            .filter(|(name, _)| Some(name.as_str()) != skipped)
+            .all(|(name, a)| b.get(name).is_some_and(|b| same(name, a, b)))
+}
+
+/// Equality; identity, which is quicker to tell, is tried first.
+fn is_equal(a: &Value, b: &Value) -> bool {
+    is_identical(a, b) || a == b
 }
 
 /// Keeps the annotation of client-side apply in step, for those who go back and forth.
