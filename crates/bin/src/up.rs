@@ -18,6 +18,9 @@ use sim::SimConfig;
 use crate::arguments::Up;
 use crate::{plane, print, running, sim as role};
 
+/// Divides every Deployment of a namespace over all members: a first policy, short enough to be typed.
+const POLICY: &str = r#"{"apiVersion":"policy.karmada.io/v1alpha1","kind":"PropagationPolicy","metadata":{"name":"all"},"spec":{"resourceSelectors":[{"apiVersion":"apps/v1","kind":"Deployment"}],"placement":{"replicaScheduling":{"replicaSchedulingType":"Divided","replicaDivisionPreference":"Weighted"}}}}"#;
+
 /// How long members may take to be seen as ready.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two looks at them.
@@ -98,14 +101,15 @@ fn farewell(kubeconfig: &Path) -> String {
         "
 karavel is up. Try:
 
-  export KUBECONFIG={}
+  export KUBECONFIG={kubeconfig}
   karavel clusters
   kubectl create deployment web --image=nginx --replicas=6
-  kubectl get deployments,resourcebindings
+  echo '{POLICY}' | kubectl apply -f -
+  karavel get deployments -s all
 
 Ctrl-C stops it; the same command goes on where it was.
 ",
-        kubeconfig.display()
+        kubeconfig = kubeconfig.display()
     )
 }
 

@@ -115,6 +115,14 @@ fn a_template_reaches_its_members_and_its_status_comes_back() {
     up.until(&format!("--context member1 {READY}"), "2");
     up.until(&format!("--context member2 {READY}"), "4");
 
+    // Members are reached through the control plane, also by watches.
+    let all = up.run(KARAVEL, &["get", "deployments", "-s", "all"], "");
+    assert_eq!(all.matches("web ").count(), 3, "{all}");
+    let proxy = "/apis/cluster.karmada.io/v1alpha1/clusters/member1/proxy";
+    let pods = "api/v1/namespaces/default/pods?watch=true&timeoutSeconds=1";
+    let watched = up.kubectl(&format!("get --raw {proxy}/{pods}"), "");
+    assert_eq!(watched.matches("\"ADDED\"").count(), 2, "{watched}");
+
     // More of it, and a difference for one member.
     up.kubectl("scale deployment web --replicas=9", "");
     up.kubectl(&format!("apply -f {EXAMPLE}/override.yaml"), "");

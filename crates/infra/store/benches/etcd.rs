@@ -1,7 +1,7 @@
 //! The curves of `curves.rs` for a store in etcd.
 //!
 //! `cargo bench -p karavel-store --bench etcd` starts an etcd of its own, in `KARAVEL_BENCH_DIR` if that is set, and runs
-//! a small version in seconds; `-- --full` runs the whole. With `KARAVEL_BENCH_ETCD` set to the URLs of a cluster,
+//! a small version in seconds; `-- --full` runs the whole, `-- --objects N` only the last table at that size. With `KARAVEL_BENCH_ETCD` set to the URLs of a cluster,
 //! separated by commas, that is measured instead, below the prefix `/karavel-bench`.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its tables")]
@@ -40,14 +40,22 @@ const SMALL: Extent = Extent {
 const FULL: Extent = Extent {
     writers: &[1, 4, 16, 64, 256],
     sizes_kib: &[1, 2, 10, 100],
-    objects: &[10_000, 100_000],
+    objects: &[10_000, 100_000, 1_000_000],
     time: Duration::from_secs(4),
 };
 
 const HEAD: &str = "writers    size  objects   store/s  p50 ms  p99 ms   device/s  of device";
 
 fn main() {
-    let extent = if std::env::args().any(|argument| argument == "--full") {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(place) = arguments
+        .iter()
+        .position(|argument| argument == "--objects")
+    {
+        let objects = arguments[place + 1].parse().unwrap();
+        return with_objects(&[objects], FULL.time);
+    }
+    let extent = if arguments.iter().any(|argument| argument == "--full") {
         FULL
     } else {
         SMALL
@@ -60,11 +68,16 @@ fn main() {
     for kib in extent.sizes_kib {
         Subject::start().measure(16, kib * 1024, 10_000, extent.time);
     }
-    println!("\nobjects in the store (64 writers, objects of 2 KiB)\n{HEAD}");
-    for objects in extent.objects {
+    println!();
+    with_objects(extent.objects, extent.time);
+}
+
+fn with_objects(counts: &[usize], time: Duration) {
+    println!("objects in the store (64 writers, objects of 2 KiB)\n{HEAD}");
+    for objects in counts {
         let subject = Subject::start();
         subject.fill(*objects);
-        subject.measure(64, OBJECT, *objects, extent.time);
+        subject.measure(64, OBJECT, *objects, time);
         subject.read(*objects);
         subject.watch();
     }

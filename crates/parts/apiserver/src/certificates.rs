@@ -67,7 +67,7 @@ pub(crate) fn write_kubeconfig(
     address: SocketAddr,
 ) -> Result<(), StartError> {
     let admin = Subject::User {
-        name: "karavel-admin".to_owned(),
+        name: "system:admin".to_owned(), // As users of Karmada know it; `cluster-proxy-admin` is bound to it.
         group: Some(MASTERS.to_owned()),
     };
     let client = authority.issue(&admin, ADMIN_LIFE, SystemTime::now())?;

@@ -2,7 +2,7 @@
 //!
 //! The server, the scheduler and whoever creates run in one process on a store in memory, so the figures are what all of
 //! them cost together. `cargo bench -p karavel-scheduler` prints a line for each fleet and mode; `-- 100` only the fleets
-//! of that size.
+//! of that size; `-- --test` a few bindings, to see that it runs.
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on stops")]
 #![expect(clippy::print_stdout, reason = "figures are the output")]
 #![expect(dead_code, reason = "the world has more than a bench needs")]
@@ -37,6 +37,12 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
+    if std::env::args().any(|argument| argument == "--test") {
+        for (mode, placement) in modes() {
+            runtime.block_on(flood(10, mode, &placement, 50));
+        }
+        return;
+    }
     for size in [1, 100, 1000, 5000] {
         if only.is_some_and(|only| only != size) {
             continue;

@@ -36,6 +36,8 @@ pub(crate) struct Effect {
     pub concerned: Vec<Arc<ClusterFacts>>,
     /// Bindings that wait for room, and could use this cluster, may find some now.
     pub roomier: Option<Arc<ClusterFacts>>,
+    /// Bindings that fitted nowhere, and could use this cluster, may fit now: it serves other kinds.
+    pub serves_more: Option<Arc<ClusterFacts>>,
 }
 
 impl Fleet {
@@ -82,8 +84,10 @@ impl Fleet {
             state.snapshot = None;
         }
         let is_roomier = !new.is_deleting && old.as_ref().is_none_or(|old| has_grown(old, &new));
+        let serves_more = !new.is_deleting && old.as_ref().is_some_and(|old| old.apis != new.apis);
         let mut effect = Effect {
             roomier: is_roomier.then(|| Arc::clone(&new)),
+            serves_more: serves_more.then(|| Arc::clone(&new)),
             ..Effect::default()
         };
         match change {
@@ -134,6 +138,30 @@ mod tests {
             "status": {"resourceSummary": {"allocatable": {"cpu": "4", "pods": "110"}}},
         });
         Object::from_value(object::patch::merge(&base, &changes)).unwrap()
+    }
+
+    #[test]
+    fn kinds_that_a_cluster_begins_to_serve_are_news_for_those_that_fitted_nowhere() {
+        let serving = |kinds: &[&str]| {
+            let kinds: Vec<Value> = kinds
+                .iter()
+                .map(|kind| json!({"kind": kind, "name": kind}))
+                .collect();
+            cluster(
+                json!({"status": {"apiEnablements": [{"groupVersion": "shop/v1", "resources": kinds}]}}),
+            )
+        };
+        let fleet = Fleet::default();
+        let (few, more) = (serving(&["Shelf"]), serving(&["Shelf", "Cart"]));
+        let first = fleet.apply(None, Some(&few)).unwrap();
+        assert!(
+            first.serves_more.is_none(),
+            "a new cluster concerns nobody yet"
+        );
+        let same = fleet.apply(Some(&few), Some(&few)).unwrap();
+        assert!(same.serves_more.is_none());
+        let changed = fleet.apply(Some(&few), Some(&more)).unwrap();
+        assert!(changed.serves_more.is_some());
     }
 
     /// What a change means: how many versions concern bindings, and whether there may be more room.

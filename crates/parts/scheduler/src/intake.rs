@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use api::well_known::conditions::binding::NO_CLUSTER_FIT;
 use api::work::v1alpha2::AggregatedStatusItem;
 use client::Change;
 use object::{Object, Value, parse};
+use schedule::cluster::ClusterFacts;
 use schedule::intake::{Glance, Intake, binding_changed, is_affected, may_help};
 use telemetry::chain;
 use tracing::warn;
@@ -56,7 +58,11 @@ impl Desk {
         let effect = self
             .fleet
             .apply(change.before.as_deref(), change.after.as_deref());
-        let Effect { concerned, roomier } = match effect {
+        let Effect {
+            concerned,
+            roomier,
+            serves_more,
+        } = match effect {
             Ok(effect) => effect,
             Err(problem) => {
                 warn!(cluster = %change.key(), error = %chain(&problem), "a cluster cannot be read and stays as it was");
@@ -83,6 +89,9 @@ impl Desk {
                 }
             }
         }
+        if let Some(cluster) = serves_more {
+            self.bring_those_that_fitted_nowhere(&cluster);
+        }
         if let Some(cluster) = roomier
             && self.line.has_unschedulable()
         {
@@ -91,6 +100,29 @@ impl Desk {
                 let prepared = binding.and_then(|binding| self.placement(&binding));
                 prepared.is_some_and(|prepared| may_help(&prepared.compiled, &cluster))
             });
+        }
+    }
+
+    /// Brings bindings that no cluster suited and that a cluster could suit now.
+    ///
+    /// Upstream: such a binding waits for an unrelated event. A custom object that came along with its definition would
+    /// wait for ever, because members serve its kind only afterwards.
+    fn bring_those_that_fitted_nowhere(&self, cluster: &ClusterFacts) {
+        for binding in self
+            .bindings
+            .list()
+            .iter()
+            .chain(&self.cluster_bindings.list())
+        {
+            if !fitted_nowhere(binding) {
+                continue;
+            }
+            let prepared = self.placement(binding);
+            if prepared.is_some_and(|prepared| may_help(&prepared.compiled, cluster)) {
+                self.metrics.came(Incoming::ClusterChanged);
+                let glance = Glance::at(binding);
+                self.push(&Arc::new(binding.key()), &glance, Cause::Elsewhere);
+            }
         }
     }
 
@@ -132,4 +164,15 @@ impl Desk {
         self.assumptions()
             .release_healthy(&key, &items(before), &items(after));
     }
+}
+
+/// Whether the last decision found no cluster that suits the binding.
+fn fitted_nowhere(binding: &Object) -> bool {
+    let conditions = binding.at(&["status", "conditions"]);
+    let conditions = conditions.and_then(Value::as_array);
+    conditions.is_some_and(|conditions| {
+        conditions.iter().any(|condition| {
+            condition["type"] == "Scheduled" && condition["reason"] == NO_CLUSTER_FIT
+        })
+    })
 }
