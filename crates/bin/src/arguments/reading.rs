@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Read objects.
 #[derive(Args, Debug)]
 pub(crate) struct Get {
-    /// TYPE[.VERSION][.GROUP] and names, several types with commas in between, or TYPE/NAME for each.
+    /// `TYPE[.VERSION][.GROUP]` and names, several types with commas in between, or TYPE/NAME for each.
     #[arg(required = true, value_name = "TYPE [NAME...] | TYPE/NAME")]
     pub(crate) words: Vec<String>,
     /// The namespace; what the kubeconfig names if absent.
@@ -49,7 +49,7 @@ pub(crate) struct Get {
 /// Explain where a template goes.
 #[derive(Args, Debug)]
 pub(crate) struct Explain {
-    /// TYPE[.VERSION][.GROUP]/NAME, or the two apart.
+    /// `TYPE[.VERSION][.GROUP]/NAME`, or the two apart.
     #[arg(required = true, num_args = 1..=2, value_name = "TYPE/NAME")]
     pub(crate) words: Vec<String>,
     /// The namespace; what the kubeconfig names if absent.
