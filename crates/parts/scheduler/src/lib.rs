@@ -3,7 +3,7 @@
 //! Follows bindings of both scopes and clusters. What an event means is decided at a glance ([`schedule::intake`]);
 //! bindings that need a decision wait in a [`queue`] and are attempted by several workers at once. An attempt reads the
 //! binding from the cache, asks whether it needs a decision at all, decides from a snapshot of the clusters, and writes
-//! what changed ([`plan`]): the targets in one patch, the condition in another.
+//! what changed (`plan`): the targets in one patch, the condition in another.
 //!
 //! Entry point: [`run`], which returns a [`Scheduler`] to look at.
 //!
