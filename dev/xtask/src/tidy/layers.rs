@@ -57,6 +57,8 @@ const ARROWS: &[(&str, &str, &str)] = &[
     ("model", "schema", "object"),
     ("model", "builtin", "object"),
     ("model", "builtin", "schema"),
+    ("model", "cel", "object"),
+    ("model", "cel", "schema"),
     ("logic", "schedule", "estimate"),
     ("infra", "serve", "store"),
     ("infra", "kinds", "serve"),
