@@ -1,12 +1,15 @@
 //! The one executor of plans.
 
 use client::{CallError, Client, DeleteOptions, PatchKind, WriteOptions};
-use intent::{Action, Plan};
+use intent::{Action, EventKind, ObjectRef, Plan};
 use object::{Object, ObjectKey, ResourceType, Value};
 use serde_json::json;
 use telemetry::chain;
 
 use crate::cx::Cx;
+
+/// The reason of the event on what was deleted; its message is the cause.
+const DELETED: &str = "Deleted";
 
 /// An action of a plan that could not be carried out; those after it were not tried.
 #[derive(Debug, thiserror::Error)]
@@ -151,6 +154,16 @@ async fn delete(
                 cause,
                 "deleted"
             );
+            // Whoever looks for it finds out why it went.
+            if resource.kind.kind != "Event" {
+                let about = ObjectRef {
+                    kind: resource.kind.clone(),
+                    key: key.clone(),
+                    uid: uid.clone(),
+                    revision: String::new(),
+                };
+                cx.events.record(&about, EventKind::Normal, DELETED, cause);
+            }
             Ok(())
         }
         Err(error) if error.is_not_found() => Ok(()),

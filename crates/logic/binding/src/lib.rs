@@ -23,7 +23,6 @@ pub mod completions;
 pub mod failover;
 
 pub mod manifest;
-pub mod prune;
 pub mod work;
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //!
 //! Stands beside the scheduler: [`taints`] and [`application`] say that a binding leaves a cluster, [`eviction`] writes that
 //! into it, the scheduler finds another place, and [`handover`] says when the old copy may go. [`rebalance`] asks for a
-//! fresh decision.
+//! fresh decision. [`taint_policy`] and [`remedy`] read the conditions of a cluster: the first marks it with taints, the second
+//! names what outsiders should do about it.
 //!
 //! Invariants:
 //! - A binding leaves a cluster once: while a task for it is there, nobody adds another.
@@ -15,7 +16,9 @@ pub mod application;
 pub mod eviction;
 pub mod handover;
 pub mod rebalance;
+pub mod remedy;
 pub mod state;
+pub mod taint_policy;
 pub mod taints;
 
 #[cfg(test)]

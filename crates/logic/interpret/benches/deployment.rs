@@ -3,8 +3,8 @@
 use std::{hint::black_box, time::Duration};
 
 use api::work::v1alpha2::AggregatedStatusItem;
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use karavel_interpret::{Interpreter, prune::JobTtl, prune::prune};
+use criterion::{Criterion, criterion_group, criterion_main};
+use karavel_interpret::Interpreter;
 use object::Object;
 use serde_json::json;
 
@@ -136,13 +136,6 @@ fn deployment(criterion: &mut Criterion) {
     });
     criterion.bench_function("revise, copying", |bencher| {
         bencher.iter(|| interpreter.revise(black_box(&template), 3));
-    });
-    criterion.bench_function("prune, given away", |bencher| {
-        bencher.iter_batched(
-            || template.clone(),
-            |object| prune(object, JobTtl::Remove),
-            BatchSize::SmallInput,
-        );
     });
     criterion.bench_function("retain all, copying", |bencher| {
         bencher.iter(|| interpreter.retain_all(black_box(&desired), black_box(&observed)));

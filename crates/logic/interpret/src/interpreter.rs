@@ -22,7 +22,7 @@ use crate::{
     script::Engine,
     table::Table,
     third_party::ThirdParty,
-    webhook::{HookProblem, Hooks},
+    webhook::{Courier, HookProblem, Hooks},
 };
 
 mod asking;
@@ -53,6 +53,8 @@ pub struct Layers {
     pub customization: Option<Arc<dyn Rules>>,
     /// The services that configured webhooks name. They are asked by whoever can wait for the network.
     pub webhook: Option<Arc<Hooks>>,
+    /// Who carries questions to those services; without one they cannot be asked.
+    pub courier: Option<Arc<dyn Courier>>,
     /// Rules for other people's kinds in the place of those that come with the product.
     pub third_party: Option<Arc<dyn Rules>>,
 }
@@ -62,9 +64,20 @@ pub struct Layers {
 pub struct Interpreter {
     customization: Option<Arc<dyn Rules>>,
     webhook: Option<Arc<Hooks>>,
+    courier: Option<Arc<dyn Courier>>,
     third_party: Arc<dyn Rules>,
     native: Table,
     options: Options,
+    problems: Problems,
+}
+
+/// What the authors of customizations and configurations should know, by the names of these.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems {
+    /// Of customizations.
+    pub customizations: Vec<CustomizationProblem>,
+    /// Of configurations of webhooks.
+    pub hooks: Vec<HookProblem>,
 }
 
 impl Default for Interpreter {
@@ -82,31 +95,47 @@ impl Interpreter {
         Self {
             customization: layers.customization,
             webhook: layers.webhook,
+            courier: layers.courier,
             third_party: third_party.unwrap_or_else(|| Arc::new(ThirdParty::table(options))),
             native: Native::table(options),
             options,
+            problems: Problems::default(),
         }
     }
 
     /// An interpreter by the ResourceInterpreterCustomizations and ResourceInterpreterWebhookConfigurations that users
-    /// wrote, and what they should know of them.
+    /// wrote; [`Interpreter::problems`] has what they should know of them.
     ///
     /// Made anew whenever one of these objects changes; scripts that stay are not compiled again.
     pub fn configured<'a>(
         engine: &Arc<Engine>,
         customizations: impl IntoIterator<Item = &'a Object>,
         webhooks: impl IntoIterator<Item = &'a Object>,
+        courier: Option<Arc<dyn Courier>>,
         options: Options,
-    ) -> (Self, Vec<CustomizationProblem>, Vec<HookProblem>) {
+    ) -> Self {
         let scripts = Customizations::new(Arc::clone(engine), customizations);
         let hooks = Hooks::new(webhooks);
-        let (of_scripts, of_hooks) = (scripts.problems().to_vec(), hooks.problems().to_vec());
+        let problems = Problems {
+            customizations: scripts.problems().to_vec(),
+            hooks: hooks.problems().to_vec(),
+        };
         let layers = Layers {
             customization: Some(Arc::new(scripts)),
             webhook: Some(Arc::new(hooks)),
+            courier,
             third_party: None,
         };
-        (Self::new(layers, options), of_scripts, of_hooks)
+        Self {
+            problems,
+            ..Self::new(layers, options)
+        }
+    }
+
+    /// What is wrong with the objects it was made of.
+    #[must_use]
+    pub fn problems(&self) -> &Problems {
+        &self.problems
     }
 
     /// Which layer answers, or `None` if no rule is for this.

@@ -2,7 +2,7 @@
 //!
 //! Stands between the raw object and every decision about it. On the way out: `policy` builds a binding from
 //! [`Interpreter::replicas`] or [`Interpreter::components`], the dependencies of a template come from
-//! [`Interpreter::dependencies`], a work is made with [`Interpreter::revise`] and [`prune::prune`], and a member is
+//! [`Interpreter::dependencies`], a work is made with [`Interpreter::revise`], and a member is
 //! written with [`Interpreter::retain_all`]. On the way back: [`Interpreter::reflect`] and [`Interpreter::health`] say
 //! what a work reports, [`Interpreter::aggregate`] folds the reports of all members into the template.
 //!
@@ -12,7 +12,7 @@
 //! version and kind answers, and its error is final: customization, webhook, third party, native. A layer is a value of
 //! [`Rules`]; [`Interpreter::configured`] makes them of the objects that users write, and [`Interpreter::trace`] says who
 //! answers. Webhooks are asked over the network, which nothing here does: the questions that begin with `ask_` answer
-//! with a [`WebhookCall`] for the caller to make, the others with an error.
+//! with a [`WebhookCall`], which [`Interpreter::settle`] hands to the [`Courier`] it was given; the others with an error.
 //!
 //! # Scripts
 //!
@@ -76,7 +76,6 @@ pub mod generation;
 mod native;
 mod node;
 pub mod pod;
-pub mod prune;
 pub mod retention;
 mod table;
 mod third_party;
@@ -84,12 +83,12 @@ mod third_party;
 pub use crate::{
     customization::Customizations,
     error::{InterpretError, RuleError},
-    interpreter::{Answer, Candidate, Interpreter, Layer, Layers, Trace},
+    interpreter::{Answer, Candidate, Interpreter, Layer, Layers, Problems, Trace},
     kind::KindRef,
     native::{Native, Options},
     operation::Operation,
     rules::{Coverage, Replicas, Rules},
     script::Engine,
     third_party::ThirdParty,
-    webhook::{Hooks, WebhookCall},
+    webhook::{Courier, Hooks, WebhookCall},
 };

@@ -6,11 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use api::work::v1alpha2::AggregatedStatusItem;
+use api::{
+    manifest::{JobLifetime, prune},
+    work::v1alpha2::AggregatedStatusItem,
+};
 use karavel_interpret::{
     InterpretError, Interpreter, KindRef, Layer, Layers, Native, Operation, Options, RuleError,
     ThirdParty,
-    prune::{JobTtl, prune},
 };
 use object::{Object, Value, patch};
 use serde_json::json;
@@ -116,8 +118,8 @@ impl Case {
             "retain_all" => interpreter
                 .retain_all(&self.object, self.observed())
                 .map(|retained| self.changes(retained)),
-            "prune" => return self.pruned(JobTtl::Remove),
-            "prune_keeping_ttl" => return self.pruned(JobTtl::Keep),
+            "prune" => return self.pruned(JobLifetime::Dropped),
+            "prune_keeping_ttl" => return self.pruned(JobLifetime::Kept),
             "aggregate" => interpreter
                 .aggregate(&self.object, &self.members)
                 .map(|status| status.unwrap_or(json!("unchanged"))),
@@ -140,15 +142,11 @@ impl Case {
         self.observed.as_ref().expect("retain needs `observed`")
     }
 
-    fn pruned(&self, ttl: JobTtl) -> Value {
-        match prune(self.object.clone(), ttl) {
-            Ok(pruned) => {
-                let again = prune(pruned.clone(), ttl).expect("what was pruned can be pruned");
-                assert_eq!(again, pruned, "{}: pruning twice", self.name);
-                self.changes(pruned)
-            }
-            Err(error) => error_value(&error),
-        }
+    fn pruned(&self, lifetime: JobLifetime) -> Value {
+        let pruned = prune(self.object.clone(), lifetime);
+        let again = prune(pruned.clone(), lifetime);
+        assert_eq!(again, pruned, "{}: pruning twice", self.name);
+        self.changes(pruned)
     }
 
     fn changes(&self, after: Object) -> Value {

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use api::work::{ResourceHealth, v1alpha2::AggregatedStatusItem};
-use karavel_interpret::{Engine, Interpreter, KindRef, Layer, Operation, Options};
+use karavel_interpret::{Engine, Interpreter, KindRef, Layer, Operation, Options, Problems};
 use object::{Object, Value};
 use serde_json::json;
 
@@ -19,13 +19,14 @@ fn example(name: &str) -> Object {
 }
 
 fn interpreter() -> Interpreter {
-    let (interpreter, of_scripts, of_hooks) = Interpreter::configured(
+    let interpreter = Interpreter::configured(
         &Arc::new(Engine::default()),
         &[example("customization.yaml")],
         &[example("webhook.yaml")],
+        None,
         Options::default(),
     );
-    assert_eq!((of_scripts, of_hooks), (vec![], vec![]));
+    assert_eq!(*interpreter.problems(), Problems::default());
     interpreter
 }
 

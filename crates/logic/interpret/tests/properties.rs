@@ -1,10 +1,7 @@
 //! What holds for every template and every report, not only for those somebody thought of.
 
 use api::work::v1alpha2::AggregatedStatusItem;
-use karavel_interpret::{
-    Interpreter, KindRef, Native, Operation, RuleError, ThirdParty,
-    prune::{JobTtl, prune},
-};
+use karavel_interpret::{Interpreter, KindRef, Native, Operation, RuleError, ThirdParty};
 use object::{Object, Value};
 use proptest::prelude::*;
 use serde_json::json;
@@ -213,7 +210,6 @@ proptest! {
                 interpreter.reflect(&object),
                 interpreter.health(&object),
                 interpreter.dependencies(&object),
-                prune(object.clone(), JobTtl::Remove),
             )
         );
         prop_assert_eq!(ask(), ask());

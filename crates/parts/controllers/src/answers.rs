@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use api::{config::DependentObjectReference, work::v1alpha2::AggregatedStatusItem};
 use binding::Needs;
+use control::ReconcileError;
 use interpret::{InterpretError, Interpreter, KindRef, Operation};
 use object::{Object, Value};
 use runtime::{Priority, Spawner};
@@ -72,12 +73,13 @@ impl Answers {
         let rules = self.rules();
         let kind = KindRef::of(template);
         if self.components == Components::On && rules.covers(kind, Operation::InterpretComponent) {
-            return rules.components(template).map(Needs::Components);
+            let answer = rules.ask_components(template)?;
+            return rules.settle(answer).await.map(Needs::Components);
         }
         if !rules.covers(kind, Operation::InterpretReplica) {
             return Ok(Needs::Unknown);
         }
-        let replicas = rules.replicas(template)?;
+        let replicas = rules.settle(rules.ask_replicas(template)?).await?;
         Ok(Needs::Replicas {
             count: replicas.replicas,
             each: replicas.requirements,
@@ -94,7 +96,8 @@ impl Answers {
         if !rules.covers(KindRef::of(template), Operation::ReviseReplica) {
             return Ok(None);
         }
-        rules.revise(template, replicas).map(Some)
+        let answer = rules.ask_revise(template, replicas)?;
+        rules.settle(answer).await.map(Some)
     }
 
     /// The next status of a template; `None` if its kind has no rule for it, or nothing changes.
@@ -107,7 +110,7 @@ impl Answers {
         if !rules.covers(KindRef::of(template), Operation::AggregateStatus) {
             return Ok(None);
         }
-        rules.aggregate(template, items)
+        rules.settle(rules.ask_aggregate(template, items)?).await
     }
 
     /// What a template refers to; `None` if its kind has no rule for it.
@@ -119,12 +122,22 @@ impl Answers {
         if !rules.covers(KindRef::of(template), Operation::InterpretDependency) {
             return Ok(None);
         }
-        rules.dependencies(template).map(Some)
+        let answer = rules.ask_dependencies(template)?;
+        rules.settle(answer).await.map(Some)
     }
 
     fn rules(&self) -> Arc<Interpreter> {
         Arc::clone(&self.rules.borrow())
     }
+}
+
+/// What makes the queue try again, if asking again may help: a webhook that was away may answer next time, a script that
+/// is wrong stays so until somebody changes it.
+pub(crate) fn ask_again(about: &Object, error: InterpretError) -> Option<ReconcileError> {
+    (!error.is_terminal()).then(|| ReconcileError::Failed {
+        doing: format!("cannot interpret {} {}", about.kind(), about.key()),
+        source: error.into(),
+    })
 }
 
 impl std::fmt::Debug for Answers {

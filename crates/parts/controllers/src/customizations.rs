@@ -1,24 +1,32 @@
-//! Keeps the interpreter as customizations say: whoever asks what an object means gets the rules of the moment.
+//! Keeps the interpreter as users say: whoever asks what an object means gets the rules of the moment.
 //!
-//! Reads:  ResourceInterpreterCustomizations.
-//! Writes: nothing; problems are logged when they are first seen.
-//! Keeps:  one interpreter for the whole process, replaced whole when a customization changes.
+//! Reads:  ResourceInterpreterCustomizations, ResourceInterpreterWebhookConfigurations; Services that the latter name.
+//! Writes: an event on an object whose scripts or webhooks cannot be used as they are.
+//! Keeps:  one interpreter for the whole process, replaced whole when one of these objects changes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use api::registry;
-use client::{Caches, Scope};
+use client::{Cache, Caches, Scope};
+use control::Cx;
+use intent::{Action, EventKind, ObjectRef, Plan};
 use interpret::script::{Limits, Surroundings};
-use interpret::{Customizations, Engine, Interpreter, Layers, Options};
-use object::ResourceType;
+use interpret::{Courier, Engine, Interpreter, Options, Problems};
 use object::time::Time;
+use object::{ObjectKey, ResourceType};
 use runtime::{Clock, Spawner};
+use telemetry::chain;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
+use crate::courier::Network;
+
 /// Changes within this time make one new interpreter.
 const GATHER: Duration = Duration::from_millis(20);
+
+/// The reason of the event on an object that cannot be used as it is.
+const UNUSABLE: &str = "InterpreterRuleUnusable";
 
 /// Follows customizations; what is received is current once everything there is has been seen.
 #[must_use]
@@ -33,37 +41,100 @@ pub fn follow(
         started: Instant::now(),
     };
     let engine = Arc::new(Engine::new(Limits::default(), options, Arc::new(outside)));
-    let resource = ResourceType::from(&registry::RESOURCE_INTERPRETER_CUSTOMIZATION);
-    let cache = caches.follow(&resource, Scope::all());
+    let (customizations, webhooks) = objects(caches);
+    let courier: Arc<dyn Courier> = Arc::new(Network::new(caches));
     let (sender, receiver) = watch::channel(Arc::new(Interpreter::default()));
     spawner.spawn("customizations", |stop| async move {
         let changed = Arc::new(Notify::new());
-        let wake = Arc::clone(&changed);
-        let _subscription = cache.on_change(move |_| wake.notify_one());
+        let _subscriptions = [&customizations, &webhooks].map(|cache| {
+            let wake = Arc::clone(&changed);
+            cache.on_change(move |_| wake.notify_one())
+        });
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = changed.notified() => {}
             }
             tokio::time::sleep(GATHER).await;
-            let objects = cache.list();
-            let scripts =
-                Customizations::new(Arc::clone(&engine), objects.iter().map(AsRef::as_ref));
-            for problem in scripts.problems() {
-                tracing::warn!(
-                    name = problem.customization,
-                    error = problem.message,
-                    "a customization cannot be used as it is"
-                );
-            }
-            let layers = Layers {
-                customization: Some(Arc::new(scripts)),
-                ..Layers::default()
-            };
-            sender.send_replace(Arc::new(Interpreter::new(layers, options)));
+            let (scripts, hooks) = (customizations.list(), webhooks.list());
+            let interpreter = Interpreter::configured(
+                &engine,
+                scripts.iter().map(AsRef::as_ref),
+                hooks.iter().map(AsRef::as_ref),
+                Some(Arc::clone(&courier)),
+                options,
+            );
+            sender.send_replace(Arc::new(interpreter));
         }
     });
     receiver
+}
+
+/// Tells the authors of customizations and webhooks what is wrong with them, on the objects they wrote.
+pub fn tell_problems(
+    mut rules: watch::Receiver<Arc<Interpreter>>,
+    caches: &Caches,
+    cx: &Cx,
+    spawner: &Spawner,
+) {
+    let (customizations, webhooks) = objects(caches);
+    let cx = cx.clone();
+    spawner.spawn("problems of customizations", |stop| async move {
+        let mut told = Problems::default();
+        loop {
+            let problems = rules.borrow_and_update().problems().clone();
+            let plan = news(&problems, &told, &customizations, &webhooks);
+            if let Err(error) = cx.carry_out(&plan).await {
+                tracing::warn!(error = %chain(&error), "cannot tell of a customization");
+            }
+            told = problems;
+            let changed = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                changed = rules.changed() => changed,
+            };
+            if changed.is_err() {
+                // Nobody can change them any more.
+                return stop.cancelled().await;
+            }
+        }
+    });
+}
+
+/// What has not been told yet.
+fn news(problems: &Problems, told: &Problems, customizations: &Cache, webhooks: &Cache) -> Plan {
+    let mut plan = Plan::default();
+    let mut tell = |cache: &Cache, name: &str, message: String| {
+        if let Some(object) = cache.get(&ObjectKey::cluster(name)) {
+            let about = ObjectRef::of(&object);
+            plan.push(Action::report(about, EventKind::Warning, UNUSABLE, message));
+        }
+    };
+    for problem in &problems.customizations {
+        if told.customizations.contains(problem) {
+            continue;
+        }
+        let message = match problem.operation {
+            Some(operation) => format!("{operation}: {}", problem.message),
+            None => problem.message.clone(),
+        };
+        tell(customizations, &problem.customization, message);
+    }
+    for problem in &problems.hooks {
+        if !told.hooks.contains(problem) {
+            tell(webhooks, &problem.configuration, problem.message.clone());
+        }
+    }
+    plan
+}
+
+fn objects(caches: &Caches) -> (Cache, Cache) {
+    let follow =
+        |resource: &registry::Resource| caches.follow(&ResourceType::from(resource), Scope::all());
+    (
+        follow(&registry::RESOURCE_INTERPRETER_CUSTOMIZATION),
+        follow(&registry::RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATION),
+    )
 }
 
 /// What scripts learn of the world: the time. What they print is for who looks for it.

@@ -3,7 +3,8 @@
 //! Stand around the scheduler. Before it, [`claim`] says which policy a template belongs to and writes its binding, and
 //! [`policies`] lets policies go. After it, [`works`] renders the template for each target cluster; [`dependencies`] sends
 //! along what it refers to; [`aggregate`] brings back what members report. Beside it, [`evictions`] moves workloads away from
-//! trouble and [`rebalancer`] asks for fresh decisions.
+//! trouble, [`rebalancer`] asks for fresh decisions, [`marks`] writes on clusters what their conditions call for, and [`quotas`]
+//! shares out what a namespace may use.
 //!
 //! Entry point: [`run`]. It starts what [`Enabled`] allows and returns; everything runs until the spawner is stopped:
 //!
@@ -32,6 +33,7 @@ pub mod answers;
 pub mod binding_view;
 pub mod bindings;
 mod change;
+pub mod courier;
 pub mod customizations;
 pub mod rulebook;
 pub mod templates;
@@ -41,7 +43,9 @@ pub mod aggregate;
 pub mod claim;
 pub mod dependencies;
 pub mod evictions;
+pub mod marks;
 pub mod policies;
+pub mod quotas;
 pub mod rebalancer;
 pub mod works;
 
@@ -66,7 +70,9 @@ use crate::{
     aggregate::Aggregator,
     answers::{Answers, Components},
     claim::Claims,
-    policies::PolicyReleaser,
+    marks::{Remedies, TaintPolicies},
+    policies::{PolicyReleaser, unserved::UnservedKinds},
+    quotas::Quotas,
     rebalancer::Rebalancer,
     views::Views,
     works::WorkMaker,
@@ -142,6 +148,7 @@ pub fn run(
     } else {
         Components::Off
     };
+    customizations::tell_problems(rules.clone(), caches, cx, spawner);
     let answers = Answers::new(rules, components);
     let views = Views::follow(caches, options.exemptions.clone(), spawner);
     let claiming = claim::Options {
@@ -157,6 +164,7 @@ pub fn run(
     // Upstream: claims and dependencies are not in the list of controllers, so they cannot be switched off there.
     Claims::start(&views, &answers, claiming, caches, spawner, cx);
     PolicyReleaser::start(&views, spawner, cx);
+    UnservedKinds::start(&views, spawner, cx);
     if is_on(Gate::PropagateDeps) {
         dependencies::start(&views, &answers, options.workers, spawner, cx);
     }
@@ -173,6 +181,20 @@ pub fn run(
     if options.enabled.is_on("workloadRebalancer") {
         Rebalancer::start(&views, caches, spawner, cx);
     }
+    if options.enabled.is_on("remedy") {
+        Remedies::start(&views.clusters, caches, spawner, cx);
+    }
+    if options.enabled.is_on("clustertaintpolicy") && is_on(Gate::Failover) {
+        TaintPolicies::start(&views.clusters, caches, spawner, cx);
+    }
+    let enforces = is_on(Gate::FederatedQuotaEnforcement)
+        && options.enabled.is_on("federatedResourceQuotaEnforcement");
+    let counting = quotas::Options {
+        shares: options.enabled.is_on("federatedResourceQuotaSync"),
+        counts: options.enabled.is_on("federatedResourceQuotaStatus"),
+        enforces,
+    };
+    Quotas::start(&views, counting, caches, spawner, cx);
     let eviction = options.eviction;
     let leaving = evictions::Options {
         rules: evictions::plan::Rules {

@@ -48,6 +48,19 @@ pub struct Found {
     pub object: Arc<Object>,
 }
 
+/// Whether objects of a kind may be templates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Serving {
+    /// They are served.
+    Served,
+    /// They are never propagated.
+    Exempt,
+    /// Nobody serves them.
+    Unserved,
+    /// Not all that is served is known at the moment.
+    Unknown,
+}
+
 /// All templates; clones are the same.
 #[derive(Clone)]
 pub struct Templates {
@@ -181,6 +194,20 @@ impl Templates {
         cache
             .complete()
             .is_some_and(|view| view.get(&key.key).is_none())
+    }
+
+    /// Whether objects of a kind may be templates, in whatever version.
+    #[must_use]
+    pub fn serving(&self, kind: &GroupVersionKind) -> Serving {
+        if self.inner.exemptions.skips_kind(kind) {
+            return Serving::Exempt;
+        }
+        let state = self.lock();
+        match state.kinds.contains_key(&kind.group_kind()) {
+            true => Serving::Served,
+            false if state.is_whole => Serving::Unserved,
+            false => Serving::Unknown,
+        }
     }
 
     /// The kinds that have this name in lower case, whatever their group.

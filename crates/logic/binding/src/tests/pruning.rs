@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::one;
-use crate::prune::{JobLifetime, prune};
+use crate::manifest::{JobLifetime, prune};
 
 fn pruned(object: &str) -> String {
     serde_json::to_string(&prune(one(object), JobLifetime::Dropped)).unwrap()

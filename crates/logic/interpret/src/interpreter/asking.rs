@@ -1,7 +1,7 @@
 //! The questions of [`Interpreter`] for those who can also ask webhooks.
 //!
-//! Each has an answer at once, or says whom to ask: `gather` sends the [`WebhookCall`] and reads what comes back, so that
-//! decisions get answers and never know where they came from.
+//! Each has an answer at once, or says whom to ask: `gather` lets [`Interpreter::settle`] send the [`WebhookCall`] and read
+//! what comes back, so that decisions get answers and never know where they came from.
 
 use std::sync::Arc;
 
@@ -34,6 +34,22 @@ pub enum Answer<T> {
 }
 
 impl Interpreter {
+    /// The answer itself: asks the service where one has it.
+    pub async fn settle<T>(&self, answer: Answer<T>) -> Result<T, InterpretError> {
+        let call = match answer {
+            Answer::Given(answer) => return Ok(answer),
+            Answer::Ask(call) => call,
+        };
+        let Some(courier) = &self.courier else {
+            return Err(call.failed("nobody here can call it"));
+        };
+        let question = call.question()?;
+        match courier.carry(&question).await {
+            Ok(bytes) => call.read_bytes(&question.uid, &bytes),
+            Err(problem) => Err(call.failed(problem)),
+        }
+    }
+
     /// [`Interpreter::replicas`], or the service to ask.
     pub fn ask_replicas(&self, template: &Object) -> Result<Answer<Replicas>, InterpretError> {
         let operation = Operation::InterpretReplica;

@@ -120,6 +120,7 @@ fn all_layers(operation: Operation) -> Layers {
     Layers {
         customization: Some(Arc::new(Fake::new("script", "Deployment", operation))),
         webhook: Some(Arc::new(Hooks::new([&configuration(operation)]))),
+        courier: None,
         third_party: Some(Arc::new(Fake::new("shipped", "Deployment", operation))),
     }
 }
@@ -212,10 +213,11 @@ fn what_users_wrote_makes_an_interpreter() {
         Object::from_value(value).unwrap()
     };
     let engine = Arc::new(Engine::default());
-    let (interpreter, of_scripts, of_hooks) = Interpreter::configured(
+    let interpreter = Interpreter::configured(
         &engine,
         &[script("a"), script("b")],
         &[configuration(Operation::InterpretHealth)],
+        None,
         Options::default(),
     );
     let web = deployment();
@@ -225,8 +227,12 @@ fn what_users_wrote_makes_an_interpreter() {
         trace.to_string(),
         "InterpretHealth: customization a (before webhook hooks/hook.example.com, native)"
     );
-    assert_eq!((of_scripts.len(), of_hooks.len()), (1, 0));
-    assert_eq!(of_scripts[0].customization, "b");
+    let problems = interpreter.problems();
+    assert_eq!(
+        (problems.customizations.len(), problems.hooks.len()),
+        (1, 0)
+    );
+    assert_eq!(problems.customizations[0].customization, "b");
 }
 
 #[test]

@@ -25,8 +25,6 @@ mod stateful_set;
 mod volumes;
 pub(crate) mod workload;
 
-pub(crate) use secret::ACCOUNT_TOKEN;
-
 use crate::{
     kind::KindRef,
     table::{KindRules, Table, put, reflect_whole, reported, take},

@@ -18,7 +18,7 @@ use crate::{
     interpreter::Layer,
     kind::KindRef,
     operation::Operation,
-    webhook::Hook,
+    webhook::{Hook, Question, courier::identify},
 };
 
 /// A question that a service answers.
@@ -134,6 +134,29 @@ impl<T> WebhookCall<T> {
             request: Some(request),
             ..ResourceInterpreterContext::default()
         })
+    }
+
+    /// The question with an id of its own, as it is posted.
+    pub fn question(&self) -> Result<Question, InterpretError> {
+        let encode = |context: &ResourceInterpreterContext| {
+            serde_json::to_vec(context).map_err(|error| self.failed(error))
+        };
+        let nameless = encode(&self.context("")?)?;
+        let uid = identify([self.hook.id().as_bytes(), &nameless]);
+        Ok(Question {
+            hook: Arc::clone(&self.hook),
+            body: encode(&self.context(&uid)?)?,
+            uid,
+        })
+    }
+
+    /// What the bytes that came back for the question of that id say.
+    pub fn read_bytes(&self, uid: &str, bytes: &[u8]) -> Result<T, InterpretError> {
+        let wrong = |problem: String| self.unusable("the body", problem);
+        let parsed = parse_json(bytes).map_err(|error| wrong(error.to_string()))?;
+        let context =
+            serde_json::from_value(parsed.value).map_err(|error| wrong(error.to_string()))?;
+        self.read(uid, context)
     }
 
     /// What the service's answer to the question of that id says.

@@ -1,12 +1,13 @@
 //! The layer of ResourceInterpreterWebhookConfigurations: which service is asked what, and how its answer is read.
 //!
 //! Nothing here talks to a service. [`Interpreter`](crate::Interpreter) answers a question with a
-//! [`WebhookCall`], which says where to send what ([`Endpoint`], [`WebhookCall::context`]) and makes sense of what comes
-//! back ([`WebhookCall::read`]).
+//! [`WebhookCall`], which says where to send what ([`Endpoint`], [`WebhookCall::question`]) and makes sense of what comes
+//! back ([`WebhookCall::read`]); a [`Courier`] from outside carries both.
 //!
 //! Of all services whose rules match, the first by `<configuration>/<webhook>` is asked, and no other if it fails.
 
 mod call;
+mod courier;
 mod endpoint;
 
 use std::{sync::Arc, time::Duration};
@@ -18,6 +19,7 @@ use object::Object;
 
 pub use crate::webhook::{
     call::{WebhookCall, WebhookProblem},
+    courier::{Courier, Question, Reply},
     endpoint::{Endpoint, EndpointError},
 };
 

@@ -29,7 +29,6 @@ mod deletion;
 mod federated_hpa;
 mod ingress;
 mod interpreter_webhook;
-mod manifest;
 mod metadata;
 mod metrics;
 mod override_policy;
@@ -57,7 +56,6 @@ use object::{GroupVersionKind, Object, time::Time};
 pub use self::{
     cron::{ScheduleError, check_schedule},
     deletion::check_deletion,
-    manifest::prune_manifest,
     usage::{Charge, Excess, charge, delta, usage},
     verdict::{Allowed, Refusal, StatusWrite, Verdict},
 };

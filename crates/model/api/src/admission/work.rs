@@ -1,18 +1,12 @@
 //! Work: what is sent to one cluster.
 
-use object::{Map, Object, Value, field::FieldPath, object::SetError};
+use object::{Object, Value, field::FieldPath};
 
 use super::{
-    AdmissionRules, Refusal, Request, Verdict, permanent_id, prune_manifest,
+    AdmissionRules, Refusal, Request, Verdict, permanent_id,
     verdict::{Allowed, expect_kind},
 };
-use crate::{
-    well_known::{
-        annotations::{MANAGED_ANNOTATIONS, MANAGED_LABELS},
-        labels,
-    },
-    work::v1alpha1::Work,
-};
+use crate::{manifest::finish, well_known::labels, work::v1alpha1::Work};
 
 const WEBHOOK: &str = "work.karmada.io";
 
@@ -61,35 +55,11 @@ impl AdmissionRules for Rules {
 /// A manifest as it goes to the cluster: without what belongs to the template alone, and with a record of the
 /// annotations and labels it brings, by which the cluster's own are told from it.
 fn prepare(manifest: Value, id: &str, path: &FieldPath) -> Result<Object, Refusal> {
-    let mut manifest =
-        Object::from_value(manifest).map_err(|error| refuse(path, &error.problem))?;
+    let manifest = Object::from_value(manifest).map_err(|error| refuse(path, &error.problem))?;
     if manifest.kind().is_empty() {
         return Err(refuse(path, "the manifest has no kind"));
     }
-    prune_manifest(&mut manifest);
-    record(&mut manifest, id).map_err(|error| refuse(path, &error.to_string()))?;
-    Ok(manifest)
-}
-
-/// Upstream: the annotations are recorded first and name both records, so that a second pass records the same.
-fn record(manifest: &mut Object, id: &str) -> Result<(), SetError> {
-    let mut annotations = keys(manifest, "annotations");
-    annotations.extend([MANAGED_ANNOTATIONS.to_owned(), MANAGED_LABELS.to_owned()]);
-    set_record(manifest, MANAGED_ANNOTATIONS, annotations)?;
-    manifest.set(&["metadata", "labels", labels::permanent_id::WORK], id)?;
-    let labels = keys(manifest, "labels");
-    set_record(manifest, MANAGED_LABELS, labels)
-}
-
-fn set_record(manifest: &mut Object, key: &str, mut keys: Vec<String>) -> Result<(), SetError> {
-    keys.sort_unstable();
-    keys.dedup();
-    manifest.set(&["metadata", "annotations", key], keys.join(","))
-}
-
-fn keys(manifest: &Object, field: &str) -> Vec<String> {
-    let map: Option<&Map> = manifest.at(&["metadata", field]).and_then(Value::as_object);
-    map.into_iter().flat_map(Map::keys).cloned().collect()
+    finish(manifest, Some(id)).map_err(|error| refuse(path, &error.to_string()))
 }
 
 fn refuse(path: &FieldPath, problem: &str) -> Refusal {

@@ -14,6 +14,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use api::work::v1alpha2::ResourceBindingSpec;
 use binding::targets;
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
+use interpret::InterpretError;
 use object::{Object, ObjectKey, Value};
 use runtime::Spawner;
 use status::{Folded, fold};
@@ -22,7 +23,7 @@ use tokio::time::Instant;
 
 use self::plan::{Inputs, TemplateInputs, plan, template_items};
 use crate::{
-    answers::{Answers, IN_THE_BACKGROUND},
+    answers::{Answers, IN_THE_BACKGROUND, ask_again},
     binding_view::Binding,
     bindings::{cluster_of, template_of},
     templates::Found,
@@ -98,10 +99,9 @@ impl Aggregator {
         template: &Object,
         folded: &Folded,
         expected: &BTreeSet<&str>,
-    ) -> Result<Option<Value>, String> {
+    ) -> Result<Option<Value>, InterpretError> {
         let items = template_items(folded, expected);
-        let answer = self.answers.aggregate(template, &items).await;
-        answer.map_err(|error| chain(&error).to_string())
+        self.answers.aggregate(template, &items).await
     }
 
     fn template(&self, object: &Object, spec: &ResourceBindingSpec) -> Option<Found> {
@@ -128,6 +128,12 @@ impl Reconcile for Aggregator {
             Some(found) => self.next_status(&found.object, &folded, &expected).await,
             None => Ok(None),
         };
+        let mut again = None;
+        let next = next.map_err(|error| {
+            let message = chain(&error).to_string();
+            again = ask_again(&object, error);
+            message
+        });
         let plan = plan(&Inputs {
             binding: &object,
             current: &binding.status,
@@ -140,6 +146,6 @@ impl Reconcile for Aggregator {
             now: cx.now(),
         });
         cx.carry_out(&plan).await?;
-        Ok(plan.wake)
+        again.map_or(Ok(plan.wake), Err)
     }
 }

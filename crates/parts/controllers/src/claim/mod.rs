@@ -28,7 +28,7 @@ use tokio::time::Instant;
 
 use self::plan::Failure;
 use crate::{
-    answers::{Answers, IN_THE_BACKGROUND},
+    answers::{Answers, IN_THE_BACKGROUND, ask_again},
     bindings::template_of,
     templates::{Found, TemplateKey},
     views::Views,
@@ -113,7 +113,8 @@ impl Claims {
         controller.run(spawner, cx.clone());
     }
 
-    async fn decide(&self, found: &Found) -> Plan {
+    /// What is to be done for a template, and why it has to be looked at again if something could not be learnt.
+    async fn decide(&self, found: &Found) -> (Plan, Option<ReconcileError>) {
         let template = &*found.object;
         let policies = self.views.rulebook.claims();
         let overrides = self.views.rulebook.override_keys();
@@ -129,14 +130,16 @@ impl Claims {
             exemptions: self.views.templates.exemptions(),
             preemption: self.options.preemption,
         });
-        let lookups = self.look_up(template, &decision).await;
-        plan::plan(&plan::Inputs {
+        let mut again = None;
+        let lookups = self.look_up(template, &decision, &mut again).await;
+        let plan = plan::plan(&plan::Inputs {
             resource: &found.resource,
             template,
             binding: binding.as_deref(),
             decision: &decision,
             lookups: lookups.as_ref(),
-        })
+        });
+        (plan, again)
     }
 
     /// What the binding needs beside the template and the policy.
@@ -144,11 +147,16 @@ impl Claims {
         &self,
         template: &Object,
         decision: &Decision<'_>,
+        again: &mut Option<ReconcileError>,
     ) -> Result<Lookups, Failure> {
         let Outcome::Applied(policy) = &decision.outcome else {
             return Ok(Lookups::default());
         };
-        let needs = self.answers.needs(template).await.map_err(failure)?;
+        let needs = self.answers.needs(template).await.map_err(|error| {
+            let failure = failure(&error);
+            *again = ask_again(template, error);
+            failure
+        })?;
         Ok(Lookups {
             needs,
             priority: self.priority(policy)?,
@@ -194,18 +202,18 @@ impl Reconcile for Claims {
 
     async fn reconcile(&self, key: &TemplateKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
-        let plan = match self.views.templates.find(key) {
+        let (plan, again) = match self.views.templates.find(key) {
             Some(found) => self.decide(&found).await,
-            None => self.plan_gone(key),
+            None => (self.plan_gone(key), None),
         };
         cx.carry_out(&plan).await?;
-        Ok(plan.wake)
+        again.map_or(Ok(plan.wake), Err)
     }
 }
 
-fn failure(error: InterpretError) -> Failure {
+fn failure(error: &InterpretError) -> Failure {
     let is_about_components = matches!(
-        &error,
+        error,
         InterpretError::Rule { operation, .. }
         | InterpretError::NoRule { operation, .. }
         | InterpretError::Webhook { operation, .. } if *operation == Operation::InterpretComponent
@@ -216,7 +224,7 @@ fn failure(error: InterpretError) -> Failure {
         } else {
             GET_REPLICAS_FAILED
         },
-        message: chain(&error).to_string(),
+        message: chain(error).to_string(),
     }
 }
 

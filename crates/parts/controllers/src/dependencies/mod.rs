@@ -30,7 +30,7 @@ use tokio::time::Instant;
 
 use self::{attachment::Referrer, reference::DependencyKey};
 use crate::{
-    answers::{Answers, IN_THE_BACKGROUND},
+    answers::{Answers, IN_THE_BACKGROUND, ask_again},
     binding_view::Binding,
     bindings::template_of,
     templates::{Found, TemplateKey},
@@ -121,7 +121,12 @@ impl Reconcile for Referrers {
             }
             _ => Ok(None),
         };
-        let references = references.map_err(|error| chain(&error).to_string());
+        let mut again = None;
+        let references = references.map_err(|error| {
+            let message = chain(&error).to_string();
+            again = ask_again(&object, error);
+            message
+        });
         let is_complete = self.views.bindings.namespaced.complete().is_some();
         let plan = referrer::plan(&referrer::Inputs {
             binding: &object,
@@ -134,7 +139,7 @@ impl Reconcile for Referrers {
             attached: is_complete.then(|| self.views.bindings.attached_to(key).len()),
         });
         cx.carry_out(&plan).await?;
-        Ok(plan.wake)
+        again.map_or(Ok(plan.wake), Err)
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod plan;
 #[cfg(test)]
 mod tests;
+pub mod unserved;
 
 use std::sync::Arc;
 

@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 use self::plan::{Decision, Inputs, Works};
 use crate::{
-    answers::{Answers, IN_THE_BACKGROUND},
+    answers::{Answers, IN_THE_BACKGROUND, ask_again},
     binding_view::Binding,
     bindings::{binding_of, template_of},
     rulebook::Amendment,
@@ -99,18 +99,23 @@ impl WorkMaker {
         controller.run(spawner, cx.clone());
     }
 
-    async fn decide(&self, key: &ObjectKey, object: &Object) -> Result<Decision, ReconcileError> {
+    /// What is to be done for a binding, and why it has to be looked at again if something could not be learnt.
+    async fn decide(
+        &self,
+        key: &ObjectKey,
+        object: &Object,
+    ) -> Result<(Decision, Option<ReconcileError>), ReconcileError> {
         let binding =
             Binding::read(object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
         let template = self.template(object, &binding);
-        let revised = self.revise(&binding, template.as_ref()).await;
+        let (revised, again) = self.revise(&binding, template.as_ref()).await;
         let goals = targets::targets(&binding.spec);
         let names = goals.iter().map(|target| target.name.as_str());
         let clusters = self.views.clusters_named(names.clone());
         let (owned, view) = self.views.bindings.works_of(key);
         let namesakes = self.namesakes(key, template.as_ref(), names);
         let overrides = self.views.rulebook.overrides();
-        Ok(plan::plan(&Inputs {
+        let decision = plan::plan(&Inputs {
             binding: object,
             view: binding.view(),
             template: template.as_ref().map(|found| Template {
@@ -126,7 +131,8 @@ impl WorkMaker {
                 are_all: view.is_some(),
             },
             hands_state_over: self.options.hands_state_over,
-        }))
+        });
+        Ok((decision, again))
     }
 
     /// The binding's own template; one of the same name that came later is another's.
@@ -141,10 +147,13 @@ impl WorkMaker {
         &self,
         binding: &Binding,
         template: Option<&Found>,
-    ) -> BTreeMap<i32, Result<Object, String>> {
-        let mut revised = BTreeMap::new();
+    ) -> (
+        BTreeMap<i32, Result<Object, String>>,
+        Option<ReconcileError>,
+    ) {
+        let (mut revised, mut again) = (BTreeMap::new(), None);
         let Some(template) = template.filter(|_| binding.spec.is_workload()) else {
-            return revised;
+            return (revised, again);
         };
         let numbers: BTreeSet<i32> = targets::targets(&binding.spec)
             .into_iter()
@@ -154,10 +163,13 @@ impl WorkMaker {
             match self.answers.revise(&template.object, replicas).await {
                 Ok(None) => {}
                 Ok(Some(object)) => drop(revised.insert(replicas, Ok(object))),
-                Err(error) => drop(revised.insert(replicas, Err(chain(&error).to_string()))),
+                Err(error) => {
+                    revised.insert(replicas, Err(chain(&error).to_string()));
+                    again = again.or(ask_again(&template.object, error));
+                }
             }
         }
-        revised
+        (revised, again)
     }
 
     /// The works of others that have the names of works this binding wants.
@@ -200,9 +212,9 @@ impl Reconcile for WorkMaker {
     async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
         let binding = self.views.bindings.get(key);
-        let decision = match &binding {
+        let (decision, again) = match &binding {
             Some(binding) => self.decide(key, binding).await?,
-            None => self.decide_gone(key),
+            None => (self.decide_gone(key), None),
         };
         let carried = join_all(decision.plans.iter().map(|plan| cx.carry_out(plan))).await;
         // All have been tried; the first that failed is told.
@@ -214,6 +226,6 @@ impl Reconcile for WorkMaker {
             return Err(error.into());
         }
         cx.carry_out(&decision.news).await?;
-        Ok(decision.news.wake)
+        again.map_or(Ok(decision.news.wake), Err)
     }
 }

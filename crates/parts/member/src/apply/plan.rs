@@ -25,6 +25,8 @@ pub(crate) struct Inputs<'a> {
     /// What was written last, if that is known.
     pub(crate) written: Option<&'a Written>,
     pub(crate) interpreter: &'a Interpreter,
+    /// What the member keeps of its object, where only a webhook can say so and was asked.
+    pub(crate) retained: Option<&'a Object>,
 }
 
 /// What is to be done for one manifest.
@@ -65,6 +67,22 @@ pub(crate) enum Refusal {
     },
 }
 
+impl Refusal {
+    /// Nobody could say what the member keeps.
+    pub(crate) fn retain(manifest: &Object, source: interpret::InterpretError) -> Self {
+        Self::Retain {
+            kind: manifest.kind().to_owned(),
+            place: place(manifest),
+            source: Box::new(source),
+        }
+    }
+
+    /// Whether a webhook has to be asked.
+    pub(crate) fn wants_webhook(&self) -> bool {
+        matches!(self, Self::Retain { source, .. } if matches!(**source, interpret::InterpretError::Webhook { .. }))
+    }
+}
+
 /// Decides for one manifest.
 pub(crate) fn plan(inputs: &Inputs<'_>) -> Result<Step, Refusal> {
     let Some(observed) = inputs.observed else {
@@ -84,14 +102,13 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Result<Step, Refusal> {
     if is_known && is_untouched && has_labels(observed, manifest) {
         return Ok(Step::Keep);
     }
-    let retained = inputs
-        .interpreter
-        .retain_all(manifest, observed)
-        .map_err(|source| Refusal::Retain {
-            kind: manifest.kind().to_owned(),
-            place: place(manifest),
-            source: Box::new(source),
-        })?;
+    let retained = match inputs.retained {
+        Some(retained) => retained.clone(),
+        None => inputs
+            .interpreter
+            .retain_all(manifest, observed)
+            .map_err(|source| Refusal::retain(manifest, source))?,
+    };
     // Somebody changed the object, but nothing of what the manifest says.
     if is_known && contains(observed, &retained) {
         return Ok(Step::Keep);

@@ -62,6 +62,7 @@ fn decide(manifest: &Object, observed: Option<&Object>, written: Option<&Written
         observed,
         written,
         interpreter: &interpreter,
+        retained: None,
     };
     match plan(&inputs) {
         Ok(Step::Keep) => vec!["keep".to_owned()],

@@ -13,26 +13,54 @@ use object::{Object, Value};
 
 use crate::resources;
 
-/// The member's object for each manifest of a work, in order; `None` where there is none or it was not read.
-pub(crate) type Observed<'a> = Option<&'a Object>;
+/// The member's object for a manifest of a work, and what it means.
+pub(crate) struct Reading<'a> {
+    /// The object.
+    pub(crate) object: &'a Object,
+    /// The part of its status that is carried back.
+    pub(crate) status: Result<Option<Value>, InterpretError>,
+    /// How it is doing.
+    pub(crate) health: Result<ResourceHealth, InterpretError>,
+}
 
-/// The patch that reports what the member's objects say, or nothing if the work says it already.
+impl<'a> Reading<'a> {
+    /// Asks what an object means, a webhook if need be.
+    pub(crate) async fn of(object: &'a Object, interpreter: &Interpreter) -> Self {
+        let status = match interpreter.ask_reflect(object) {
+            Ok(answer) => interpreter.settle(answer).await,
+            Err(error) => Err(error),
+        };
+        let health = match interpreter.ask_health(object) {
+            Ok(answer) => interpreter.settle(answer).await,
+            Err(error) => Err(error),
+        };
+        Self {
+            object,
+            status,
+            health,
+        }
+    }
+
+    /// Whether asking again may bring what could not be learnt.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        let may_come = |error: Option<&InterpretError>| error.is_some_and(|e| !e.is_terminal());
+        may_come(self.status.as_ref().err()) || may_come(self.health.as_ref().err())
+    }
+}
+
+/// The patch that reports what the member's objects say, or nothing if the work says it already. There is one reading for
+/// each manifest of the work, in order; `None` where there is no object or it was not read.
 ///
 /// An object that is not there leaves its last report in place: it is about to be made again, and its own status will
 /// replace the report.
-pub(crate) fn plan(
-    object: &Object,
-    work: &Work,
-    observed: &[Observed<'_>],
-    interpreter: &Interpreter,
-) -> Plan {
+pub(crate) fn plan(object: &Object, work: &Work, observed: &[Option<Reading<'_>>]) -> Plan {
     let mut plan = Plan::default();
     let reported = &work.status.manifest_statuses;
     let mut next = Vec::new();
     for (ordinal, seen) in observed.iter().enumerate() {
         let ordinal = i64::try_from(ordinal).unwrap_or(i64::MAX);
         match seen {
-            Some(seen) => next.push(report(object, ordinal, seen, interpreter, &mut plan)),
+            Some(seen) => next.push(report(object, ordinal, seen, &mut plan)),
             None => next.extend(
                 reported
                     .iter()
@@ -59,13 +87,8 @@ pub(crate) fn plan(
     plan
 }
 
-fn report(
-    work: &Object,
-    ordinal: i64,
-    seen: &Object,
-    interpreter: &Interpreter,
-    plan: &mut Plan,
-) -> ManifestStatus {
+fn report(work: &Object, ordinal: i64, reading: &Reading<'_>, plan: &mut Plan) -> ManifestStatus {
+    let seen = reading.object;
     let mut fail = |reason: &str, error: &InterpretError| {
         let message = format!(
             "{} {}: {}",
@@ -80,19 +103,22 @@ fn report(
             message,
         ));
     };
-    let status = match interpreter.reflect(seen) {
-        Ok(status) => status,
+    let status = match &reading.status {
+        Ok(status) => status.clone(),
         // A kind that nobody has a rule for is reported as it is.
         Err(InterpretError::NoRule { .. }) => seen.at(&["status"]).cloned(),
         Err(error) => {
-            fail(REFLECT_STATUS_FAILED, &error);
+            fail(REFLECT_STATUS_FAILED, error);
             None
         }
     };
-    let health = interpreter.health(seen).unwrap_or_else(|error| {
-        fail(INTERPRET_HEALTH_FAILED, &error);
-        ResourceHealth::Unknown
-    });
+    let health = match &reading.health {
+        Ok(health) => *health,
+        Err(error) => {
+            fail(INTERPRET_HEALTH_FAILED, error);
+            ResourceHealth::Unknown
+        }
+    };
     let kind = seen.group_version_kind();
     ManifestStatus {
         identifier: ResourceIdentifier {

@@ -5,7 +5,7 @@ use interpret::Interpreter;
 use object::{Object, Value};
 use serde_json::json;
 
-use crate::reflect::plan::plan;
+use crate::reflect::plan::{Reading, plan};
 use crate::testing::{check, object};
 
 fn deployment(ready: u32) -> Object {
@@ -15,6 +15,16 @@ fn deployment(ready: u32) -> Object {
         "spec": {"replicas": 2},
         "status": {"replicas": 2, "readyReplicas": ready, "updatedReplicas": 2, "availableReplicas": ready, "observedGeneration": 1},
     }))
+}
+
+/// What the rules that come with the product say of an object.
+fn read(object: &Object) -> Option<Reading<'_>> {
+    let interpreter = Interpreter::default();
+    Some(Reading {
+        object,
+        status: interpreter.reflect(object),
+        health: interpreter.health(object),
+    })
 }
 
 fn work(reported: Value) -> (Object, Work) {
@@ -30,12 +40,7 @@ fn work(reported: Value) -> (Object, Work) {
 #[test]
 fn status_and_health_are_reported_once() {
     let (object, fresh) = work(json!([]));
-    let first = plan(
-        &object,
-        &fresh,
-        &[Some(&deployment(1))],
-        &Interpreter::default(),
-    );
+    let first = plan(&object, &fresh, &[read(&deployment(1))]);
     let intent::Action::Patch {
         patch,
         uid,
@@ -58,25 +63,11 @@ fn status_and_health_are_reported_once() {
     let (object, known) = work(patch["status"]["manifestStatuses"].clone());
     check(
         "nothing new",
-        &plan(
-            &object,
-            &known,
-            &[Some(&deployment(1))],
-            &Interpreter::default(),
-        ),
+        &plan(&object, &known, &[read(&deployment(1))]),
         &[],
     );
-    check(
-        "gone for a moment",
-        &plan(&object, &known, &[None], &Interpreter::default()),
-        &[],
-    );
-    let next = plan(
-        &object,
-        &known,
-        &[Some(&deployment(2))],
-        &Interpreter::default(),
-    );
+    check("gone for a moment", &plan(&object, &known, &[None]), &[]);
+    let next = plan(&object, &known, &[read(&deployment(2))]);
     let intent::Action::Patch { patch, .. } = &next.actions[0] else {
         panic!("{next:?}");
     };
@@ -89,7 +80,7 @@ fn a_kind_without_rules_is_reported_as_it_is() {
     let thing = object(
         json!({"apiVersion": "x/v1", "kind": "Thing", "metadata": {"name": "t"}, "status": {"phase": "Good"}}),
     );
-    let plan = plan(&object_, &fresh, &[Some(&thing)], &Interpreter::default());
+    let plan = plan(&object_, &fresh, &[read(&thing)]);
     let intent::Action::Patch { patch, .. } = &plan.actions[0] else {
         panic!("{plan:?}");
     };

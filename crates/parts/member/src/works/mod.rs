@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use crate::apply::outcome::{self, Done};
 use crate::health;
-use crate::reflect;
+use crate::reflect::{self, plan::Reading};
 use crate::works::sync::Trouble;
 
 /// Looks at one work at a time.
@@ -73,14 +73,27 @@ impl Reconcile for Works {
         let outcome = (!is_held).then_some(done.as_slice());
         cx.carry_out(&outcome::plan(&object, &work, outcome, cx.now()))
             .await?;
-        let seen: Vec<Option<&Object>> = seen.iter().map(Option::as_deref).collect();
-        cx.carry_out(&reflect::plan::plan(&object, &work, &seen, &interpreter))
+        let mut readings = Vec::with_capacity(seen.len());
+        for object in seen.iter().map(Option::as_deref) {
+            readings.push(match object {
+                Some(object) => Some(Reading::of(object, &interpreter).await),
+                None => None,
+            });
+        }
+        cx.carry_out(&reflect::plan::plan(&object, &work, &readings))
             .await?;
         let failure = done.into_iter().find_map(|(_, done)| match done {
             Done::Failed(why) => Some(why),
             _ => None,
         });
         match failure {
+            // The event on the work says which webhook is away.
+            None if readings.iter().flatten().any(Reading::is_unfinished) => {
+                Err(ReconcileError::Failed {
+                    doing: format!("cannot tell how the objects of work {key} are doing"),
+                    source: "a rule gave no answer in time".into(),
+                })
+            }
             None => Ok(Wake::OnChange),
             Some(why) => Err(ReconcileError::Failed {
                 doing: format!("cannot apply work {key}"),

@@ -54,7 +54,9 @@ impl Works {
             });
         }
         let written = self.connection.records.get(manifest);
-        let step = self.decide(&resource, manifest, &seen, written.as_ref(), interpreter)?;
+        let step = self
+            .decide(&resource, manifest, &seen, written.as_ref(), interpreter)
+            .await?;
         let is_sure = seen.is_live || written.as_ref().is_some_and(|written| written.is_applied);
         let (seen, step) = match step {
             // Whose fields they are stands only in the object itself, which the cache does not keep.
@@ -113,11 +115,13 @@ impl Works {
         interpreter: &Interpreter,
     ) -> Result<(Seen, Step), Trouble> {
         let seen = self.look_live(resource, &manifest.key()).await?;
-        let step = self.decide(resource, manifest, &seen, written, interpreter)?;
+        let step = self
+            .decide(resource, manifest, &seen, written, interpreter)
+            .await?;
         Ok((seen, step))
     }
 
-    fn decide(
+    async fn decide(
         &self,
         resource: &ResourceType,
         manifest: &Object,
@@ -125,15 +129,30 @@ impl Works {
         written: Option<&Written>,
         interpreter: &Interpreter,
     ) -> Result<Step, Trouble> {
-        let inputs = Inputs {
+        let mut inputs = Inputs {
             cluster: &self.cluster,
             resource,
             manifest,
             observed: seen.object.as_deref(),
             written,
             interpreter,
+            retained: None,
         };
-        plan(&inputs).map_err(|refusal: Refusal| Trouble::Failed(chain(&refusal).to_string()))
+        let failed = |refusal: Refusal| Trouble::Failed(chain(&refusal).to_string());
+        let observed = match plan(&inputs) {
+            Err(refusal) if refusal.wants_webhook() => inputs.observed,
+            step => return step.map_err(failed),
+        };
+        let Some(observed) = observed else {
+            return Err(Trouble::Failed("there is nothing to keep".to_owned()));
+        };
+        let answer = match interpreter.ask_retain_all(manifest, observed) {
+            Ok(answer) => interpreter.settle(answer).await,
+            Err(error) => Err(error),
+        };
+        let retained = answer.map_err(|error| failed(Refusal::retain(manifest, error)))?;
+        inputs.retained = Some(&retained);
+        plan(&inputs).map_err(failed)
     }
 
     async fn carry_out(
