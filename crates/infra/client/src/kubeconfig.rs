@@ -150,7 +150,7 @@ impl KubeconfigSource {
         kube::Client::try_from(config).map_err(|error| ConfigError::Connect(Box::new(error)))
     }
 
-    async fn config(&self) -> Result<Config, ConfigError> {
+    pub(crate) async fn config(&self) -> Result<Config, ConfigError> {
         let refused = |error| ConfigError::Use(Box::new(error));
         match self {
             Self::File { path, context } => {

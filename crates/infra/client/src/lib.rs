@@ -16,6 +16,7 @@ mod ask;
 mod cache;
 mod call;
 mod discovery;
+mod door;
 mod error;
 mod follow;
 mod kubeconfig;
@@ -27,6 +28,7 @@ mod watch;
 pub use crate::cache::{Cache, Caches, Change, CompleteView, Detail, Scope, Subscription};
 pub use crate::call::{Client, Deleted, List, Version};
 pub use crate::discovery::{Discovered, Discovery, FailedGroup};
+pub use crate::door::Door;
 pub use crate::error::{CallError, Refusal};
 pub use crate::kubeconfig::{
     Address, ConfigError, Endpoint, Identity, Impersonate, KubeconfigSource,
