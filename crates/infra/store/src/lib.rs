@@ -6,7 +6,7 @@
 //! Begin with [`Store`], which is what callers hold; then [`Txn`] for writing, [`Query`] for reading, [`Watch`] for
 //! following. [`embedded`] has what concerns a store in a directory alone: opening, backup, restore. [`etcd`] has what
 //! concerns a store in an etcd alone: how it is reached, regular compaction. [`memory`] is for simulations and tests: it
-//! keeps nothing beyond the process.
+//! keeps nothing beyond the process. [`sealed`] encrypts values on their way to any of them.
 //!
 //! What holds for every implementation:
 //! - A transaction happens whole, at one revision, or not at all.
@@ -24,6 +24,7 @@ pub mod etcd;
 mod key;
 pub mod memory;
 mod query;
+pub mod sealed;
 mod status;
 mod store;
 mod txn;

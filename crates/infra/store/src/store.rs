@@ -11,6 +11,7 @@ use crate::etcd::{Etcd, EtcdWatch};
 use crate::key::{Key, Revision};
 use crate::memory::{Memory, MemoryWatch};
 use crate::query::{Page, Query};
+use crate::sealed::{Sealed, SealedWatch};
 use crate::status::{Notice, Status};
 use crate::txn::{Committed, Txn};
 
@@ -23,9 +24,20 @@ pub enum Store {
     Memory(Memory),
     /// In an etcd.
     Etcd(Etcd),
+    /// In one of the others, with some values encrypted.
+    Sealed(Sealed),
 }
 
 impl Store {
+    /// What keeps the bytes, below any encryption.
+    #[must_use]
+    pub fn engine(&self) -> &Self {
+        match self {
+            Self::Sealed(store) => store.below().engine(),
+            engine => engine,
+        }
+    }
+
     /// What a key holds now, or held at a revision.
     ///
     /// # Errors
@@ -39,6 +51,7 @@ impl Store {
             Self::Embedded(store) => store.get(key, at),
             Self::Memory(store) => store.get(key, at),
             Self::Etcd(store) => store.get(key, at).await,
+            Self::Sealed(store) => store.get(key, at).await,
         }
     }
 
@@ -51,6 +64,7 @@ impl Store {
             Self::Embedded(store) => store.range(query),
             Self::Memory(store) => store.range(query),
             Self::Etcd(store) => store.range(query).await,
+            Self::Sealed(store) => store.range(query).await,
         }
     }
 
@@ -63,6 +77,7 @@ impl Store {
             Self::Embedded(store) => store.commit(txn).await,
             Self::Memory(store) => store.commit(txn),
             Self::Etcd(store) => store.commit(txn).await,
+            Self::Sealed(store) => store.commit(txn).await,
         }
     }
 
@@ -75,6 +90,7 @@ impl Store {
             Self::Embedded(store) => store.renew(key.clone()).await,
             Self::Memory(store) => store.renew(key.clone()),
             Self::Etcd(store) => store.renew(key).await,
+            Self::Sealed(store) => Box::pin(store.below().renew(key)).await,
         }
     }
 
@@ -87,6 +103,7 @@ impl Store {
             Self::Embedded(store) => store.compact(revision).await,
             Self::Memory(store) => store.compact(revision),
             Self::Etcd(store) => store.compact(revision).await,
+            Self::Sealed(store) => Box::pin(store.below().compact(revision)).await,
         }
     }
 
@@ -103,6 +120,7 @@ impl Store {
             Self::Embedded(store) => store.watch(prefix.into(), after).map(Watch::Embedded),
             Self::Memory(store) => store.watch(prefix.into(), after).map(Watch::Memory),
             Self::Etcd(store) => store.watch(prefix.into(), after).await.map(Watch::Etcd),
+            Self::Sealed(store) => store.watch(prefix.into(), after).await.map(Watch::Sealed),
         }
     }
 
@@ -115,6 +133,7 @@ impl Store {
             Self::Embedded(store) => store.revision(),
             Self::Memory(store) => store.revision(),
             Self::Etcd(store) => store.revision().await,
+            Self::Sealed(store) => Box::pin(store.below().revision()).await,
         }
     }
 
@@ -127,6 +146,7 @@ impl Store {
             Self::Embedded(store) => store.status(),
             Self::Memory(store) => store.status(),
             Self::Etcd(store) => store.status().await,
+            Self::Sealed(store) => Box::pin(store.below().status()).await,
         }
     }
 
@@ -136,6 +156,7 @@ impl Store {
             Self::Embedded(store) => store.close().await,
             Self::Memory(store) => store.close(),
             Self::Etcd(store) => store.close().await,
+            Self::Sealed(store) => Box::pin(store.below().close()).await,
         }
     }
 }
@@ -149,6 +170,8 @@ pub enum Watch {
     Memory(MemoryWatch),
     /// On a store in etcd.
     Etcd(EtcdWatch),
+    /// On a store with encrypted values.
+    Sealed(SealedWatch),
 }
 
 impl Watch {
@@ -161,6 +184,7 @@ impl Watch {
             Self::Embedded(watch) => watch.next().await,
             Self::Memory(watch) => watch.next().await,
             Self::Etcd(watch) => watch.next().await,
+            Self::Sealed(watch) => watch.next().await,
         }
     }
 
@@ -170,6 +194,7 @@ impl Watch {
             Self::Embedded(watch) => watch.request_progress(),
             Self::Memory(watch) => watch.request_progress(),
             Self::Etcd(watch) => watch.request_progress(),
+            Self::Sealed(watch) => watch.request_progress(),
         }
     }
 }
