@@ -13,6 +13,7 @@
 //! Non-goals: authorization; tokens.
 
 mod authority;
+mod ending;
 mod identity;
 mod listener;
 mod peer;

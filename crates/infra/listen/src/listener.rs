@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use crate::ending::Ending;
 use crate::peer::{self, Peer};
 
 /// What a client may cost.
@@ -45,7 +46,8 @@ impl Default for Limits {
             head: Duration::from_secs(30),
             streams: 1_000,
             head_bytes: 64 * 1024,
-            drain: Duration::from_secs(10),
+            // Streams end at once; the rest are calls that take milliseconds.
+            drain: Duration::from_secs(3),
         }
     }
 }
@@ -98,7 +100,7 @@ impl Listener {
         self.address
     }
 
-    /// Serves until told to stop; then lets requests under way end.
+    /// Serves until told to stop; then ends streams at once and lets other requests under way finish.
     pub async fn serve<H, F, B>(
         self,
         tls: rustls::ServerConfig,
@@ -133,6 +135,7 @@ impl Listener {
             };
             let (acceptor, handler, watcher) =
                 (acceptor.clone(), handler.clone(), graceful.watcher());
+            let ending = stop.clone();
             connections.spawn(async move {
                 let _place = place;
                 let handshake =
@@ -151,7 +154,12 @@ impl Listener {
                 let service = service_fn(move |mut request: Request<Incoming>| {
                     request.extensions_mut().insert(peer.clone());
                     let answer = handler(request);
-                    async move { Ok::<_, std::convert::Infallible>(answer.await) }
+                    let ending = ending.clone();
+                    async move {
+                        let answer = answer.await;
+                        let answer = answer.map(|body| Ending::new(body, &ending));
+                        Ok::<_, std::convert::Infallible>(answer)
+                    }
                 });
                 let builder = builder(&limits);
                 let connection = builder
