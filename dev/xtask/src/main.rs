@@ -1,9 +1,10 @@
 //! The repository's own commands: what a contributor types and what CI runs.
 //!
 //! `cargo xtask tidy` checks the house rules that no compiler checks, `cargo xtask setup` brings in the tools that
-//! the machine lacks, and `cargo xtask ci` runs everything a change must pass, in one go.
+//! the machine lacks, and `cargo xtask ci` runs everything a change must pass, in one go. The slow suites of
+//! `dev/outside` are started from here too.
 //!
-//! Entry points: [`tidy::run`], [`setup::run`], [`ci::run`].
+//! Entry points: [`tidy::run`], [`setup::run`], [`ci::run`], [`outside::run`].
 //! Keeps: the checks of `tidy` are pure functions over a [`tidy::Repository`] held in memory, so their tests plant
 //! violations as data.
 //! Does not: know anything of the product's crates beyond their names and layers.
@@ -14,6 +15,7 @@
 )]
 
 mod ci;
+mod outside;
 mod setup;
 mod tidy;
 mod workspace;
@@ -26,6 +28,12 @@ usage: cargo xtask <command>
   tidy                          check the house rules; one line for each violation
   setup                         install the tools that are missing into target/tools
   ci [--advisories] [STEP]...   run every check that a change must pass, or only the steps named
+
+slow suites, with programs fetched or built once into a cache outside the clone:
+
+  kubernetes                    build real API servers from Debian's packages
+  clients [WHICH]...            kubectl 1.28 to 1.36, helm 3 and 4, Python, Node, kopf
+  oracle [--seed N] [--count N] the same random requests to our server and to real ones
 ";
 
 fn main() -> ExitCode {
@@ -38,6 +46,7 @@ fn main() -> ExitCode {
             Ok(options) => ci::run(&options),
             Err(problem) => return refuse(&problem),
         },
+        [suite, options @ ..] if outside::SUITES.contains(suite) => outside::run(suite, options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
