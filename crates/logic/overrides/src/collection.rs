@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    policy::{Policy, PolicyId, Specificity},
-    template::Template,
+    policy::{Policy, PolicyId},
+    template::{Specificity, Template},
 };
 
 /// All override policies of both kinds.

@@ -40,8 +40,8 @@ pub use crate::{
     change::Change,
     cluster::ClusterFacts,
     collection::{Match, Overrides, concerns},
-    policy::{Policy, PolicyId, Rule, RulePlace, Specificity},
+    policy::{Policy, PolicyId, Rule, RulePlace},
     problem::{OverrideError, Overrider, Problem},
     render::{Applied, Effect, Rendered, Step, explain, render},
-    template::Template,
+    template::{Specificity, Template},
 };

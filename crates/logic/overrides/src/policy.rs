@@ -5,13 +5,16 @@ use std::{fmt, sync::Arc};
 use api::{
     TypeName,
     affinity::{Affinity, Mismatch},
-    policy::{ClusterOverridePolicy, OverridePolicy, Overriders, ResourceSelector},
+    policy::{ClusterOverridePolicy, OverridePolicy, Overriders},
     registry::Scope,
     twins::OverrideView,
 };
-use object::{field::FieldPath, selector::Selector};
+use object::field::FieldPath;
 
-use crate::{cluster::ClusterFacts, template::Template};
+use crate::{
+    cluster::ClusterFacts,
+    template::{Selector, Specificity, Template},
+};
 
 /// Names an override policy among all others of both kinds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +31,7 @@ pub struct Policy {
     /// Which policy.
     pub id: PolicyId,
     /// The templates it is about; empty means all that it can see.
-    pub selectors: Vec<TemplateSelector>,
+    pub selectors: Vec<Selector>,
     /// What it changes, in the order of application.
     pub rules: Vec<Rule>,
 }
@@ -51,30 +54,6 @@ pub enum RulePlace {
     Listed(usize),
     /// In the two fields that came before the list.
     Alone,
-}
-
-/// How closely a policy describes a template: the implicit priority. The closer, the later it is applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Specificity {
-    /// Every template, or every one of the kind.
-    All = 1,
-    /// The templates with some labels.
-    Labels = 2,
-    /// The template of one name.
-    Name = 3,
-}
-
-/// A resource selector ready for matching.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TemplateSelector {
-    /// The API version, as the author of the policy wrote it.
-    pub api_version: String,
-    /// The kind.
-    pub kind: String,
-    namespace: String,
-    name: String,
-    /// `None` where the field is absent; an error where it is not valid, so that it selects nothing.
-    labels: Option<Result<Selector, String>>,
 }
 
 impl PolicyId {
@@ -126,14 +105,15 @@ impl Policy {
             },
             selectors: selectors
                 .map(|(position, selector)| {
-                    TemplateSelector::compile(selector, &selector_path.index(position))
+                    Selector::compile(selector, &selector_path.index(position))
                 })
                 .collect(),
             rules: rules(policy, &spec),
         }
     }
 
-    /// How closely the policy describes a template that it is about; `None` if it is not about it.
+    /// How closely the policy describes a template that it is about; `None` if it is not about it. The closer, the later it
+    /// is applied.
     #[must_use]
     pub fn select(&self, template: &Template<'_>) -> Option<Specificity> {
         if !self.id.namespace.is_empty() && self.id.namespace != template.object.namespace() {
@@ -167,42 +147,6 @@ impl From<&OverridePolicy> for Policy {
 impl From<&ClusterOverridePolicy> for Policy {
     fn from(policy: &ClusterOverridePolicy) -> Self {
         Self::prepare(policy.into())
-    }
-}
-
-impl TemplateSelector {
-    fn compile(selector: &ResourceSelector, path: &FieldPath) -> Self {
-        Self {
-            api_version: selector.api_version.clone(),
-            kind: selector.kind.clone(),
-            namespace: selector.namespace.clone(),
-            name: selector.name.clone(),
-            labels: selector.label_selector.as_ref().map(|labels| {
-                labels
-                    .compile(&path.child("labelSelector"))
-                    .map_err(|problems| object::field::join(&problems))
-            }),
-        }
-    }
-
-    fn select(&self, template: &Template<'_>) -> Option<Specificity> {
-        let object = template.object;
-        let fits = self.kind == object.kind()
-            && template.has_api_version(&self.api_version)
-            && (self.namespace.is_empty() || self.namespace == object.namespace());
-        if !fits {
-            return None;
-        }
-        if !self.name.is_empty() {
-            return (self.name == object.name()).then_some(Specificity::Name);
-        }
-        match &self.labels {
-            None => Some(Specificity::All),
-            Some(Err(_)) => None,
-            Some(Ok(labels)) => labels
-                .matches(|key| object.label(key))
-                .then_some(Specificity::Labels),
-        }
     }
 }
 

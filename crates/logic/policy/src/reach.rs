@@ -90,6 +90,6 @@ pub fn keys_for<'t>(
     templates
         .into_iter()
         .filter(|template| reach.covers(template))
-        .map(|template| template.key())
+        .map(|template| TemplateKey::from(&template))
         .collect()
 }

@@ -6,7 +6,8 @@
 //! Entry points: one module for each API group ([`policy`], [`work`], [`cluster`] and so on); [`read`] between dynamic
 //! objects and types; [`registry`] for what is served under which names; [`schema`] for CRDs; [`admission`] for what is
 //! filled in and what is refused when an object is written; [`names`] and [`well_known`] for the texts that controllers
-//! and users agree on; [`twins`] where namespaced and cluster-wide kinds are one; [`affinity`] for which clusters are meant;
+//! and users agree on; [`twins`] where namespaced and cluster-wide kinds are one; [`affinity`] for which clusters are meant,
+//! [`selection`] for which templates;
 //! [`manifest`] for what of a template goes to members.
 //!
 //! Invariants:
@@ -27,6 +28,7 @@ pub mod twins;
 
 pub mod affinity;
 pub mod manifest;
+pub mod selection;
 
 pub mod apps;
 pub mod autoscaling;

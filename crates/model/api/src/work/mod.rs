@@ -4,6 +4,7 @@
 //! `v1alpha1`.
 
 pub mod conversion;
+pub mod placing;
 pub mod v1alpha1;
 pub mod v1alpha2;
 
