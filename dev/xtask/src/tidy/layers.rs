@@ -54,6 +54,8 @@ const LAYERS: &[Layer] = &[
 const ARROWS: &[(&str, &str, &str)] = &[
     ("model", "api", "object"),
     ("model", "intent", "object"),
+    ("model", "protocol", "api"),
+    ("model", "protocol", "object"),
     ("model", "schema", "object"),
     ("model", "builtin", "object"),
     ("model", "builtin", "schema"),
@@ -65,6 +67,7 @@ const ARROWS: &[(&str, &str, &str)] = &[
     ("infra", "kinds", "store"),
     ("infra", "access", "serve"),
     ("infra", "access", "listen"),
+    ("infra", "admission", "serve"),
     ("infra", "control", "client"),
     ("infra", "control", "runtime"),
     ("infra", "client", "runtime"),

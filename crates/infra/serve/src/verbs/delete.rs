@@ -19,7 +19,7 @@ use crate::select::Selection;
 use crate::server::{Server, WRITE_WAIT};
 use crate::status::{Status, Subject};
 use crate::target::ResourceTarget;
-use crate::verbs::write::{WRITE_ATTEMPTS, commit_failed, encode, record_of};
+use crate::verbs::write::{WRITE_ATTEMPTS, commit_failed, encode, record_of, warn};
 
 /// How a deletion is meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,8 +108,9 @@ impl Server {
         answer: Answer,
     ) -> Result<Response<Body>, Status> {
         let mut warnings = Vec::new();
+        let call = &rehearsing(call, options);
         let deleted = self.remove(call, options, &mut warnings).await?;
-        Ok(match deleted {
+        let mut response = match deleted {
             Deleted::Gone(record) => {
                 let status = Status::deleted(call.subject(), &record.head().uid);
                 body::value(StatusCode::OK, answer.encoding, &status)
@@ -118,7 +119,9 @@ impl Server {
                 self.show(call, &record, StatusCode::OK, answer, Include::default())
             }
             Deleted::Rehearsed(value) => body::value(StatusCode::OK, answer.encoding, &value),
-        })
+        };
+        warn(&mut response, &warnings);
+        Ok(response)
     }
 
     /// Every selected object. Those gone or held by now are in the answer.
@@ -129,6 +132,7 @@ impl Server {
         options: &DeleteOptions,
         answer: Answer,
     ) -> Result<Response<Body>, Status> {
+        let call = &rehearsing(call, options);
         let selection = Selection::new(&call.served, &call.target, list)?;
         let snapshot = self
             .cache
@@ -236,6 +240,13 @@ impl Server {
         }
         Err(Status::stale(call.subject()))
     }
+}
+
+/// The call as admission sees it: a rehearsal may also be asked for in the body.
+fn rehearsing(call: &Call, options: &DeleteOptions) -> Call {
+    let mut call = call.clone();
+    call.options.dry_run |= options.dry_run;
+    call
 }
 
 fn check_preconditions(

@@ -223,17 +223,16 @@ impl Server {
         }
         let key = self.store_key(call, &call.target.name)?;
         let txn = Txn::new().check(key.clone(), Expect::ModifiedAt(current.revision()));
-        let goes = lifecycle::may_go(resource, &new);
-        let txn = if goes {
-            txn.delete(key)
+        let (txn, gone) = if lifecycle::may_go(resource, &new) {
+            (txn.delete(key), Some(new))
         } else {
-            txn.put(key, encode(stored_form(call, new.clone())?))
+            (txn.put(key, encode(stored_form(call, new)?)), None)
         };
         match self.store.commit(txn).await {
             Ok(committed) => {
                 self.cache.wait_for(committed.revision, WRITE_WAIT).await;
-                if goes {
-                    return Ok(Some(Written::Gone(new)));
+                if let Some(last) = gone {
+                    return Ok(Some(Written::Gone(last)));
                 }
                 let entry = committed
                     .outcomes
@@ -270,11 +269,7 @@ impl Server {
                 body::document(code, answer.encoding, out.into())
             }
         };
-        for warning in warnings {
-            if let Ok(header) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
-                response.headers_mut().append(WARNING, header);
-            }
-        }
+        warn(&mut response, warnings);
         response
     }
 
@@ -286,6 +281,15 @@ impl Server {
             name,
         );
         Key::new(key).map_err(|error| Status::bad_request(error.to_string()))
+    }
+}
+
+/// Adds warnings to an answer.
+pub(crate) fn warn(response: &mut Response<Body>, warnings: &[String]) {
+    for warning in warnings {
+        if let Ok(header) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
+            response.headers_mut().append(WARNING, header);
+        }
     }
 }
 

@@ -1,0 +1,121 @@
+//! Policies written as expressions: `ValidatingAdmissionPolicy`, put into force by its bindings.
+//!
+//! Everything happens in the process and without waiting: the configurations are compiled when they change, parameters
+//! come from the server's own cache.
+
+mod judging;
+mod read;
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use object::Value;
+use serve::cache::Cache;
+use serve::call::{Admission, Call, Proposal, Verdict, at_once};
+use serve::server::Server;
+use serve::status::Status;
+
+use crate::expression::{Authority, Conditions};
+use crate::following::{Compiled, GROUP};
+use crate::matching::Asked;
+use read::{Bindings, Policies, Policy};
+
+/// The policies of a server, as an admission of it.
+#[derive(Default)]
+pub struct ValidatingPolicies {
+    /// Set once the server is open, before it answers anybody.
+    followed: OnceLock<Followed>,
+}
+
+struct Followed {
+    cache: Arc<Cache>,
+    /// Where parameters' kinds are found.
+    server: Weak<Server>,
+    authority: Arc<dyn Authority>,
+    policies: Compiled<Policies>,
+    bindings: Compiled<Bindings>,
+}
+
+impl ValidatingPolicies {
+    /// Follows a server's policies from now on; `authority` answers expressions that ask what users may do.
+    pub fn look_into(&self, server: &Arc<Server>, authority: Arc<dyn Authority>) {
+        let cache = server.cache();
+        let followed = Followed {
+            cache: Arc::clone(cache),
+            server: Arc::downgrade(server),
+            authority,
+            policies: Compiled::new(cache, "validatingadmissionpolicies", Policies::compile),
+            bindings: Compiled::new(
+                cache,
+                "validatingadmissionpolicybindings",
+                Bindings::compile,
+            ),
+        };
+        drop(self.followed.set(followed));
+    }
+}
+
+impl Admission for ValidatingPolicies {
+    fn mutate<'a>(&'a self, _: &'a Call, _: Proposal<'a>) -> Verdict<'a> {
+        at_once(Ok(Vec::new()))
+    }
+
+    fn validate<'a>(
+        &'a self,
+        call: &'a Call,
+        old: Option<&'a Value>,
+        new: Option<&'a Value>,
+    ) -> Verdict<'a> {
+        let asked = Asked::new(call, old, new);
+        if !asked.is_open() {
+            return at_once(check_expressions(call, new).map(|()| Vec::new()));
+        }
+        let Some(followed) = self.followed.get() else {
+            return at_once(Ok(Vec::new()));
+        };
+        let bindings = followed.bindings.current();
+        if bindings.all.is_empty() {
+            return at_once(Ok(Vec::new()));
+        }
+        at_once(followed.judge(&bindings, &asked))
+    }
+}
+
+/// Expressions are refused when they are written, not when they are needed.
+fn check_expressions(call: &Call, new: Option<&Value>) -> Result<(), Status> {
+    let Some(new) = new.filter(|_| call.target.subresource.is_empty()) else {
+        return Ok(());
+    };
+    debug_assert_eq!(call.target.group, GROUP, "only configurations get here");
+    let errors = match call.target.resource.as_str() {
+        "validatingadmissionpolicies" => Policy::read(new).err().unwrap_or_default(),
+        "mutatingwebhookconfigurations" | "validatingwebhookconfigurations" => {
+            webhook_conditions(new)
+        }
+        _ => Vec::new(),
+    };
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let name = new.get("metadata").and_then(|m| m.get("name")?.as_str());
+    Err(Status::invalid(
+        call.kind_subject(name.unwrap_or_default()),
+        &errors,
+    ))
+}
+
+fn webhook_conditions(configuration: &Value) -> Vec<object::field::FieldError> {
+    let webhooks = configuration.get("webhooks").and_then(Value::as_array);
+    let mut errors = Vec::new();
+    for (place, webhook) in webhooks.into_iter().flatten().enumerate() {
+        let problems = Conditions::of_webhook(webhook.get("matchConditions"));
+        for (condition, why) in problems.err().unwrap_or_default() {
+            let path = object::field::FieldPath::new("webhooks")
+                .index(place)
+                .child("matchConditions")
+                .index(condition)
+                .child("expression");
+            errors.push(object::field::FieldError::invalid(path, Value::Null, why));
+        }
+    }
+    errors
+}

@@ -1,0 +1,491 @@
+//! Asking webhooks: those that change objects one after the other, those that judge them all at once.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use object::patch::Replace;
+use object::{Map, Value};
+use serde_json::json;
+use serve::cache::Cache;
+use serve::call::{Admission, Call, Proposal, Verdict, at_once};
+use serve::resource::SchemaDuty;
+use serve::server::Surroundings;
+use serve::status::Status;
+
+use crate::caller::Caller;
+use crate::expression::{Authority, Scene};
+use crate::following::Compiled;
+use crate::matching::Asked;
+use crate::notes::note;
+use crate::review::{self, Answer, Shown};
+use crate::webhook::{Chain, Webhook};
+
+/// The longest all webhooks together may take for one request, however many there are.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Fields only the server writes. Upstream: what webhooks make of them is not kept.
+const KEPT: [&str; 8] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+    "managedFields",
+];
+
+/// The webhooks of a server, as an admission of it.
+pub struct Webhooks {
+    caller: Caller,
+    surroundings: Arc<dyn Surroundings>,
+    /// Set once the server is open, before it answers anybody.
+    followed: OnceLock<Followed>,
+}
+
+struct Followed {
+    cache: Arc<Cache>,
+    /// Answers conditions that ask what users may do.
+    authority: Arc<dyn Authority>,
+    mutating: Compiled<Chain>,
+    validating: Compiled<Chain>,
+}
+
+/// A webhook that is asked about a request, and in which version of its resource.
+struct Wanted<'a> {
+    webhook: &'a Webhook,
+    version: String,
+    /// Its place among those asked.
+    place: usize,
+    /// The object as the webhook left it.
+    left: Option<Value>,
+}
+
+/// What came of asking.
+enum Asking {
+    Answered(Box<Answer>),
+    /// It could not be asked, and that does not matter.
+    FailedOpen,
+}
+
+impl Webhooks {
+    /// Webhooks that are called by `caller`.
+    #[must_use]
+    pub fn new(caller: Caller, surroundings: Arc<dyn Surroundings>) -> Self {
+        Self {
+            caller,
+            surroundings,
+            followed: OnceLock::new(),
+        }
+    }
+
+    /// Follows the configurations in a server's cache from now on; `authority` answers conditions that ask what users may
+    /// do.
+    pub fn look_into(&self, cache: &Arc<Cache>, authority: Arc<dyn Authority>) {
+        self.caller.look_into(cache);
+        let followed = Followed {
+            cache: Arc::clone(cache),
+            authority,
+            mutating: Compiled::new(cache, "mutatingwebhookconfigurations", Chain::compile),
+            validating: Compiled::new(cache, "validatingwebhookconfigurations", Chain::compile),
+        };
+        drop(self.followed.set(followed));
+    }
+
+    async fn change(
+        &self,
+        followed: &Followed,
+        call: &Call,
+        proposal: Proposal<'_>,
+    ) -> Result<Vec<String>, Status> {
+        let Proposal {
+            old,
+            new: Some(new),
+        } = proposal
+        else {
+            return Ok(Vec::new());
+        };
+        let chain = followed.mutating.current();
+        let mut warnings = Vec::new();
+        let mut again = Vec::new();
+        for round in 0..2 {
+            let asked = Asked::new(call, old, Some(&*new));
+            let mut wanted = match round {
+                0 => followed.wanted(&chain, &asked)?,
+                // Those who want to know of changes others made after them, once.
+                _ => again
+                    .drain(..)
+                    .filter(|wanted: &Wanted<'_>| wanted.left.as_ref() != Some(&*new))
+                    .collect(),
+            };
+            for wanted in &mut wanted {
+                let (webhook, version) = (wanted.webhook, wanted.version.as_str());
+                let asked = Asked::new(call, old, Some(&*new));
+                let answer = self.ask(webhook, version, &asked, true).await?;
+                let changed = match answer {
+                    Asking::FailedOpen => {
+                        note_failed_open("mutating", round, wanted.place, webhook);
+                        false
+                    }
+                    Asking::Answered(answer) => {
+                        warnings.extend(self.take(webhook, call, &answer)?);
+                        self.apply(webhook, version, call, old, new, *answer)?
+                    }
+                };
+                note(
+                    format!(
+                        "mutation.webhook.admission.k8s.io/round_{round}_index_{}",
+                        wanted.place
+                    ),
+                    json!({"configuration": webhook.configuration, "webhook": webhook.name, "mutated": changed})
+                        .to_string(),
+                );
+                wanted.left = webhook.again.then(|| new.clone());
+            }
+            again = wanted;
+            again.retain(|wanted| wanted.webhook.again);
+        }
+        Ok(warnings)
+    }
+
+    async fn judge(&self, followed: &Followed, asked: Asked<'_>) -> Result<Vec<String>, Status> {
+        let mut warnings = Vec::new();
+        if asked.new.is_none() {
+            // There is nothing to change about an object that goes, but those who may change others may refuse it.
+            let chain = followed.mutating.current();
+            for wanted in followed.wanted(&chain, &asked)? {
+                let answer = self
+                    .ask(wanted.webhook, &wanted.version, &asked, true)
+                    .await?;
+                warnings.extend(self.settle("mutating", &wanted, &asked, answer)?);
+            }
+        }
+        let chain = followed.validating.current();
+        let wanted = followed.wanted(&chain, &asked)?;
+        let asked = &asked;
+        let asking = wanted.iter().map(|wanted| async move {
+            let answer = self.ask(wanted.webhook, &wanted.version, asked, false);
+            (wanted, answer.await)
+        });
+        // The first refusal in the order of the configurations is the one told, whoever answered first.
+        for (wanted, answer) in join_all(asking).await {
+            warnings.extend(self.settle("validating", wanted, asked, answer?)?);
+        }
+        Ok(warnings)
+    }
+
+    fn settle(
+        &self,
+        sort: &str,
+        wanted: &Wanted<'_>,
+        asked: &Asked<'_>,
+        answer: Asking,
+    ) -> Result<Vec<String>, Status> {
+        match answer {
+            Asking::Answered(answer) => self.take(wanted.webhook, asked.call, &answer),
+            Asking::FailedOpen => {
+                note_failed_open(sort, 0, wanted.place, wanted.webhook);
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// Asks one webhook about an object in a version.
+    async fn ask(
+        &self,
+        webhook: &Webhook,
+        version: &str,
+        asked: &Asked<'_>,
+        may_change: bool,
+    ) -> Result<Asking, Status> {
+        if asked.call.options.dry_run && !webhook.may_rehearse {
+            return Err(Status::bad_request(format!(
+                "admission webhook {:?} does not support dry run",
+                webhook.name
+            )));
+        }
+        match self.try_asking(webhook, version, asked, may_change).await {
+            Ok(answer) => Ok(Asking::Answered(Box::new(answer))),
+            Err(why) if webhook.fails_open => {
+                tracing::warn!(
+                    webhook = webhook.name,
+                    error = why,
+                    "webhook failed; the request goes on"
+                );
+                Ok(Asking::FailedOpen)
+            }
+            Err(why) => Err(Status::internal(
+                format!("failed calling webhook {:?}: {why}", webhook.name),
+                None,
+            )),
+        }
+    }
+
+    async fn try_asking(
+        &self,
+        webhook: &Webhook,
+        version: &str,
+        asked: &Asked<'_>,
+        may_change: bool,
+    ) -> Result<Answer, String> {
+        let endpoint = webhook
+            .endpoint
+            .as_ref()
+            .map_err(|error| format!("failed to call webhook: {error}"))?;
+        let uid = self.surroundings.uid();
+        let old = shown_in(asked.call, version, asked.old)?;
+        let new = shown_in(asked.call, version, asked.new)?;
+        let shown = Shown {
+            uid: &uid,
+            version,
+            old: old.as_deref(),
+            new: new.as_deref(),
+        };
+        let document = review::document(review::request(asked, &shown), webhook.review);
+        let answered = self
+            .caller
+            .post(endpoint, document.to_string().into(), webhook.wait)
+            .await
+            .map_err(|error| format!("failed to call webhook: {error}"))?;
+        review::read(&answered, webhook.review, &uid, may_change)
+            .map_err(|why| format!("received invalid webhook response: {why}"))
+    }
+
+    /// What an answer says besides a patch.
+    fn take(&self, webhook: &Webhook, call: &Call, answer: &Answer) -> Result<Vec<String>, Status> {
+        for (name, value) in &answer.notes {
+            note(format!("{}/{name}", webhook.name), value.as_str());
+        }
+        match &answer.refusal {
+            Some(refusal) => Err(refusal.status(&webhook.name, call)),
+            None => Ok(answer.warnings.clone()),
+        }
+    }
+
+    /// Carries a webhook's patch out; says whether anything changed.
+    fn apply(
+        &self,
+        webhook: &Webhook,
+        version: &str,
+        call: &Call,
+        old: Option<&Value>,
+        new: &mut Value,
+        answer: Answer,
+    ) -> Result<bool, Status> {
+        let Some(patch) = answer.patch else {
+            return Ok(false);
+        };
+        let failed = |why: String| {
+            Status::internal(
+                format!(
+                    "the patch of webhook {:?} cannot be used: {why}",
+                    webhook.name
+                ),
+                None,
+            )
+        };
+        let shown = shown_in(call, version, Some(new)).map_err(failed)?;
+        let shown = shown.as_deref().unwrap_or(&Value::Null);
+        let patched = patch
+            .apply(shown, Replace::Existing)
+            .map_err(|error| failed(error.to_string()))?;
+        if patched == *shown {
+            return Ok(false);
+        }
+        let asked_version = call.target.version.as_str();
+        let mut patched = if version == asked_version {
+            patched
+        } else {
+            converted(call, asked_version, &patched).map_err(failed)?
+        };
+        keep_identity(new, &mut patched).map_err(failed)?;
+        self.finish(call, old, &mut patched);
+        let changed = patched != *new;
+        *new = patched;
+        Ok(changed)
+    }
+
+    /// Brings what a webhook made into the form every object has that comes from a client.
+    fn finish(&self, call: &Call, old: Option<&Value>, object: &mut Value) {
+        let version = call.served.version();
+        let rules = &call.served.resource.rules;
+        if let Some(schema) = &version.schema {
+            schema.prune(object);
+            if rules.schema_duty() == SchemaDuty::Everything {
+                schema.apply_defaults(object);
+            }
+        }
+        rules.apply_defaults(&version.name, object);
+        match old {
+            Some(old) => {
+                rules.prepare_update(&version.name, old, object, &call.target.subresource);
+            }
+            None => rules.prepare_create(&version.name, object, self.surroundings.now()),
+        }
+    }
+}
+
+impl Admission for Webhooks {
+    fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
+        let Some(followed) = self.followed.get() else {
+            return at_once(Ok(Vec::new()));
+        };
+        let asked = Asked::new(call, proposal.old, proposal.new.as_deref());
+        if !asked.is_open() || followed.mutating.current().webhooks.is_empty() {
+            return at_once(Ok(Vec::new()));
+        }
+        Box::pin(in_time(self.change(followed, call, proposal)))
+    }
+
+    fn validate<'a>(
+        &'a self,
+        call: &'a Call,
+        old: Option<&'a Value>,
+        new: Option<&'a Value>,
+    ) -> Verdict<'a> {
+        let Some(followed) = self.followed.get() else {
+            return at_once(Ok(Vec::new()));
+        };
+        let asked = Asked::new(call, old, new);
+        let nobody = followed.validating.current().webhooks.is_empty()
+            && (new.is_some() || followed.mutating.current().webhooks.is_empty());
+        if !asked.is_open() || nobody {
+            return at_once(Ok(Vec::new()));
+        }
+        Box::pin(in_time(self.judge(followed, asked)))
+    }
+}
+
+async fn in_time(
+    asking: impl Future<Output = Result<Vec<String>, Status>>,
+) -> Result<Vec<String>, Status> {
+    let outcome = tokio::time::timeout(LONGEST, asking).await;
+    outcome.unwrap_or_else(|_| {
+        Err(Status::internal(
+            format!("webhooks took longer than {}s", LONGEST.as_secs()),
+            None,
+        ))
+    })
+}
+
+impl Followed {
+    /// The webhooks that want to see a request, in order.
+    fn wanted<'a>(&self, chain: &'a Chain, asked: &Asked<'_>) -> Result<Vec<Wanted<'a>>, Status> {
+        let mut takers = Vec::new();
+        for webhook in &chain.webhooks {
+            let Some(version) = webhook.matches.version(asked) else {
+                continue;
+            };
+            if webhook.matches.selects(asked, &self.cache)
+                && self.meets_conditions(webhook, version, asked)?
+            {
+                takers.push(Wanted {
+                    webhook,
+                    version: version.to_owned(),
+                    place: takers.len(),
+                    left: None,
+                });
+            }
+        }
+        Ok(takers)
+    }
+
+    fn meets_conditions(
+        &self,
+        webhook: &Webhook,
+        version: &str,
+        asked: &Asked<'_>,
+    ) -> Result<bool, Status> {
+        if webhook.conditions.is_empty() {
+            return Ok(true);
+        }
+        let holds = || {
+            let old = shown_in(asked.call, version, asked.old)?;
+            let new = shown_in(asked.call, version, asked.new)?;
+            let objects = (old.as_deref(), new.as_deref());
+            let scene = Scene::new(asked, version, objects, &self.cache, Some(&self.authority));
+            webhook.conditions.hold(&scene.inputs())
+        };
+        match holds() {
+            Ok(holds) => Ok(holds),
+            // Upstream: a condition that cannot be told counts as a webhook that cannot be asked.
+            Err(_) if webhook.fails_open => Ok(false),
+            Err(why) => Err(Status::forbidden(
+                asked.call.subject(),
+                &format!("webhook {:?}: {why}", webhook.name),
+            )),
+        }
+    }
+}
+
+/// An object in the version a webhook wants.
+pub(crate) fn shown_in<'a>(
+    call: &Call,
+    version: &str,
+    object: Option<&'a Value>,
+) -> Result<Option<std::borrow::Cow<'a, Value>>, String> {
+    let Some(object) = object else {
+        return Ok(None);
+    };
+    let is_there = object.get("apiVersion").and_then(Value::as_str)
+        == Some(&call.served.resource.api_version(version));
+    if is_there {
+        return Ok(Some(std::borrow::Cow::Borrowed(object)));
+    }
+    converted(call, version, object).map(|object| Some(std::borrow::Cow::Owned(object)))
+}
+
+fn converted(call: &Call, version: &str, object: &Value) -> Result<Value, String> {
+    let resource = &call.served.resource;
+    let api_version = resource.api_version(version);
+    resource
+        .rules
+        .convert(object, &api_version)
+        .ok_or_else(|| format!("{} cannot be converted to {api_version}", resource.kind))
+}
+
+/// Takes back what a webhook may not change, and refuses what would make another object of it.
+fn keep_identity(before: &Value, after: &mut Value) -> Result<(), String> {
+    let text = |object: &Value, path: [&str; 2]| {
+        let value = match path {
+            ["", field] => object.get(field),
+            [parent, field] => object.get(parent).and_then(|parent| parent.get(field)),
+        };
+        value.cloned().unwrap_or_default()
+    };
+    for path in [
+        ["", "apiVersion"],
+        ["", "kind"],
+        ["metadata", "name"],
+        ["metadata", "namespace"],
+    ] {
+        if text(before, path) != text(after, path) {
+            let name = path.join(".");
+            return Err(format!(
+                "it changes {}, which no webhook may",
+                name.trim_start_matches('.')
+            ));
+        }
+    }
+    let nothing = Map::new();
+    let kept = before.get("metadata").and_then(Value::as_object);
+    let kept = kept.unwrap_or(&nothing);
+    let Some(metadata) = after.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return Err("it takes metadata away".to_owned());
+    };
+    for field in KEPT {
+        match kept.get(field) {
+            Some(value) => drop(metadata.insert(field.to_owned(), value.clone())),
+            None => drop(metadata.shift_remove(field)),
+        }
+    }
+    Ok(())
+}
+
+fn note_failed_open(sort: &str, round: usize, place: usize, webhook: &Webhook) {
+    note(
+        format!("failed-open.{sort}.webhook.admission.k8s.io/round_{round}_index_{place}"),
+        webhook.name.as_str(),
+    );
+}
