@@ -3,15 +3,16 @@
 //! The rules are those of an audit policy: the first that fits says how much is written. Bodies that are secrets by
 //! nature (Secrets, tokens) are never written, whatever the rules say.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use object::{Map, Value};
 use serde_json::json;
 use serve::call::User;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::attempt::{Attempt, What};
 use crate::reviews::user_info;
@@ -34,6 +35,8 @@ pub enum Level {
 #[derive(Clone, Debug, Default)]
 pub struct AuditPolicy {
     rules: Vec<AuditRule>,
+    /// Resources besides Secrets whose bodies are secrets, by group and plural.
+    hidden: BTreeSet<(String, String)>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,6 +84,8 @@ pub struct Event<'a> {
     pub code: u16,
     /// Why it was let, or why not.
     pub reason: &'a str,
+    /// What admission noted about it.
+    pub notes: &'a BTreeMap<String, String>,
     /// What was sent, if that is to be written.
     pub request: Option<Value>,
     /// What was answered, if that is to be written.
@@ -96,7 +101,16 @@ impl AuditPolicy {
         });
         Ok(Self {
             rules: rules.collect::<Result<_, _>>()?,
+            hidden: BTreeSet::new(),
         })
+    }
+
+    /// Never writes the bodies of these resources either, given by group and plural.
+    #[must_use]
+    pub fn hiding(mut self, resources: &[(&str, &str)]) -> Self {
+        let named = |(group, plural): &(&str, &str)| (String::from(*group), String::from(*plural));
+        self.hidden.extend(resources.iter().map(named));
+        self
     }
 
     /// How much is written about a request: what the first rule that fits says, nothing if none does.
@@ -104,10 +118,20 @@ impl AuditPolicy {
     pub fn level(&self, user: &User, attempt: &Attempt) -> Level {
         let fitting = self.rules.iter().find(|rule| rule.fits(user, attempt));
         let level = fitting.map_or(Level::None, |rule| rule.level);
-        if is_secret(attempt) {
+        if is_secret(attempt) || self.hides(attempt) {
             return level.min(Level::Metadata);
         }
         level
+    }
+
+    fn hides(&self, attempt: &Attempt) -> bool {
+        let What::Resource(target) = &attempt.what else {
+            return false;
+        };
+        let is_named = |(group, plural): &(String, String)| {
+            *group == target.group && *plural == target.resource
+        };
+        self.hidden.iter().any(is_named)
     }
 }
 
@@ -250,6 +274,9 @@ impl Event<'_> {
         event["annotations"] = json!({
             "authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": self.reason,
         });
+        for (name, value) in self.notes {
+            event["annotations"][name] = json!(value);
+        }
         event
     }
 }
@@ -263,12 +290,21 @@ pub struct LogOptions {
     pub largest: u64,
     /// How many files put aside are kept.
     pub kept: usize,
+    /// Files put aside longer ago than this are removed; `None` keeps them.
+    pub oldest: Option<Duration>,
 }
 
 /// Lines on their way to the file. When the disk is slow, requests wait: what happened is not forgotten.
 #[derive(Clone)]
 pub struct AuditLog {
-    lines: mpsc::Sender<Vec<u8>>,
+    lines: mpsc::Sender<Piece>,
+}
+
+/// What the writer is sent.
+enum Piece {
+    Line(Vec<u8>),
+    /// Everything before this is written when it is answered.
+    Flush(oneshot::Sender<()>),
 }
 
 /// How many lines may be on their way.
@@ -277,12 +313,17 @@ const LINES: usize = 1024;
 impl AuditLog {
     /// A log, and what writes it: run that on a thread that may block.
     pub fn open(options: LogOptions) -> io::Result<(Self, impl FnOnce() + Send + 'static)> {
-        let (lines, mut coming) = mpsc::channel::<Vec<u8>>(LINES);
+        let (lines, mut coming) = mpsc::channel::<Piece>(LINES);
         let mut file = RotatingFile::open(options)?;
         let writer = move || {
-            while let Some(line) = coming.blocking_recv() {
-                if let Err(error) = file.write(&line) {
-                    tracing::error!(%error, "audit line not written");
+            while let Some(piece) = coming.blocking_recv() {
+                match piece {
+                    Piece::Line(line) => {
+                        if let Err(error) = file.write(&line) {
+                            tracing::error!(%error, "audit line not written");
+                        }
+                    }
+                    Piece::Flush(done) => done.send(()).unwrap_or_default(),
                 }
             }
         };
@@ -294,7 +335,15 @@ impl AuditLog {
         let mut line = event.to_value().to_string().into_bytes();
         line.push(b'\n');
         // The writer ends only with the process.
-        drop(self.lines.send(line).await);
+        drop(self.lines.send(Piece::Line(line)).await);
+    }
+
+    /// Waits until everything so far is in the file.
+    pub async fn flush(&self) {
+        let (done, written) = oneshot::channel();
+        if self.lines.send(Piece::Flush(done)).await.is_ok() {
+            drop(written.await);
+        }
     }
 }
 
@@ -345,6 +394,22 @@ impl RotatingFile {
         }
         self.file = append_to(&self.options.path)?;
         self.length = 0;
+        self.forget(SystemTime::now(), (1..=self.options.kept).map(aside))
+    }
+
+    /// Removes files that were put aside too long ago.
+    fn forget(&self, now: SystemTime, aside: impl Iterator<Item = PathBuf>) -> io::Result<()> {
+        let Some(oldest) = self.options.oldest else {
+            return Ok(());
+        };
+        for path in aside {
+            let Ok(written) = fs::metadata(&path).and_then(|about| about.modified()) else {
+                continue; // There are fewer than may be.
+            };
+            if now.duration_since(written).unwrap_or_default() > oldest {
+                fs::remove_file(&path)?;
+            }
+        }
         Ok(())
     }
 }
@@ -454,6 +519,7 @@ mod tests {
             path: path.clone(),
             largest: 8,
             kept: 2,
+            oldest: None,
         };
         let mut file = RotatingFile::open(options).unwrap();
         for line in [
@@ -477,5 +543,13 @@ mod tests {
             ],
             ["six\n", "a long line\n", "four\n", ""]
         );
+        file.options.oldest = Some(Duration::from_secs(3600));
+        let aside = || [path.with_extension("log.1"), path.with_extension("log.2")].into_iter();
+        let now = SystemTime::now();
+        file.forget(now, aside()).unwrap();
+        assert!(aside().all(|path| path.exists()));
+        let later = now + Duration::from_secs(7200);
+        file.forget(later, aside()).unwrap();
+        assert!(!aside().any(|path| path.exists()));
     }
 }

@@ -17,14 +17,17 @@ use crate::names;
 const BATCH: usize = 256;
 
 /// A collection and how far it has been read.
-pub(crate) struct Follower {
-    pub(crate) collection: Arc<Collection>,
+pub struct Follower {
+    /// What is followed.
+    pub collection: Arc<Collection>,
     arrivals: watch::Receiver<u64>,
     place: Option<Place>,
 }
 
 impl Follower {
-    pub(crate) fn new(server: &Server, group: &str, plural: &str) -> Self {
+    /// Follows a resource of a server.
+    #[must_use]
+    pub fn new(server: &Server, group: &str, plural: &str) -> Self {
         let collection = server.cache().collection(&cache::name_of(group, plural));
         Self {
             arrivals: collection.arrivals(),
@@ -34,7 +37,7 @@ impl Follower {
     }
 
     /// Objects that changed since the last look; all of them at the first one, or if there were too many.
-    pub(crate) fn changed_keys(&mut self) -> BTreeSet<String> {
+    pub fn changed_keys(&mut self) -> BTreeSet<String> {
         self.arrivals.mark_unchanged();
         let mut keys = BTreeSet::new();
         while let Some(place) = self.place {
@@ -61,7 +64,8 @@ impl Follower {
     }
 
     /// Everything in a namespace.
-    pub(crate) fn keys_in(&self, namespace: &str) -> Vec<String> {
+    #[must_use]
+    pub fn keys_in(&self, namespace: &str) -> Vec<String> {
         let prefix = format!("{namespace}/");
         let snapshot = self.collection.snapshot();
         snapshot
@@ -73,7 +77,7 @@ impl Follower {
     }
 
     /// Waits for the next change.
-    pub(crate) async fn changed(&mut self) {
+    pub async fn changed(&mut self) {
         if self.arrivals.changed().await.is_err() {
             // The cache is gone, and this process with it.
             std::future::pending::<()>().await;
@@ -82,7 +86,7 @@ impl Follower {
 }
 
 /// Writes as the server itself. Whoever was quicker wins: the next change tells what is left to do.
-pub(crate) async fn write(server: &Server, method: Method, path: &str, object: &Value) {
+pub async fn write(server: &Server, method: Method, path: &str, object: &Value) {
     let request = Request::builder()
         .method(method)
         .uri(path)

@@ -111,7 +111,8 @@ impl Keys {
     }
 
     /// Signs claims: a token.
-    pub(crate) fn sign(&self, claims: &Value) -> Option<String> {
+    #[must_use]
+    pub fn sign(&self, claims: &Value) -> Option<String> {
         let public = self.believed.first()?;
         let header = json!({"alg": public.algorithm.name(), "kid": public.id});
         let mut token = URL_SAFE_NO_PAD.encode(header.to_string());

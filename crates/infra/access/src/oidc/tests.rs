@@ -1,0 +1,192 @@
+use object::time::Time;
+use serde_json::json;
+
+use super::*;
+use crate::keys::Keys;
+
+const ISSUER: &str = "https://issuer.example/realm";
+const NOW: i64 = 1_800_000_000;
+
+struct At;
+
+impl Surroundings for At {
+    fn now(&self) -> Time {
+        Time::from_unix_seconds(NOW)
+    }
+    fn uid(&self) -> String {
+        String::new()
+    }
+    fn suffix(&self) -> String {
+        String::new()
+    }
+}
+
+/// An issuer in this process.
+struct Issuer {
+    discovery: Value,
+    keys: Value,
+}
+
+impl Fetch for Issuer {
+    fn fetch<'a>(&'a self, url: &'a str) -> Fetched<'a> {
+        let found = match url {
+            "https://issuer.example/realm/.well-known/openid-configuration" => &self.discovery,
+            "https://issuer.example/keys" => &self.keys,
+            _ => return Box::pin(async { Err("404".to_owned()) }),
+        };
+        Box::pin(async move { Ok(found.to_string().into()) })
+    }
+}
+
+fn options() -> OidcOptions {
+    OidcOptions {
+        groups_claim: Some("groups".to_owned()),
+        groups_prefix: "corp:".to_owned(),
+        required_claims: BTreeMap::from([("tenant".to_owned(), "blue".to_owned())]),
+        algorithms: vec!["ES256".to_owned()],
+        ..OidcOptions::new(ISSUER, "karavel")
+    }
+}
+
+fn claims(change: &[(&str, Value)]) -> Value {
+    let mut claims = json!({
+        "iss": ISSUER, "aud": "karavel", "sub": "ann", "exp": NOW + 60, "tenant": "blue",
+        "groups": ["dev", "ops"],
+    });
+    for (name, value) in change {
+        claims[*name] = value.clone();
+    }
+    claims
+}
+
+async fn believing(keys: &Keys) -> Oidc {
+    let oidc = Oidc::new(options(), Arc::new(At)).unwrap();
+    let issuer = Issuer {
+        discovery: json!({"issuer": ISSUER, "jwks_uri": "https://issuer.example/keys"}),
+        keys: keys.key_set(),
+    };
+    oidc.refresh(&issuer).await.unwrap();
+    oidc
+}
+
+fn show(outcome: Result<Option<Authenticated>, TokenError>) -> String {
+    match outcome {
+        Ok(None) => "not ours".to_owned(),
+        Ok(Some(known)) => format!("{} [{}]", known.user.name, known.user.groups.join(",")),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[tokio::test]
+async fn claims_make_users_or_are_refused_with_the_reason() {
+    let keys = Keys::ephemeral().unwrap();
+    let oidc = believing(&keys).await;
+    for (change, expected) in [
+        (
+            vec![],
+            "https://issuer.example/realm#ann [corp:dev,corp:ops]",
+        ),
+        (
+            vec![("aud", json!(["x", "karavel"])), ("groups", json!("dev"))],
+            "https://issuer.example/realm#ann [corp:dev]",
+        ),
+        (vec![("iss", json!("https://other.example"))], "not ours"),
+        (
+            vec![("aud", json!("x"))],
+            "oidc: the token is meant for somebody else",
+        ),
+        (
+            vec![("exp", json!(NOW - 60))],
+            "oidc: the token has expired",
+        ),
+        (vec![("exp", json!(null))], "oidc: the token has no end"),
+        (
+            vec![("nbf", json!(NOW + 60))],
+            "oidc: the token is not valid yet",
+        ),
+        (vec![("sub", json!(7))], "oidc: no claim \"sub\""),
+        (
+            vec![("tenant", json!("red"))],
+            "oidc: the required claim \"tenant\" has another value",
+        ),
+    ] {
+        let token = keys.sign(&claims(&change)).unwrap();
+        assert_eq!(show(oidc.authenticate(&token, &[])), expected, "{change:?}");
+    }
+    let other = Keys::ephemeral().unwrap();
+    let token = other.sign(&claims(&[])).unwrap();
+    assert_eq!(
+        show(oidc.authenticate(&token, &[])),
+        "oidc: the token's key is not known"
+    );
+    assert_eq!(show(oidc.authenticate("no.token", &[])), "not ours");
+}
+
+#[tokio::test]
+async fn an_issuer_makes_nobody_one_of_the_system() {
+    let keys = Keys::ephemeral().unwrap();
+    let mut oidc = believing(&keys).await;
+    oidc.options.username_prefix = Some(String::new());
+    oidc.options.groups_prefix = String::new();
+    for change in [
+        ("sub", json!("system:admin")),
+        ("groups", json!(["system:masters"])),
+    ] {
+        let token = keys.sign(&claims(&[change])).unwrap();
+        assert_eq!(
+            show(oidc.authenticate(&token, &[])),
+            "oidc: names that begin with system: are not for issuers to give"
+        );
+    }
+    oidc.options.username_claim = "email".to_owned();
+    for (verified, expected) in [
+        (json!(true), "a@b.example [dev,ops]"),
+        (json!(false), "oidc: email not verified"),
+        (json!("true"), "oidc: email not verified"),
+    ] {
+        let change = [
+            ("email", json!("a@b.example")),
+            ("email_verified", verified),
+        ];
+        let token = keys.sign(&claims(&change)).unwrap();
+        assert_eq!(show(oidc.authenticate(&token, &[])), expected);
+    }
+}
+
+#[tokio::test]
+async fn keys_come_only_from_the_issuer_that_was_named() {
+    let keys = Keys::ephemeral().unwrap();
+    for (discovery, expected) in [
+        (
+            json!({"issuer": "https://evil.example", "jwks_uri": "https://issuer.example/keys"}),
+            "the discovery document names another issuer",
+        ),
+        (
+            json!({"issuer": ISSUER, "jwks_uri": "http://issuer.example/keys"}),
+            "the discovery document has no https jwks_uri",
+        ),
+    ] {
+        let oidc = Oidc::new(options(), Arc::new(At)).unwrap();
+        let issuer = Issuer {
+            discovery,
+            keys: keys.key_set(),
+        };
+        assert_eq!(oidc.refresh(&issuer).await.unwrap_err(), expected);
+    }
+    for (issuer, client, algorithm) in [
+        ("http://issuer.example", "c", "RS256"),
+        ("https://issuer.example?x", "c", "RS256"),
+        (ISSUER, "", "RS256"),
+        (ISSUER, "c", "none"),
+        (ISSUER, "c", "HS256"),
+    ] {
+        let options = OidcOptions {
+            algorithms: vec![algorithm.to_owned()],
+            ..OidcOptions::new(issuer, client)
+        };
+        assert!(
+            Oidc::new(options, Arc::new(At)).is_err(),
+            "{issuer} {algorithm}"
+        );
+    }
+}
