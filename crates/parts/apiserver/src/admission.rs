@@ -17,13 +17,15 @@ use crate::surroundings::Machine;
 pub(crate) struct MultiClusterAdmission {
     gates: FeatureGates,
     /// Where related objects are found; set once the server is open, before it answers anybody.
+    machine: Machine,
     cache: OnceLock<Arc<Cache>>,
 }
 
 impl MultiClusterAdmission {
-    pub(crate) fn new(gates: FeatureGates) -> Self {
+    pub(crate) fn new(gates: FeatureGates, machine: Machine) -> Self {
         Self {
             gates,
+            machine,
             cache: OnceLock::new(),
         }
     }
@@ -53,8 +55,8 @@ impl MultiClusterAdmission {
         rules: &dyn AdmissionRules,
         then: impl FnOnce(&Request<'_>) -> T,
     ) -> T {
-        let now: Time = Machine.now();
-        let fresh_id = || Machine.uid();
+        let now: Time = self.machine.now();
+        let fresh_id = || self.machine.uid();
         let is_time_zone = |name: &str| jiff::tz::TimeZone::get(name).is_ok();
         let check_script =
             |text: &str| interpret::script::check(text).map_err(|error| error.to_string());

@@ -1,5 +1,6 @@
 //! Notes for the audit log, taken while a request is on its way.
 
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use access::audit::{AuditLog, AuditPolicy, Event, Level};
@@ -14,10 +15,10 @@ use object::Value;
 use object::time::MicroTime;
 use serve::body::Body;
 use serve::call::User;
-use serve::server::{BODY_LIMIT, Surroundings};
+use serve::server::BODY_LIMIT;
 use serve::status::Status;
 
-use crate::surroundings::Machine;
+use crate::surroundings;
 
 /// The audit log of a server, and what is written to it.
 pub struct Audit {
@@ -40,6 +41,8 @@ pub(crate) struct Note {
     began: String,
     reason: String,
     request: Option<Value>,
+    /// What admission noted.
+    notes: BTreeMap<String, String>,
 }
 
 impl Audit {
@@ -70,7 +73,7 @@ impl Audit {
         let peer = parts.extensions.get::<Peer>();
         Note {
             level,
-            id: Machine.uid(),
+            id: surroundings::uid(),
             user: user.cloned(),
             sender,
             attempt,
@@ -80,6 +83,7 @@ impl Audit {
             began: now(),
             reason,
             request: None,
+            notes: BTreeMap::new(),
         }
     }
 
@@ -106,6 +110,7 @@ impl Audit {
             times: (&note.began, &now()),
             code: response.status().as_u16(),
             reason: &note.reason,
+            notes: &note.notes,
             request: note.request,
             response: answered,
         };
@@ -117,6 +122,11 @@ impl Audit {
 impl Note {
     pub(crate) fn wants_request(&self) -> bool {
         self.level >= Level::Request
+    }
+
+    /// Keeps what admission noted.
+    pub(crate) fn take(&mut self, notes: BTreeMap<String, String>) {
+        self.notes = notes;
     }
 
     /// Reads what was sent, for the log, and gives it back for whoever answers.

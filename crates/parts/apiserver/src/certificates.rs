@@ -1,82 +1,149 @@
-//! The server's own certificate, and the administrator's.
+//! The server's own certificate, and the administrator's, replaced while the server runs.
 
+use std::fs;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use access::names::MASTERS;
-use listen::{Authority, AuthorityError, Issued, ServerIdentity, Subject};
+use listen::{Authority, Issued, ServerIdentity, Subject};
 
 use crate::kubeconfig;
+use crate::security::Lifetimes;
 use crate::server::StartError;
 
-/// How long the server's certificate lasts; it is replaced at two thirds of that.
-const SERVER_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
-/// How long the administrator's certificate lasts. It is made anew at every start.
-const ADMIN_LIFE: Duration = Duration::from_secs(365 * 24 * 3600);
+/// How long to wait after a failure. There is a third of a certificate's life left by then.
+const RETRY: Duration = Duration::from_secs(60);
 
-/// A certificate for the server under all its names.
-pub(crate) fn issue_server(
-    authority: &Authority,
-    names: &[String],
-) -> Result<Issued, AuthorityError> {
-    let subject = Subject::Server {
-        names: names.to_vec(),
-    };
-    authority.issue(&subject, SERVER_LIFE, SystemTime::now())
+/// The certificates a server has, and where they come from.
+pub(crate) struct Certificates {
+    authority: Arc<Authority>,
+    identity: ServerIdentity,
+    names: Vec<String>,
+    lifetimes: Lifetimes,
+    kubeconfig: PathBuf,
+    /// What the server shows.
+    shown: Issued,
+    /// What the kubeconfig has.
+    administrator: Issued,
 }
 
-/// Replaces the server's certificate at two thirds of its life, for ever.
-pub(crate) async fn renew(
-    authority: &Authority,
-    identity: &ServerIdentity,
-    first: &Issued,
-    names: &[String],
-) {
-    /// How long to wait after a failure; there is a third of a certificate's life left by then.
-    const RETRY: Duration = Duration::from_secs(60);
-    let mut renew_at = first.renew_at;
-    loop {
-        let wait = renew_at
-            .duration_since(SystemTime::now())
-            .unwrap_or_default();
-        tokio::time::sleep(wait).await;
-        let renewed =
-            issue_server(authority, names).map(|issued| (identity.replace(&issued), issued));
-        match renewed {
-            Ok((Ok(()), issued)) => {
-                tracing::info!("server certificate renewed");
-                renew_at = issued.renew_at;
+impl Certificates {
+    /// Issues both, and writes the kubeconfig.
+    pub(crate) fn issue(
+        authority: Authority,
+        names: Vec<String>,
+        kubeconfig: PathBuf,
+        address: SocketAddr,
+        lifetimes: Lifetimes,
+    ) -> Result<Self, StartError> {
+        let now = SystemTime::now();
+        let shown = authority.issue(&server(&names), lifetimes.server, now)?;
+        let administrator = authority.issue(&administrator(), lifetimes.administrator, now)?;
+        let url = format!("https://{}", reachable(address));
+        let document = kubeconfig::document(&url, authority.certificate_pem(), &administrator);
+        kubeconfig::write(&kubeconfig, &document).map_err(|source| StartError::Directory {
+            path: kubeconfig.clone(),
+            source,
+        })?;
+        Ok(Self {
+            identity: ServerIdentity::new(&shown)?,
+            authority: Arc::new(authority),
+            names,
+            lifetimes,
+            kubeconfig,
+            shown,
+            administrator,
+        })
+    }
+
+    pub(crate) fn authority(&self) -> &Arc<Authority> {
+        &self.authority
+    }
+
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    pub(crate) fn tls_config(&self) -> Result<rustls::ServerConfig, listen::IdentityError> {
+        self.identity.tls_config(self.authority.certificate_pem())
+    }
+
+    /// Replaces each certificate at two thirds of its life, for ever.
+    pub(crate) async fn renew(mut self) {
+        loop {
+            let next = self.shown.renew_at.min(self.administrator.renew_at);
+            let wait = next.duration_since(SystemTime::now()).unwrap_or_default();
+            tokio::time::sleep(wait).await;
+            let now = SystemTime::now();
+            if self.shown.renew_at <= now {
+                match self.renew_server(now) {
+                    Ok(()) => tracing::info!("server certificate renewed"),
+                    Err(error) => {
+                        tracing::error!(error = %telemetry::chain(&error), "server certificate not renewed");
+                        self.shown.renew_at = now + RETRY.min(self.lifetimes.server / 10);
+                    }
+                }
             }
-            Ok((Err(error), _)) => {
-                tracing::error!(%error, "server certificate not renewed");
-                renew_at = SystemTime::now() + RETRY;
-            }
-            Err(error) => {
-                tracing::error!(%error, "server certificate not renewed");
-                renew_at = SystemTime::now() + RETRY;
+            if self.administrator.renew_at <= now {
+                match self.renew_administrator(now) {
+                    Ok(()) => tracing::info!("certificate in the kubeconfig renewed"),
+                    Err(error) => {
+                        tracing::error!(error = %telemetry::chain(&error), "certificate in the kubeconfig not renewed");
+                        let retry = RETRY.min(self.lifetimes.administrator / 10);
+                        self.administrator.renew_at = now + retry;
+                    }
+                }
             }
         }
     }
+
+    fn renew_server(&mut self, now: SystemTime) -> Result<(), StartError> {
+        let issued = self
+            .authority
+            .issue(&server(&self.names), self.lifetimes.server, now)?;
+        self.identity.replace(&issued)?;
+        self.shown = issued;
+        Ok(())
+    }
+
+    /// Only the certificate and its key change: the rest of the file may have become the user's own.
+    fn renew_administrator(&mut self, now: SystemTime) -> Result<(), StartError> {
+        let life = self.lifetimes.administrator;
+        let issued = self.authority.issue(&administrator(), life, now)?;
+        let failed = |source| StartError::Directory {
+            path: self.kubeconfig.clone(),
+            source,
+        };
+        let encoded = |text: &str| serve::encoding::base64(text.as_bytes());
+        let text = fs::read_to_string(&self.kubeconfig).map_err(failed)?;
+        let text = text
+            .replace(
+                &encoded(&self.administrator.certificate_pem),
+                &encoded(&issued.certificate_pem),
+            )
+            .replace(
+                &encoded(&self.administrator.key_pem),
+                &encoded(&issued.key_pem),
+            );
+        listen::write_private(&self.kubeconfig, &text).map_err(failed)?;
+        self.administrator = issued;
+        Ok(())
+    }
 }
 
-/// Writes the administrator's kubeconfig with a certificate of its own.
-pub(crate) fn write_kubeconfig(
-    path: &Path,
-    authority: &Authority,
-    address: SocketAddr,
-) -> Result<(), StartError> {
-    let admin = Subject::User {
+fn server(names: &[String]) -> Subject {
+    Subject::Server {
+        names: names.to_vec(),
+    }
+}
+
+fn administrator() -> Subject {
+    Subject::User {
         name: "system:admin".to_owned(), // As users of Karmada know it; `cluster-proxy-admin` is bound to it.
         group: Some(MASTERS.to_owned()),
-    };
-    let client = authority.issue(&admin, ADMIN_LIFE, SystemTime::now())?;
-    let server = format!("https://{}", reachable(address));
-    let document = kubeconfig::document(&server, authority.certificate_pem(), &client);
-    kubeconfig::write(path, &document).map_err(|source| StartError::Directory {
-        path: path.to_owned(),
-        source,
-    })
+    }
 }
 
 /// An address one can connect to: an unspecified one is reached on this machine.

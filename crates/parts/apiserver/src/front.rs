@@ -103,6 +103,10 @@ impl Handle {
 }
 
 impl Front {
+    pub(crate) fn audit(&self) -> Option<&Audit> {
+        self.audit.as_ref()
+    }
+
     /// Answers a request that came over the network, by whatever it shows.
     pub(crate) async fn answer<B>(&self, request: Request<B>) -> Response<Body>
     where
@@ -151,14 +155,17 @@ impl Front {
                 return audit.end(note, response).await;
             }
         };
-        let response = if note.wants_request() {
+        let answering = async {
+            if !note.wants_request() {
+                return self.serve(admitted, Request::from_parts(parts, body)).await;
+            }
             match note.read(body).await {
                 Ok(body) => self.serve(admitted, Request::from_parts(parts, body)).await,
                 Err(status) => body::refusal(&status, Encoding::Json),
             }
-        } else {
-            self.serve(admitted, Request::from_parts(parts, body)).await
         };
+        let (response, notes) = admission::notes::gather(answering).await;
+        note.take(notes);
         audit.end(note, response).await
     }
 
@@ -182,10 +189,12 @@ impl Front {
     /// Paths that are neither resources nor known to `serve`.
     fn own_path(&self, method: &Method, path: &str) -> Option<Response<Body>> {
         if *method == Method::GET && path == snapshot::PATH {
-            return Some(match &self.store {
+            return Some(match self.store.engine() {
                 Store::Embedded(store) => snapshot::stream(store.clone()),
                 Store::Etcd(_) => body::refusal(&elsewhere(IN_ETCD), Encoding::Json),
-                Store::Memory(_) => body::refusal(&elsewhere(IN_MEMORY), Encoding::Json),
+                Store::Memory(_) | Store::Sealed(_) => {
+                    body::refusal(&elsewhere(IN_MEMORY), Encoding::Json)
+                }
             });
         }
         issuer::document(&self.access, method, path, &self.address)

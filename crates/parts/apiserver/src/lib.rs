@@ -11,20 +11,30 @@
 //! Non-goals: what the multi-cluster kinds do (`controllers`, `scheduler`, `member`).
 
 mod admission;
+mod agents;
 mod audit;
+mod authority;
 mod certificates;
 mod definitions;
 mod front;
+mod issuers;
 mod kubeconfig;
 mod multicluster;
 mod namespaces;
 mod roles;
+mod sealing;
+mod security;
 mod server;
+mod sharing;
 mod snapshot;
 mod surroundings;
 
 pub use audit::Audit;
 pub use front::{Handle, InProcess};
-pub use server::{ApiServer, Extensions, Options, StartError, Storage};
+pub use sealing::SealingError;
+pub use security::{AuthorityFiles, Encryption, Issuer, Lifetimes, Security, audit_policy};
+pub use server::{ApiServer, Extensions, Inside, Options, StartError, Storage};
+pub use sharing::SharingError;
+pub use store::Store;
 pub use store::embedded::OpenError as StoreError;
 pub use store::etcd::{Options as EtcdOptions, Tls as EtcdTls, User as EtcdUser};

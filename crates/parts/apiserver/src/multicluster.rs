@@ -5,7 +5,7 @@ use std::sync::Arc;
 use api::kind::{Kind, TypeName};
 use api::read;
 use api::registry::RESOURCES;
-use api::work::{v1alpha1, v1alpha2};
+use api::work::{placing, v1alpha1, v1alpha2};
 use kinds::resource_of_definition;
 use object::time::Time;
 use object::{Object, Value};
@@ -28,9 +28,35 @@ pub(crate) fn resources() -> Vec<Resource> {
                     version.subresources.push(proxy());
                 }
             }
+            if matches!(kind.kind, "ResourceBinding" | "ClusterResourceBinding") {
+                for version in &mut resource.versions {
+                    version.subresources.push(decisions());
+                    version.subresources.push(placing());
+                }
+            }
             resource
         })
         .collect()
+}
+
+/// Why a binding is where it is: the scheduler's last decisions about it, to be read.
+fn decisions() -> Subresource {
+    Subresource {
+        name: "decisions".into(),
+        kind: None,
+        verbs: vec![Verb::Get],
+        action: Action::Custom,
+    }
+}
+
+/// Result and status of a decision, in one write.
+fn placing() -> Subresource {
+    Subresource {
+        name: placing::PART.into(),
+        kind: None,
+        verbs: vec![Verb::Patch],
+        action: Action::Status,
+    }
 }
 
 /// The way to a member's own API.
@@ -93,6 +119,21 @@ impl KindRules for MultiClusterRules {
 
     fn prepare_create(&self, version: &str, object: &mut Value, now: Time) {
         self.plain.prepare_create(version, object, now);
+    }
+
+    fn prepare_update(&self, version: &str, old: &Value, new: &mut Value, part: &str) {
+        if part == placing::PART {
+            placing::keep_to_decision(old, new);
+            return;
+        }
+        self.plain.prepare_update(version, old, new, part);
+    }
+
+    fn unowned_fields(&self, version: &str, part: &str) -> &'static [&'static str] {
+        if part == placing::PART {
+            return &[];
+        }
+        self.plain.unowned_fields(version, part)
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use ::admission::{Caller, ValidatingPolicies, Webhooks};
+use access::audit::AuditLog;
 use access::authenticate::TokenAuthenticator;
 use access::certificates::{self as requests, CertificateAdmission};
 use access::cluster_info;
@@ -18,8 +20,8 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use http::{Request, StatusCode};
 use http_body_util::Full;
-use listen::{Authority, Issued, Limits, Listener, ServerIdentity};
-use runtime::Tasks;
+use listen::{Authority, Limits, Listener};
+use runtime::{Clock, Tasks};
 use serde_json::json;
 use serve::call::Admission;
 use serve::handler::Handlers;
@@ -31,14 +33,20 @@ use store::etcd::{self, Etcd};
 use store::memory::Memory;
 
 use crate::admission::MultiClusterAdmission;
+use crate::agents;
 use crate::audit::Audit;
-use crate::certificates::{issue_server, reachable, renew, server_names, write_kubeconfig};
+use crate::authority::Asker;
+use crate::certificates::{Certificates, reachable, server_names};
 use crate::definitions;
 use crate::front::Handle;
+use crate::issuers::{self, Followed};
 use crate::kubeconfig;
 use crate::multicluster;
 use crate::namespaces::NamespaceLifecycle;
 use crate::roles;
+use crate::sealing::{self, SealingError, Unfinished};
+use crate::security::Security;
+use crate::sharing::{self, SharingError};
 use crate::surroundings::Machine;
 
 /// The Kubernetes version clients are told: the one whose kinds are served.
@@ -64,6 +72,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Further names and addresses clients may reach it under.
     pub names: Vec<String>,
+    /// How it protects what it keeps, and whom it believes.
+    pub security: Security,
 }
 
 /// What keeps the objects.
@@ -80,6 +90,17 @@ pub enum Storage {
         /// How much history to keep; `None` leaves compaction to etcd.
         compaction: Option<Duration>,
     },
+}
+
+/// How an API server is started that nobody reaches from outside the process: for tests of the whole product.
+#[derive(Clone, Debug)]
+pub struct Inside {
+    /// Where keys are kept; a server that starts anew finds its own there.
+    pub data_dir: PathBuf,
+    /// What keeps the objects.
+    pub store: Store,
+    /// What time it is.
+    pub clock: Clock,
 }
 
 /// What other parts of the product add to the API.
@@ -100,14 +121,17 @@ pub struct ApiServer {
     handle: Handle,
     store: Store,
     compaction: Option<Duration>,
-    listener: Listener,
-    authority: Arc<Authority>,
-    identity: ServerIdentity,
-    issued: Issued,
-    names: Vec<String>,
-    kubeconfig: PathBuf,
+    address: SocketAddr,
+    /// Where requests come from outside, if they do.
+    listener: Option<Listener>,
+    certificates: Certificates,
     base: Table,
     roles: Vec<access::roles::Expected>,
+    /// Issuers whose keys are to be fetched.
+    issuers: Vec<Followed>,
+    /// Values to be encrypted anew.
+    unfinished: Option<Unfinished>,
+    approve_agents: bool,
 }
 
 /// Why an API server does not start.
@@ -142,10 +166,38 @@ pub enum StartError {
     /// There are no keys to sign service accounts' tokens with.
     #[error("cannot use the keys of service accounts")]
     Keys(#[from] access::keys::KeysError),
+    /// What is stored cannot be encrypted, or not be read.
+    #[error("cannot encrypt what is stored")]
+    Sealing(#[from] SealingError),
+    /// Servers on one etcd cannot be one.
+    #[error("cannot share keys with the other servers on this etcd")]
+    Sharing(#[from] SharingError),
+    /// An issuer of tokens cannot be believed.
+    #[error("cannot use the OIDC issuer")]
+    Issuer(#[from] access::oidc::OidcError),
+    /// The audit log cannot be written.
+    #[error("cannot write the audit log")]
+    Audit(#[source] io::Error),
     /// A table of roles that a part brought cannot be read.
     #[error("cannot read a table of roles")]
     Roles(#[from] access::roles::RolesError),
 }
+
+/// What a server is made from, wherever it came from.
+struct Opened {
+    data_dir: PathBuf,
+    store: Store,
+    compaction: Option<Duration>,
+    address: SocketAddr,
+    listener: Option<Listener>,
+    names: Vec<String>,
+    clock: Clock,
+    security: Security,
+    unfinished: Option<Unfinished>,
+}
+
+/// What a server that listens nowhere calls itself.
+const NOMINAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 6443);
 
 impl ApiServer {
     /// Opens everything and takes the port; requests are answered once [`ApiServer::run`] has been called.
@@ -155,20 +207,13 @@ impl ApiServer {
 
     /// The same, with what other parts of the product add.
     pub async fn start_with(options: Options, extensions: Extensions) -> Result<Self, StartError> {
-        let directory = |path: PathBuf| {
-            fs::create_dir_all(&path)
-                .map_err(|source| StartError::Directory {
-                    path: path.clone(),
-                    source,
-                })
-                .map(|()| path)
-        };
-        let pki = directory(options.data_dir.join("pki"))?;
+        let data_dir = options.data_dir;
+        directory(data_dir.join("pki"))?;
         // The port first: a second server on the same address should not get as far as the store.
         let listener = Listener::bind(options.listen).await?;
         let (store, compaction) = match options.storage {
             Storage::Embedded => {
-                let place = directory(options.data_dir.join("store"))?;
+                let place = directory(data_dir.join("store"))?;
                 (
                     Store::Embedded(Embedded::open(&place, embedded::Options::default())?),
                     None,
@@ -183,27 +228,90 @@ impl ApiServer {
                 compaction,
             } => (Store::Etcd(Etcd::connect(*options).await?), compaction),
         };
-        let authority = Arc::new(Authority::open(&pki, SystemTime::now())?);
-        let names = server_names(listener.address(), &options.names);
-        let issued = issue_server(&authority, &names)?;
-        let identity = ServerIdentity::new(&issued)?;
+        let security = options.security;
+        let (store, unfinished) = protect(store, &data_dir.join("pki"), &security).await?;
+        let opened = Opened {
+            data_dir,
+            store,
+            compaction,
+            address: listener.address(),
+            listener: Some(listener),
+            names: options.names,
+            clock: Clock::system(),
+            security,
+            unfinished,
+        };
+        Self::assemble(opened, extensions).await
+    }
+
+    /// Opens a server that listens nowhere. Requests come through its [`Handle`].
+    pub async fn start_inside(inside: Inside, extensions: Extensions) -> Result<Self, StartError> {
+        directory(inside.data_dir.join("pki"))?;
+        let opened = Opened {
+            data_dir: inside.data_dir,
+            store: inside.store,
+            compaction: None,
+            address: NOMINAL,
+            listener: None,
+            names: Vec::new(),
+            clock: inside.clock,
+            security: Security::default(),
+            unfinished: None,
+        };
+        Self::assemble(opened, extensions).await
+    }
+
+    async fn assemble(opened: Opened, extensions: Extensions) -> Result<Self, StartError> {
+        let Opened {
+            data_dir,
+            store,
+            compaction,
+            address,
+            listener,
+            names,
+            clock,
+            security,
+            unfinished,
+        } = opened;
+        let pki = data_dir.join("pki");
+        let authority = match &security.authority {
+            Some(files) => Authority::load(&files.certificate, &files.key)?,
+            None => Authority::open(&pki, SystemTime::now())?,
+        };
+        let certificates = Certificates::issue(
+            authority,
+            server_names(address, &names),
+            data_dir.join("kubeconfig"),
+            address,
+            security.lifetimes,
+        )?;
         let base = base_table();
         let about = About {
             version: KUBERNETES_VERSION.to_owned(),
-            address: listener.address().to_string(),
+            address: address.to_string(),
         };
-        let surroundings = Arc::new(Machine);
-        let admission = Arc::new(MultiClusterAdmission::new(FeatureGates::default()));
+        let machine = Machine { clock };
+        let surroundings = Arc::new(machine.clone());
+        let admission = Arc::new(MultiClusterAdmission::new(FeatureGates::default(), machine));
         let namespaces = Arc::new(NamespaceLifecycle::default());
         let escalation = Arc::new(EscalationCheck::default());
-        let certificates = Arc::new(CertificateAdmission::default());
+        let signing = Arc::new(CertificateAdmission::default());
+        let caller = Caller::default();
+        let webhooks = Arc::new(Webhooks::new(
+            caller.clone(),
+            Arc::clone(&surroundings) as _,
+        ));
+        let policies = Arc::new(ValidatingPolicies::default());
+        // The product's own rules first: users' webhooks and policies see what will be stored.
         let hooks: Vec<Arc<dyn Admission>> = vec![
             Arc::clone(&namespaces) as Arc<dyn Admission>,
             Arc::clone(&admission) as Arc<dyn Admission>,
             Arc::clone(&escalation) as Arc<dyn Admission>,
-            Arc::clone(&certificates) as Arc<dyn Admission>,
+            Arc::clone(&signing) as Arc<dyn Admission>,
+            Arc::clone(&policies) as Arc<dyn Admission>,
+            Arc::clone(&webhooks) as Arc<dyn Admission>,
         ];
-        let address = about.address.clone();
+        let host = about.address.clone();
         let server = Server::open(
             store.clone(),
             base.clone(),
@@ -212,48 +320,57 @@ impl ApiServer {
             about,
         )
         .await?;
+        let issuers = issuers::believe(&security.issuers, &surroundings, &caller)?;
+        let mut further = extensions.authenticators;
+        further.extend(issuers.iter().map(Followed::authenticator));
         let access_options = access::Options {
-            further: extensions.authenticators,
+            further,
             ..access::Options::new(Keys::open(&pki)?)
         };
         let access = Arc::new(Access::new(server.cache(), access_options, surroundings));
         namespaces.look_into(server.cache());
         admission.look_into(server.cache());
         escalation.judge_by(&access);
-        certificates.judge_by(&access);
+        signing.judge_by(&access);
+        let asker = Arc::new(Asker::new(&access));
+        webhooks.look_into(server.cache(), Arc::clone(&asker) as _);
         let mut handlers = extensions.handlers;
         reviews::insert(&mut handlers, &access);
         token_request::insert(&mut handlers, &access);
         let roles = roles::expected(&extensions.roles)?;
-        let kubeconfig = options.data_dir.join("kubeconfig");
-        write_kubeconfig(&kubeconfig, &authority, listener.address())?;
+        let audit = match (extensions.audit, security.audit) {
+            (Some(audit), _) => Some(audit),
+            (None, Some((policy, log))) => Some(open_audit(policy, log)?),
+            (None, None) => None,
+        };
         let server = Arc::new(server.with_handlers(handlers));
-        let handle = Handle::new(server, access, extensions.audit, store.clone(), address);
+        policies.look_into(&server, asker);
+        let handle = Handle::new(server, access, audit, store.clone(), host);
         Ok(Self {
             handle,
             store,
             compaction,
+            address,
             listener,
-            authority,
-            identity,
-            issued,
-            names,
-            kubeconfig,
+            certificates,
             base,
             roles,
+            issuers,
+            unfinished,
+            approve_agents: security.approve_agents,
         })
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.listener.address()
+        self.address
     }
 
     /// The administrator's kubeconfig.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
-        &self.kubeconfig
+        self.certificates.kubeconfig()
     }
 
     /// The server for those inside the process. It answers once [`ApiServer::run`] has been called.
@@ -265,7 +382,7 @@ impl ApiServer {
     /// The authority that certificates come from.
     #[must_use]
     pub fn authority_pem(&self) -> &str {
-        self.authority.certificate_pem()
+        self.certificates.authority().certificate_pem()
     }
 
     /// Hands the server's tasks over and makes the namespaces and roles everybody expects.
@@ -274,17 +391,18 @@ impl ApiServer {
             handle,
             store,
             compaction,
+            address,
             listener,
-            authority,
-            identity,
-            issued,
-            names,
+            certificates,
             base,
             roles,
-            ..
+            issuers,
+            unfinished,
+            approve_agents,
         } = self;
         let server = Arc::clone(handle.server());
-        let tls = identity.tls_config(authority.certificate_pem())?;
+        let authority = Arc::clone(certificates.authority());
+        let tls = certificates.tls_config()?;
         let fed = Arc::clone(&server);
         tasks.spawn("cache feed", |stop| async move {
             tokio::select! {
@@ -292,7 +410,7 @@ impl ApiServer {
                 Err(error) = fed.feed() => tracing::error!(%error, "the store can no longer be followed"),
             }
         });
-        if let (Store::Etcd(etcd), Some(keep)) = (&store, compaction) {
+        if let (Store::Etcd(etcd), Some(keep)) = (store.engine(), compaction) {
             let etcd = etcd.clone();
             tasks.spawn("etcd compaction", |stop| async move {
                 tokio::select! {
@@ -305,7 +423,7 @@ impl ApiServer {
         let written = bootstrap::ensure(&server, roles).await;
         tracing::debug!(written, "roles and bindings are complete");
         let public = kubeconfig::public(
-            &format!("https://{}", reachable(listener.address())),
+            &format!("https://{}", reachable(address)),
             authority.certificate_pem(),
         );
         spawn_chore(
@@ -322,6 +440,11 @@ impl ApiServer {
             "certificate requests",
             requests::follow(Arc::clone(&server), Arc::clone(&authority)),
         );
+        if approve_agents {
+            let access = Arc::clone(handle.access());
+            let chore = agents::follow(Arc::clone(&server), access);
+            spawn_chore(tasks, "agents' certificates", chore);
+        }
         spawn_chore(
             tasks,
             "cluster-info",
@@ -331,12 +454,30 @@ impl ApiServer {
         tasks.spawn("definitions", |stop| {
             definitions::follow(defined, base, stop)
         });
-        tasks.spawn("certificate renewal", |stop| async move {
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = renew(&authority, &identity, &issued, &names) => {}
-            }
-        });
+        spawn_chore(tasks, "certificate renewal", certificates.renew());
+        for issuer in issuers {
+            spawn_chore(tasks, "issuer of tokens", issuer.follow());
+        }
+        if let Some(unfinished) = unfinished {
+            tasks
+                .spawner()
+                .spawn_brief("encryption", |stop| async move {
+                    tokio::select! {
+                        () = stop.cancelled() => {}
+                        () = unfinished.finish() => {}
+                    }
+                });
+        }
+        if let Some(audit) = handle.front().audit() {
+            let log = audit.log.clone();
+            tasks.spawn("audit log", |stop| async move {
+                stop.cancelled().await;
+                log.flush().await;
+            });
+        }
+        let Some(listener) = listener else {
+            return Ok(());
+        };
         tasks.spawn("listener", |stop| async move {
             let front = Arc::clone(handle.front());
             let handler = move |request| {
@@ -346,6 +487,47 @@ impl ApiServer {
             listener.serve(tls, Limits::default(), handler, stop).await;
         });
         Ok(())
+    }
+}
+
+/// Encrypts what is kept on disk or in etcd, and shares keys with other servers there.
+async fn protect(
+    store: Store,
+    pki: &Path,
+    security: &Security,
+) -> Result<(Store, Option<Unfinished>), StartError> {
+    if matches!(store, Store::Memory(_)) {
+        return Ok((store, None));
+    }
+    let opened = sealing::open(store, pki, &security.encryption).await?;
+    let is_sealed = matches!(opened.store, Store::Sealed(_));
+    // Keys go through the store only if nobody reads them there.
+    if is_sealed && matches!(opened.store.engine(), Store::Etcd(_)) {
+        sharing::share(&opened.store, pki, security.authority.is_none()).await?;
+    }
+    Ok((opened.store, opened.unfinished))
+}
+
+/// Opens the audit log and starts what writes it.
+fn open_audit(
+    policy: access::audit::AuditPolicy,
+    options: access::audit::LogOptions,
+) -> Result<Audit, StartError> {
+    let (log, writer) = AuditLog::open(options).map_err(StartError::Audit)?;
+    std::thread::Builder::new()
+        .name("audit log".to_owned())
+        .spawn(writer)
+        .map_err(StartError::Audit)?;
+    // Works carry copies of Secrets to members.
+    let policy = policy.hiding(&[("work.karmada.io", "works")]);
+    Ok(Audit { policy, log })
+}
+
+/// Makes a directory.
+fn directory(path: PathBuf) -> Result<PathBuf, StartError> {
+    match fs::create_dir_all(&path) {
+        Ok(()) => Ok(path),
+        Err(source) => Err(StartError::Directory { path, source }),
     }
 }
 

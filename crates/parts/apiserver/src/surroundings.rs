@@ -1,13 +1,15 @@
 //! The time of day, and chance.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use object::time::Time;
 use rand::RngExt;
+use runtime::Clock;
 use serve::server::Surroundings;
 
-/// The machine's clock and the operating system's randomness.
-pub(crate) struct Machine;
+/// A clock, which is the machine's unless a test holds it, and the operating system's randomness.
+#[derive(Clone)]
+pub(crate) struct Machine {
+    pub(crate) clock: Clock,
+}
 
 /// Consonants and digits that cannot spell a word by accident.
 const SAFE: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -15,14 +17,11 @@ const SUFFIX_LENGTH: usize = 5;
 
 impl Surroundings for Machine {
     fn now(&self) -> Time {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        Time::from_unix_seconds(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+        self.clock.now()
     }
 
     fn uid(&self) -> String {
-        uuid::Uuid::new_v4().to_string()
+        uid()
     }
 
     fn suffix(&self) -> String {
@@ -34,4 +33,9 @@ impl Surroundings for Machine {
         };
         (0..SUFFIX_LENGTH).map(letter).collect()
     }
+}
+
+/// A name that nothing else has.
+pub(crate) fn uid() -> String {
+    uuid::Uuid::new_v4().to_string()
 }

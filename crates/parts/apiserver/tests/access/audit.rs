@@ -17,6 +17,7 @@ async fn requests_are_noted_by_rule_and_secrets_never_are() {
         path: path.clone(),
         largest: 1 << 20,
         kept: 1,
+        oldest: None,
     };
     let (log, writer) = AuditLog::open(options).unwrap();
     let writer = std::thread::spawn(writer);

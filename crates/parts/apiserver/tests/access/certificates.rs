@@ -6,9 +6,9 @@ use serve::encoding::base64;
 use crate::tokens::{decode, eventually};
 use crate::world::{World, known, master, subject, user};
 
-const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+pub(crate) const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
-fn request(name: &str, group: &str, hosts: &[&str]) -> String {
+pub(crate) fn request(name: &str, group: &str, hosts: &[&str]) -> String {
     let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
     let mut params = CertificateParams::new(hosts).unwrap();
     params.distinguished_name = DistinguishedName::new();
@@ -21,7 +21,7 @@ fn request(name: &str, group: &str, hosts: &[&str]) -> String {
     base64(pem.as_bytes())
 }
 
-fn object(name: &str, signer: &str, request: &str, usages: &[&str]) -> Value {
+pub(crate) fn object(name: &str, signer: &str, request: &str, usages: &[&str]) -> Value {
     json!({
         "metadata": {"name": name},
         "spec": {
@@ -30,7 +30,7 @@ fn object(name: &str, signer: &str, request: &str, usages: &[&str]) -> Value {
     })
 }
 
-fn newcomer() -> User {
+pub(crate) fn newcomer() -> User {
     user(
         "system:bootstrap:abcdef",
         &[
@@ -62,7 +62,7 @@ async fn what_is_approved_and_sound_is_signed() {
     let kubelet = "kubernetes.io/kube-apiserver-client-kubelet";
     let usual = &["digital signature", "key encipherment", "client auth"][..];
     for (name, signer, request, usages, failure) in [
-        ("agent", client, agent(&[]), usual, ""),
+        ("user", client, request("ann", "devs", &[]), usual, ""),
         (
             "server",
             client,

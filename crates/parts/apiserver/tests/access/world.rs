@@ -35,6 +35,7 @@ impl World {
             storage: Storage::Memory,
             listen: "127.0.0.1:0".parse().unwrap(),
             names: Vec::new(),
+            security: karavel_apiserver::Security::default(),
         };
         let server = ApiServer::start_with(options, extensions).await.unwrap();
         let handle = server.handle();

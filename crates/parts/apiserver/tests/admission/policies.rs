@@ -1,0 +1,220 @@
+use serde_json::{Value, json};
+
+use crate::world::{Answer, World, master};
+
+const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
+
+fn policy(spec: Value) -> Value {
+    let mut policy = json!({
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [
+                {"operations": ["CREATE", "UPDATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"]},
+            ]},
+        },
+    });
+    for (field, value) in spec.as_object().unwrap() {
+        policy["spec"][field] = value.clone();
+    }
+    policy
+}
+
+fn deployment(replicas: u32, labels: Value) -> Value {
+    json!({
+        "metadata": {"name": "d", "labels": labels},
+        "spec": {
+            "replicas": replicas, "selector": {"matchLabels": {"a": "b"}},
+            "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+        },
+    })
+}
+
+/// A world with a policy in force.
+async fn world(spec: Value, binding: Value) -> World {
+    let world = World::start().await;
+    let path = format!("{GROUP}/validatingadmissionpolicies");
+    world.create(&path, policy(spec)).await;
+    let mut bound = json!({"metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}});
+    for (field, value) in binding.as_object().unwrap() {
+        bound["spec"][field] = value.clone();
+    }
+    let path = format!("{GROUP}/validatingadmissionpolicybindings");
+    world.create(&path, bound).await;
+    world
+}
+
+async fn create(world: &World, deployment: Value) -> Answer {
+    world
+        .ask(&master(), &format!("POST {DEPLOYMENTS}"), deployment)
+        .await
+}
+
+fn show(answer: &Answer) -> String {
+    if answer.code < 300 {
+        return answer.code.to_string();
+    }
+    let text = |field: &str| answer.body[field].as_str().unwrap_or_default().to_owned();
+    format!("{} {} {}", answer.code, text("reason"), text("message"))
+}
+
+#[tokio::test]
+async fn checks_refuse_with_the_message_and_reason_they_were_given() {
+    let denied = "deployments.apps \"d\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ";
+    for (spec, replicas, expected) in [
+        (
+            json!({"validations": [{"expression": "object.spec.replicas <= 5"}]}),
+            3,
+            "201".to_owned(),
+        ),
+        (
+            json!({"validations": [{"expression": "object.spec.replicas <= 5"}]}),
+            6,
+            format!("422 Invalid {denied}failed expression: object.spec.replicas <= 5"),
+        ),
+        (
+            json!({"validations": [{"expression": "object.spec.replicas <= 5", "message": "too many", "reason": "Forbidden"}]}),
+            6,
+            format!("403 Forbidden {denied}too many"),
+        ),
+        (
+            json!({"validations": [{
+                "expression": "variables.n <= 5", "messageExpression": "'at most 5, not ' + string(variables.n)",
+            }], "variables": [{"name": "n", "expression": "object.spec.replicas"}]}),
+            6,
+            format!("422 Invalid {denied}at most 5, not 6"),
+        ),
+        (
+            json!({"validations": [{"expression": "false"}], "matchConditions": [
+                {"name": "large", "expression": "object.spec.replicas > 5"},
+            ]}),
+            5,
+            "201".to_owned(),
+        ),
+        (
+            json!({"validations": [{"expression": "object.spec.nothing == 1"}]}),
+            1,
+            format!(
+                "422 Invalid {denied}expression 'object.spec.nothing == 1' resulted in error: no such key: nothing"
+            ),
+        ),
+        (
+            json!({"failurePolicy": "Ignore", "validations": [{"expression": "object.spec.nothing == 1"}]}),
+            1,
+            "201".to_owned(),
+        ),
+    ] {
+        let world = world(spec.clone(), json!({})).await;
+        let answer = create(&world, deployment(replicas, json!({}))).await;
+        assert_eq!(show(&answer), expected, "{spec}");
+    }
+}
+
+#[tokio::test]
+async fn parameters_come_from_objects_the_binding_names_or_selects() {
+    let spec = json!({
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "validations": [{"expression": "object.spec.replicas <= int(params.data.most)", "message": "too many"}],
+    });
+    let reference = |fields: Value| {
+        let mut reference = json!({"parameterNotFoundAction": "Deny", "namespace": "default"});
+        for (field, value) in fields.as_object().unwrap() {
+            reference[field] = value.clone();
+        }
+        json!({"paramRef": reference})
+    };
+    let denied = "422 Invalid deployments.apps \"d\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ";
+    for (binding, replicas, expected) in [
+        (reference(json!({"name": "small"})), 2, "201".to_owned()),
+        (
+            reference(json!({"name": "small"})),
+            3,
+            format!("{denied}too many"),
+        ),
+        (
+            reference(json!({"selector": {"matchLabels": {"kind": "limit"}}})),
+            3,
+            format!("{denied}too many"),
+        ),
+        (
+            reference(json!({"selector": {"matchLabels": {"kind": "limit"}}})),
+            2,
+            "201".to_owned(),
+        ),
+        (
+            reference(json!({"name": "absent"})),
+            1,
+            format!(
+                "{denied}no params found for policy binding with `Deny` parameterNotFoundAction"
+            ),
+        ),
+        (
+            reference(json!({"name": "absent", "parameterNotFoundAction": "Allow"})),
+            9,
+            "201".to_owned(),
+        ),
+    ] {
+        let world = world(spec.clone(), binding.clone()).await;
+        for (name, most) in [("small", "2"), ("large", "5")] {
+            let map = json!({"metadata": {"name": name, "labels": {"kind": "limit"}}, "data": {"most": most}});
+            world
+                .create("/api/v1/namespaces/default/configmaps", map)
+                .await;
+        }
+        let answer = create(&world, deployment(replicas, json!({}))).await;
+        assert_eq!(show(&answer), expected, "{binding}");
+    }
+}
+
+#[tokio::test]
+async fn bindings_narrow_what_a_policy_is_about() {
+    let spec = json!({"validations": [{"expression": "false", "message": "no"}]});
+    let narrowed = json!({"matchResources": {"objectSelector": {"matchLabels": {"tier": "web"}}}});
+    let world = world(spec, narrowed).await;
+    assert_eq!(create(&world, deployment(1, json!({}))).await.code, 201);
+    let labelled = json!({"metadata": {"labels": {"tier": "web"}}});
+    let line = format!("PATCH {DEPLOYMENTS}/d");
+    assert_eq!(world.ask(&master(), &line, labelled).await.code, 422);
+    // The configurations of admission are never judged by it.
+    let line = format!("DELETE {GROUP}/validatingadmissionpolicybindings/b");
+    assert_eq!(world.ask(&master(), &line, json!(null)).await.code, 200);
+}
+
+#[tokio::test]
+async fn expressions_that_cannot_be_compiled_are_refused_when_they_are_written() {
+    let world = World::start().await;
+    let policies = format!("POST {GROUP}/validatingadmissionpolicies");
+    for (spec, field) in [
+        (
+            json!({"validations": [{"expression": "object.spec.replicas <="}]}),
+            "spec.validations[0].expression",
+        ),
+        (
+            json!({"validations": [{"expression": "'text'"}]}),
+            "spec.validations[0].expression",
+        ),
+        (
+            json!({"validations": [{"expression": "params.x == 1"}]}),
+            "spec.validations[0].expression",
+        ),
+        (
+            json!({"validations": [{"expression": "true", "messageExpression": "1"}]}),
+            "spec.validations[0].messageExpression",
+        ),
+        (
+            json!({"variables": [{"name": "a", "expression": "variables.b"}], "validations": [{"expression": "true"}]}),
+            "spec.variables[0].expression",
+        ),
+        (
+            json!({"validations": [{"expression": "true"}], "matchConditions": [{"name": "a", "expression": "1"}]}),
+            "spec.matchConditions[0].expression",
+        ),
+    ] {
+        let answer = world.ask(&master(), &policies, policy(spec.clone())).await;
+        assert_eq!(answer.code, 422, "{spec}: {}", answer.body);
+        assert_eq!(
+            answer.body["details"]["causes"][0]["field"], field,
+            "{spec}"
+        );
+    }
+}

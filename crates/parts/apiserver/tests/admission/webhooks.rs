@@ -1,0 +1,460 @@
+use serde_json::{Value, json};
+
+use crate::hook::{Hook, Reply};
+use crate::world::{Answer, World, known, master};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
+
+/// A webhook for configuration maps, with fields of its own.
+fn webhook(name: &str, client: Value, fields: Value) -> Value {
+    let mut webhook = json!({
+        "name": name, "clientConfig": client, "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        "timeoutSeconds": 1,
+        "rules": [{"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}],
+    });
+    for (field, value) in fields.as_object().unwrap() {
+        webhook[field] = value.clone();
+    }
+    webhook
+}
+
+async fn configure(world: &World, sort: &str, name: &str, webhooks: &[Value]) {
+    let path = format!("{GROUP}/{sort}webhookconfigurations");
+    let object = json!({"metadata": {"name": name}, "webhooks": webhooks});
+    world.create(&path, object).await;
+}
+
+async fn create(world: &World, name: &str) -> Answer {
+    let map = json!({"metadata": {"name": name, "labels": {"tier": "web"}}, "data": {"k": "v"}});
+    world
+        .ask(&known("root"), &format!("POST {MAPS}"), map)
+        .await
+}
+
+/// What became of a creation, in a line.
+fn show(answer: &Answer) -> String {
+    if answer.code < 300 {
+        return format!("{} {}", answer.code, answer.body["data"]);
+    }
+    let text = |field: &str| answer.body[field].as_str().unwrap_or_default().to_owned();
+    format!("{} {} {}", answer.code, text("reason"), text("message"))
+}
+
+async fn world() -> World {
+    let world = World::start().await;
+    let subject = json!({"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "root"});
+    world
+        .bind("", ("ClusterRole", "cluster-admin"), subject)
+        .await;
+    world
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_webhook_does_decides_what_becomes_of_a_request() {
+    let patch = |patch: Value| Reply::Patch(patch);
+    let failed =
+        "500 InternalError Internal error occurred: failed calling webhook \"h.example.com\": ";
+    for (reply, sort, closed, open) in [
+        (Reply::Allow, "validating", "201 {\"k\":\"v\"}", "same"),
+        (
+            Reply::Deny(403, "no maps today"),
+            "validating",
+            "403 Forbidden admission webhook \"h.example.com\" denied the request: no maps today",
+            "same",
+        ),
+        (
+            Reply::Deny(0, ""),
+            "mutating",
+            "400 BadRequest admission webhook \"h.example.com\" denied the request without explanation",
+            "same",
+        ),
+        (
+            Reply::Hang,
+            "validating",
+            "+failed to call webhook: no answer within 1s: context deadline exceeded",
+            "201 {\"k\":\"v\"}",
+        ),
+        (
+            Reply::Status(503),
+            "mutating",
+            "+failed to call webhook: the server answered with status 503",
+            "201 {\"k\":\"v\"}",
+        ),
+        (
+            Reply::HangUp,
+            "validating",
+            "+failed to call webhook: ",
+            "201 {\"k\":\"v\"}",
+        ),
+        (
+            Reply::With(json!({"uid": "another"})),
+            "validating",
+            "+received invalid webhook response: expected response.uid=",
+            "201 {\"k\":\"v\"}",
+        ),
+        (
+            Reply::With(json!({"patch": "W10=", "patchType": "StrategicMerge"})),
+            "mutating",
+            "+received invalid webhook response: unsupported patch type \"StrategicMerge\"",
+            "201 {\"k\":\"v\"}",
+        ),
+        (
+            patch(json!([])),
+            "validating",
+            "+received invalid webhook response: validating webhook may not return response.patch",
+            "201 {\"k\":\"v\"}",
+        ),
+        (
+            Reply::Raw(json!({"kind": "Status"})),
+            "validating",
+            "+received invalid webhook response: expected webhook response of admission.k8s.io/v1",
+            "201 {\"k\":\"v\"}",
+        ),
+        (
+            patch(json!([{"op": "replace", "path": "/data/k", "value": "w"}])),
+            "mutating",
+            "201 {\"k\":\"w\"}",
+            "same",
+        ),
+        (
+            patch(json!([{"op": "remove", "path": "/nothing"}])),
+            "mutating",
+            "500 InternalError Internal error occurred: the patch of webhook \"h.example.com\" cannot be used",
+            "same",
+        ),
+        (
+            patch(json!([{"op": "replace", "path": "/metadata/name", "value": "other"}])),
+            "mutating",
+            "500 InternalError Internal error occurred: the patch of webhook \"h.example.com\" cannot be used: it changes metadata.name, which no webhook may",
+            "same",
+        ),
+        (
+            patch(json!([{"op": "replace", "path": "/kind", "value": "Secret"}])),
+            "mutating",
+            "500 InternalError Internal error occurred: the patch of webhook \"h.example.com\" cannot be used: it changes kind",
+            "same",
+        ),
+        (
+            patch(json!([{"op": "add", "path": "/data/n", "value": 7}])),
+            "mutating",
+            "400 BadRequest ConfigMap in version \"v1\" cannot be handled as a ConfigMap",
+            "same",
+        ),
+    ] {
+        let hook = Hook::always(reply.clone()).await;
+        for (policy, expected) in [("Fail", closed), ("Ignore", open)] {
+            let expected = if expected == "same" { closed } else { expected };
+            let expected = match expected.strip_prefix('+') {
+                Some(why) => format!("{failed}{why}"),
+                None => expected.to_owned(),
+            };
+            let world = world().await;
+            let webhook = webhook(
+                "h.example.com",
+                hook.client(),
+                json!({"failurePolicy": policy}),
+            );
+            configure(&world, sort, "h", &[webhook]).await;
+            let shown = show(&create(&world, "m").await);
+            assert!(shown.starts_with(&expected), "{reply:?} {policy}: {shown}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_must_be_whom_the_configuration_trusts() {
+    let (hook, stranger) = (
+        Hook::always(Reply::Allow).await,
+        Hook::always(Reply::Allow).await,
+    );
+    let world = world().await;
+    for (case, client) in [
+        (
+            "another authority",
+            json!({"url": format!("https://{}/", hook.address), "caBundle": stranger.authority}),
+        ),
+        (
+            "a name it does not have",
+            json!({
+                "url": format!("https://ip6-localhost:{}/", hook.address.port()), "caBundle": hook.authority,
+            }),
+        ),
+        (
+            "nobody there",
+            json!({"url": "https://127.0.0.1:1/", "caBundle": hook.authority}),
+        ),
+    ] {
+        configure(
+            &world,
+            "validating",
+            "h",
+            &[webhook("h.example.com", client, json!({}))],
+        )
+        .await;
+        let answer = create(&world, "m").await;
+        assert_eq!(answer.code, 500, "{case}: {}", answer.body);
+        let line = format!("DELETE {GROUP}/validatingwebhookconfigurations/h");
+        // The configurations themselves are never sent to a webhook: a broken one can always be taken away.
+        assert_eq!(world.ask(&master(), &line, json!(null)).await.code, 200);
+    }
+    assert!(hook.seen().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn webhooks_are_asked_about_what_they_chose_and_told_what_they_need() {
+    let hook = Hook::always(Reply::Allow).await;
+    let world = world().await;
+    let chosen = json!({
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}},
+        "objectSelector": {"matchLabels": {"tier": "web"}},
+        "matchConditions": [{"name": "not-mine", "expression": "request.userInfo.username != 'system:apiserver'"},
+            {"name": "named", "expression": "!request.name.startsWith('skip') && authorizer.requestResource.check('delete').allowed()"}],
+    });
+    configure(
+        &world,
+        "validating",
+        "h",
+        &[webhook("h.example.com", hook.client(), chosen)],
+    )
+    .await;
+    assert_eq!(create(&world, "skip-me").await.code, 201);
+    let plain = json!({"metadata": {"name": "no-label"}});
+    let line = format!("POST {MAPS}");
+    assert_eq!(world.ask(&master(), &line, plain).await.code, 201);
+    let elsewhere = "POST /api/v1/namespaces/kube-public/configmaps";
+    let labelled = json!({"metadata": {"name": "m", "labels": {"tier": "web"}}});
+    assert_eq!(world.ask(&master(), elsewhere, labelled).await.code, 201);
+    assert!(hook.seen().is_empty(), "{:?}", hook.seen());
+    assert_eq!(create(&world, "m").await.code, 201);
+    let change = json!({"data": {"k": "w"}});
+    let patched = world
+        .ask(
+            &known("root"),
+            &format!("PATCH {MAPS}/m?dryRun=All"),
+            change,
+        )
+        .await;
+    assert_eq!(patched.code, 200);
+    let gone = world
+        .ask(&known("root"), &format!("DELETE {MAPS}/m"), json!(null))
+        .await;
+    assert_eq!(gone.code, 200);
+    let shown: Vec<String> = hook
+        .seen()
+        .iter()
+        .map(|review| {
+            let request = &review["request"];
+            format!(
+                "{} {} {}/{} by {} old={} new={} dryRun={} {}",
+                request["operation"].as_str().unwrap(),
+                request["resource"]["resource"].as_str().unwrap(),
+                request["namespace"].as_str().unwrap(),
+                request["name"].as_str().unwrap(),
+                request["userInfo"]["username"].as_str().unwrap(),
+                request["oldObject"]["data"]["k"],
+                request["object"]["data"]["k"],
+                request["dryRun"],
+                request["options"]["kind"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "CREATE configmaps default/m by root old=null new=\"v\" dryRun=false CreateOptions",
+            "UPDATE configmaps default/m by root old=\"v\" new=\"w\" dryRun=true PatchOptions",
+            "DELETE configmaps default/m by root old=\"v\" new=null dryRun=false DeleteOptions",
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_that_knows_rehearsals_is_asked_about_them() {
+    let hook = Hook::always(Reply::Allow).await;
+    let world = world().await;
+    let fields = json!({"sideEffects": "NoneOnDryRun"});
+    configure(
+        &world,
+        "validating",
+        "h",
+        &[webhook("h.example.com", hook.client(), fields)],
+    )
+    .await;
+    let map = json!({"metadata": {"name": "m"}});
+    let line = format!("POST {MAPS}?dryRun=All");
+    assert_eq!(world.ask(&master(), &line, map).await.code, 201);
+    assert_eq!(hook.seen().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_are_made_in_order_and_shown_again_to_those_who_asked_for_that() {
+    let adding = |key: &'static str| {
+        move |review: &Value| {
+            let data = &review["request"]["object"]["data"];
+            if data[key].is_null() {
+                Reply::Patch(json!([{"op": "add", "path": format!("/data/{key}"), "value": "1"}]))
+            } else {
+                Reply::Allow
+            }
+        }
+    };
+    let first = Hook::start(adding("first")).await;
+    let second = Hook::start(adding("second")).await;
+    let judge = Hook::always(Reply::With(json!({"warnings": ["looked at it"]}))).await;
+    let world = world().await;
+    let again = json!({"reinvocationPolicy": "IfNeeded"});
+    configure(
+        &world,
+        "mutating",
+        "b",
+        &[webhook("second.example.com", second.client(), json!({}))],
+    )
+    .await;
+    configure(
+        &world,
+        "mutating",
+        "a",
+        &[webhook("first.example.com", first.client(), again)],
+    )
+    .await;
+    configure(
+        &world,
+        "validating",
+        "v",
+        &[webhook("v.example.com", judge.client(), json!({}))],
+    )
+    .await;
+    let answer = create(&world, "m").await;
+    assert_eq!(
+        show(&answer),
+        "201 {\"k\":\"v\",\"first\":\"1\",\"second\":\"1\"}"
+    );
+    assert_eq!(
+        first.seen().len(),
+        2,
+        "asked again, because another changed the object after it"
+    );
+    assert_eq!(first.seen()[1]["request"]["object"]["data"]["second"], "1");
+    assert_eq!(second.seen().len(), 1);
+    assert_eq!(
+        judge.seen()[0]["request"]["object"]["data"],
+        answer.body["data"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn webhooks_that_judge_are_asked_at_the_same_time() {
+    // Each waits until all three have been asked: one after the other they would all be too late.
+    let gate = std::sync::Arc::new(std::sync::Barrier::new(3));
+    let world = world().await;
+    let mut hooks = Vec::new();
+    for name in ["a", "b", "c"] {
+        let gate = std::sync::Arc::clone(&gate);
+        let hook = Hook::start(move |_| {
+            tokio::task::block_in_place(|| gate.wait());
+            Reply::Allow
+        })
+        .await;
+        let fields = json!({"timeoutSeconds": 20});
+        let webhook = webhook(&format!("{name}.example.com"), hook.client(), fields);
+        configure(&world, "validating", name, &[webhook]).await;
+        hooks.push(hook);
+    }
+    assert_eq!(create(&world, "m").await.code, 201);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_the_server_writes_stays_whatever_a_webhook_says() {
+    let patch = json!([
+        {"op": "replace", "path": "/metadata/uid", "value": "mine"},
+        {"op": "replace", "path": "/metadata/creationTimestamp", "value": "2001-01-01T00:00:00Z"},
+        {"op": "add", "path": "/metadata/managedFields", "value": []},
+        {"op": "add", "path": "/metadata/labels/added", "value": "yes"},
+        {"op": "add", "path": "/status", "value": {"phase": "Great"}},
+        {"op": "add", "path": "/unheardOf", "value": 1},
+    ]);
+    let hook = Hook::always(Reply::Patch(patch)).await;
+    let world = world().await;
+    configure(
+        &world,
+        "mutating",
+        "h",
+        &[webhook("h.example.com", hook.client(), json!({}))],
+    )
+    .await;
+    let object = create(&world, "m").await.body;
+    assert_ne!(object["metadata"]["uid"], "mine");
+    assert_ne!(
+        object["metadata"]["creationTimestamp"],
+        "2001-01-01T00:00:00Z"
+    );
+    assert!(
+        !object["metadata"]["managedFields"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(object["metadata"]["labels"]["added"], "yes");
+    assert!(object["status"].is_null() && object["unheardOf"].is_null());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn services_of_the_control_plane_lead_to_webhooks() {
+    let hook = Hook::always(Reply::Deny(403, "found")).await;
+    let world = world().await;
+    world.namespace("ops").await;
+    let service = json!({
+        "metadata": {"name": "hook"},
+        "spec": {"type": "ExternalName", "externalName": "localhost"},
+    });
+    world
+        .create("/api/v1/namespaces/ops/services", service)
+        .await;
+    let client = json!({
+        "service": {"namespace": "ops", "name": "hook", "port": hook.address.port(), "path": "/check"},
+        "caBundle": hook.authority,
+    });
+    configure(
+        &world,
+        "validating",
+        "h",
+        &[webhook("h.example.com", client, json!({}))],
+    )
+    .await;
+    let shown = show(&create(&world, "m").await);
+    assert!(shown.ends_with("denied the request: found"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_for_another_version_of_the_same_objects_counts_unless_it_says_exactly() {
+    for (policy, expected) in [("Equivalent", 1), ("Exact", 0)] {
+        let hook = Hook::always(Reply::Allow).await;
+        let world = world().await;
+        let fields = json!({
+            "matchPolicy": policy,
+            "rules": [{"operations": ["CREATE"], "apiGroups": ["autoscaling"], "apiVersions": ["v1"],
+                "resources": ["horizontalpodautoscalers"]}],
+        });
+        configure(
+            &world,
+            "validating",
+            "h",
+            &[webhook("h.example.com", hook.client(), fields)],
+        )
+        .await;
+        let scaler = json!({
+            "metadata": {"name": "s"},
+            "spec": {"maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}},
+        });
+        let path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+        world.create(path, scaler).await;
+        assert_eq!(hook.seen().len(), expected, "{policy}");
+        if let Some(review) = hook.seen().first() {
+            let request = &review["request"];
+            assert_eq!(request["object"]["apiVersion"], "autoscaling/v1");
+            assert_eq!(request["kind"]["version"], "v1");
+            assert_eq!(request["requestKind"]["version"], "v2");
+        }
+    }
+}
