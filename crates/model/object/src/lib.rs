@@ -11,6 +11,7 @@
 //!
 //! Non-goals: schemas of particular kinds (`api`), storage and transport (`infra`).
 
+pub mod base64;
 pub mod condition;
 pub mod duration;
 mod excerpt;

@@ -42,6 +42,7 @@ pub use crate::{
     coerce::Malformed,
     meta::OBJECT_META,
     node::{ListKind, MapKind, Node, PatchStrategy, Property, Schema, SchemaId, Type, Types},
+    validate::matches_format,
 };
 
 #[cfg(test)]

@@ -57,6 +57,11 @@ impl Pattern {
         self.regex.is_match(text)
     }
 
+    /// The parts of `text` that match, none of which overlap.
+    pub fn find_all<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        self.regex.find_iter(text).map(|found| found.as_str())
+    }
+
     /// The expression as it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {

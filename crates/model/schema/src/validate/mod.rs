@@ -25,6 +25,12 @@ use crate::{
     trail::Trail,
 };
 
+/// Whether a text has the format of a name (`uuid`, `date-time`, …); `None` if nobody knows the format.
+#[must_use]
+pub fn matches_format(name: &str, text: &str) -> Option<bool> {
+    formats::is_valid(name, text)
+}
+
 impl Schema {
     /// Everything wrong with an object: its schema, the identity of embedded objects, repeated keys in lists.
     #[must_use]

@@ -98,6 +98,11 @@ pub(super) fn check_format(format: &str, text: &str, trail: &Trail<'_>) -> Optio
     if formats::is_valid(format, text) != Some(false) {
         return None;
     }
+    // Bytes and passwords are what secrets are made of; no error repeats them.
+    let text = match format {
+        "byte" | "password" => "<redacted>",
+        _ => text,
+    };
     let detail = format!(
         "{} in body must be of type {format}: {text:?}",
         trail.dotted()
