@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::StreamExt;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use rand::RngExt;
@@ -11,8 +12,9 @@ use serve::call::User;
 use serve::negotiate::Encoding;
 use serve::status::Status;
 
-use crate::faults::FaultState;
+use crate::faults::{FaultState, Faults};
 use crate::member::{Member, Present};
+use crate::tables;
 
 /// Where faults are seen and set.
 pub const FAULTS_PATH: &str = "/karavel/v1/sim/faults";
@@ -34,7 +36,7 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let is_control = request.uri().path().starts_with("/karavel/v1/sim/");
-    if !is_control && let Some(refusal) = suffer(&member.faults().state()).await {
+    if !is_control && let Some(refusal) = suffer(member.faults()).await {
         return refusal;
     }
     let (mut parts, body) = request.into_parts();
@@ -48,17 +50,51 @@ where
     };
     let request = Request::from_parts(parts, body);
     if is_control {
-        return control(member, request).await;
+        return control(member, present, request).await;
     }
-    present.server.answer(user, request).await
+    tokio::select! {
+        biased;
+        () = present.over.cancelled() => restarting(),
+        answer = present.server.answer(user, request) => hold(member.faults(), present, answer),
+    }
+}
+
+/// What a call gets that a restart cuts short.
+fn restarting() -> Response<Body> {
+    let status = Status::unavailable("the member is restarting", None);
+    body::refusal(&status, Encoding::Json)
+}
+
+/// Lets a stream fall silent while the API is cut off, and end when the member restarts.
+fn hold(faults: &Faults, present: &Arc<Present>, answer: Response<Body>) -> Response<Body> {
+    let (parts, body) = answer.into_parts();
+    let stream = match body {
+        Body::Whole(bytes) => return Response::from_parts(parts, Body::Whole(bytes)),
+        Body::Stream(stream) => stream,
+    };
+    let begin = (stream, faults.clone(), present.over.clone());
+    let held = futures_util::stream::unfold(begin, |(mut stream, faults, over)| async move {
+        let next = async {
+            let item = stream.next().await?;
+            faults.connected().await;
+            Some(item)
+        };
+        let item = tokio::select! {
+            biased;
+            () = over.cancelled() => None,
+            item = next => item,
+        };
+        Some((item?, (stream, faults, over)))
+    });
+    Response::from_parts(parts, Body::Stream(Box::pin(held)))
 }
 
 /// What faults do to a call: an answer in the place of the server's, or some delay.
-async fn suffer(faults: &FaultState) -> Option<Response<Body>> {
-    if faults.cut_off {
-        // Nothing comes back, as from behind a broken network; the client's own deadline ends it.
-        std::future::pending::<()>().await;
-    }
+async fn suffer(faults: &Faults) -> Option<Response<Body>> {
+    // Nothing comes back, as from behind a broken network: the client's own deadline ends it, or it goes on when the
+    // network is whole again.
+    faults.connected().await;
+    let faults = faults.state();
     if !faults.delay.is_zero() {
         tokio::time::sleep(faults.delay).await;
     }
@@ -71,7 +107,7 @@ async fn suffer(faults: &FaultState) -> Option<Response<Body>> {
 }
 
 /// The control path: the gate has let whoever asks this through.
-async fn control<B>(member: &Member, request: Request<B>) -> Response<Body>
+async fn control<B>(member: &Member, present: &Arc<Present>, request: Request<B>) -> Response<Body>
 where
     B: http_body::Body + Send + 'static,
     B::Data: Send,
@@ -103,7 +139,20 @@ where
             } else {
                 member.faults().state()
             };
-            match base.merge(&document) {
+            let state = base.merge(&document).and_then(|state| {
+                let server = &present.server;
+                let nodes = server.cache().collection("core/nodes").snapshot();
+                let groups = tables::base().iter().map(|resource| &*resource.group);
+                let table = server.table();
+                let served = table.iter().map(|resource| &*resource.group);
+                state.check(
+                    &base,
+                    &nodes.objects.keys().map(|name| &**name).collect(),
+                    &groups.chain(served).collect(),
+                )?;
+                Ok(state)
+            });
+            match state {
                 Ok(state) => {
                     member.faults().change(|present| *present = state);
                     shown()

@@ -54,6 +54,8 @@ pub(crate) struct Present {
     pub(crate) server: Arc<Server>,
     pub(crate) access: Arc<Access>,
     pub(crate) store: Store,
+    /// Told when a restart ends it: calls and streams end then.
+    pub(crate) over: CancellationToken,
 }
 
 /// A restart somebody waits for.
@@ -246,6 +248,7 @@ async fn present(
         server: Arc::new(server),
         access: gate,
         store,
+        over: CancellationToken::new(),
     })
 }
 
@@ -290,6 +293,7 @@ async fn live(inner: Arc<Inner>, mut orders: mpsc::Receiver<Restart>, stop: Canc
             () = accounts => return,
         };
         waiting = Some(order.done);
+        present.over.cancel();
         let kept = order.keep_data.then(|| present.store.clone());
         if let (None, Data::Directory(path)) = (&kept, &inner.config.data) {
             // The directory is this member's own; what was in it is what was asked to go.

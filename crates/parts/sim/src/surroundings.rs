@@ -24,12 +24,17 @@ impl Surroundings for MemberSurroundings {
     }
 
     fn suffix(&self) -> String {
-        let mut chance = rand::rng();
-        let letter = |_| {
-            SAFE.get(chance.random_range(0..SAFE.len()))
-                .copied()
-                .map_or('b', char::from)
-        };
-        (0..SUFFIX_LENGTH).map(letter).collect()
+        suffix()
     }
+}
+
+/// The end of a name that somebody else begins.
+pub(crate) fn suffix() -> String {
+    let mut chance = rand::rng();
+    let letter = |_| {
+        SAFE.get(chance.random_range(0..SAFE.len()))
+            .copied()
+            .map_or('b', char::from)
+    };
+    (0..SUFFIX_LENGTH).map(letter).collect()
 }

@@ -1,5 +1,6 @@
 //! What a cluster checks and fills in before anything is written.
 
+mod definition;
 mod namespace;
 mod pod;
 mod quota;
@@ -12,6 +13,8 @@ use runtime::Clock;
 use serve::cache::Cache;
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::status::Status;
+
+pub(crate) use definition::CLEANUP;
 
 /// Namespaces that are there, addresses of services, what every pod gets.
 pub(crate) struct ClusterAdmission {
@@ -46,6 +49,7 @@ impl ClusterAdmission {
         };
         if proposal.old.is_none() {
             namespace::check(call, cache)?;
+            definition::hold(call, new);
         }
         if !call.target.subresource.is_empty() || !call.target.group.is_empty() {
             return Ok(());

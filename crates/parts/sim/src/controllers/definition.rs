@@ -11,6 +11,7 @@ use crate::tables;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "definition",
+    component: "apiextensions",
     wakes,
     plan,
 };

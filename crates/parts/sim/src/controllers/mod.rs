@@ -1,6 +1,7 @@
 //! The controllers of a simulated cluster: one folder each, a pure plan and a thin shell.
 
 pub(crate) mod autoscaler;
+mod claim;
 pub(crate) mod cron_job;
 pub(crate) mod daemon_set;
 mod definition;
@@ -13,6 +14,7 @@ pub(crate) mod kubelet;
 pub(crate) mod node;
 pub(crate) mod quota;
 pub(crate) mod replica_set;
+mod revision;
 pub(crate) mod scheduler;
 pub(crate) mod stateful_set;
 pub(crate) mod taint_eviction;

@@ -10,6 +10,8 @@ use crate::engine::kind::Kind;
 pub(crate) struct Plan {
     pub(crate) actions: Vec<Action>,
     pub(crate) wake: Option<Time>,
+    /// What the next plan of the same key wants to know of this one and no object says. It is lost with the process.
+    pub(crate) note: Option<Value>,
 }
 
 /// One thing to be done.
@@ -20,6 +22,8 @@ pub(crate) enum Action {
         kind: Kind,
         object: Value,
         by: Writer,
+        /// What is told when it is there; its name is put at the end.
+        tells: Option<Box<Report>>,
     },
     /// Puts a status in the place of the one that was looked at.
     Status {
@@ -119,7 +123,29 @@ impl Plan {
 
     pub(crate) fn create(&mut self, kind: Kind, object: Value) {
         let by = Writer::Controllers;
-        self.actions.push(Action::Create { kind, object, by });
+        self.actions.push(Action::Create {
+            kind,
+            object,
+            by,
+            tells: None,
+        });
+    }
+
+    /// Makes a pod and tells of it on its owner.
+    pub(crate) fn create_pod(&mut self, owner: &Object, pod: Value) {
+        let by = Writer::Controllers;
+        self.actions.push(Action::Create {
+            kind: Kind::Pod,
+            object: pod,
+            by,
+            tells: Some(Box::new(Report {
+                about: reference(owner),
+                warning: false,
+                reason: "SuccessfulCreate",
+                message: "Created pod: ".to_owned(),
+                by,
+            })),
+        });
     }
 
     /// Writes a status if it differs from the one there.

@@ -1,17 +1,18 @@
 //! Carrying actions out: requests to the member's own server, through everything a client's go through.
 
-use std::hash::{Hash, Hasher};
-
 use bytes::Bytes;
-use http::{Method, Request, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use object::Value;
 use serde_json::json;
+use serve::body::Body;
 use serve::call::User;
 use serve::server::Server;
 
 use crate::engine::action::{Action, Report, Target, Writer};
+use crate::engine::events::{Recorder, Source};
 use crate::engine::kind::Kind;
+use crate::read;
 
 /// What came of an action.
 #[derive(Debug, PartialEq)]
@@ -33,17 +34,49 @@ pub(crate) fn engine_user() -> User {
     }
 }
 
-/// Does one thing.
-pub(crate) async fn carry(server: &Server, action: &Action, events: bool) -> Carried {
+/// Does one thing, and tells of it through the recorder.
+pub(crate) async fn carry(
+    server: &Server,
+    action: &Action,
+    recorder: &Recorder,
+    source: Source<'_>,
+) -> Carried {
     match action {
-        Action::Create { kind, object, by } => {
+        Action::Create {
+            kind,
+            object,
+            by,
+            tells,
+        } => {
             let namespace = object
                 .get("metadata")
                 .and_then(|metadata| metadata.get("namespace"))
                 .and_then(Value::as_str)
                 .unwrap_or_default();
             let path = kind.collection_path(namespace);
-            send(server, Method::POST, &path, Media::Json, object, *by).await
+            let sent = ask(server, Method::POST, &path, Media::Json, object, *by).await;
+            match (sent, tells.as_deref().filter(|_| recorder.is_on())) {
+                (Ok(made), Some(report)) => {
+                    let made = body_of(made).await;
+                    let name = made.get("metadata").map_or("", |of| read::text(of, "name"));
+                    let mut report = report.clone();
+                    report.message.push_str(name);
+                    recorder.publish(server, &report, source).await;
+                    Carried::Done
+                }
+                (Ok(_), None) => Carried::Done,
+                (Err(Carried::Refused(why)), Some(report)) => {
+                    let report = Report {
+                        warning: true,
+                        reason: "FailedCreate",
+                        message: format!("Error creating: {why}"),
+                        ..report.clone()
+                    };
+                    recorder.publish(server, &report, source).await;
+                    Carried::Refused(why)
+                }
+                (Err(carried), _) => carried,
+            }
         }
         Action::Status { of, status, by } => {
             let revision = of.revision.as_deref().unwrap_or_default();
@@ -100,11 +133,10 @@ pub(crate) async fn carry(server: &Server, action: &Action, events: bool) -> Car
                 other => other,
             }
         }
-        Action::Report(report) if events => {
-            publish(server, report).await;
+        Action::Report(report) => {
+            recorder.publish(server, report, source).await;
             Carried::Done
         }
-        Action::Report(_) => Carried::Done,
     }
 }
 
@@ -124,7 +156,7 @@ fn guarded(of: &Target, mut patch: Value) -> Value {
 
 /// How a body is to be read.
 #[derive(Clone, Copy)]
-enum Media {
+pub(super) enum Media {
     Json,
     JsonPatch,
     MergePatch,
@@ -140,7 +172,8 @@ impl Media {
     }
 }
 
-async fn send(
+/// Sends a request and says what came of it.
+pub(super) async fn send(
     server: &Server,
     method: Method,
     path: &str,
@@ -148,6 +181,21 @@ async fn send(
     body: &Value,
     by: Writer,
 ) -> Carried {
+    match ask(server, method, path, media, body, by).await {
+        Ok(_) => Carried::Done,
+        Err(carried) => carried,
+    }
+}
+
+/// Sends a request; the answer, or what came of it if it is a refusal.
+async fn ask(
+    server: &Server,
+    method: Method,
+    path: &str,
+    media: Media,
+    body: &Value,
+    by: Writer,
+) -> Result<Response<Body>, Carried> {
     let request = Request::builder()
         .method(method)
         .uri(path)
@@ -155,91 +203,43 @@ async fn send(
         .header(http::header::USER_AGENT, by.agent())
         .body(Full::new(Bytes::from(body.to_string())));
     let Ok(request) = request else {
-        return Carried::Refused(format!("{path} is no path"));
+        return Err(Carried::Refused(format!("{path} is no path")));
     };
     let response = server.answer(engine_user(), request).await;
     let code = response.status();
     if code.is_success() {
-        return Carried::Done;
+        return Ok(response);
     }
+    let status = body_of(response).await;
+    let message = read::text(&status, "message").to_owned();
+    let outrun = matches!(code, StatusCode::CONFLICT | StatusCode::NOT_FOUND)
+        || matches!(media, Media::JsonPatch) && code == StatusCode::UNPROCESSABLE_ENTITY;
+    if outrun {
+        return Err(Carried::Outrun);
+    }
+    tracing::debug!(path, %code, message, "write of the simulation refused");
+    Err(Carried::Refused(message))
+}
+
+async fn body_of(response: Response<Body>) -> Value {
     let bytes = match response.into_body().collect().await {
         Ok(body) => body.to_bytes(),
         Err(never) => match never {},
     };
-    let status: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let message = status
-        .get("message")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    let outrun = matches!(code, StatusCode::CONFLICT | StatusCode::NOT_FOUND)
-        || matches!(media, Media::JsonPatch) && code == StatusCode::UNPROCESSABLE_ENTITY;
-    if outrun {
-        return Carried::Outrun;
-    }
-    tracing::debug!(path, %code, message, "write of the simulation refused");
-    Carried::Refused(message)
-}
-
-/// Writes an event, or counts one more of the same.
-async fn publish(server: &Server, report: &Report) {
-    let text = |name: &str| {
-        let field = report.about.get(name).and_then(Value::as_str);
-        field.unwrap_or_default().to_owned()
-    };
-    let namespace = Some(text("namespace"))
-        .filter(|namespace| !namespace.is_empty())
-        .unwrap_or_else(|| "default".to_owned());
-    let name = format!("{}.{:016x}", text("name"), fingerprint(report));
-    let now = server.now().to_string();
-    let collection = server.cache().collection("core/events");
-    let known = collection.find(&serve::cache::object_key(&namespace, &name));
-    let path = format!("/api/v1/namespaces/{namespace}/events");
-    if let Some(record) = known {
-        let count = record
-            .value()
-            .get("count")
-            .and_then(Value::as_i64)
-            .unwrap_or(1);
-        let patch = json!({"count": count.saturating_add(1), "lastTimestamp": now});
-        let path = format!("{path}/{name}");
-        send(
-            server,
-            Method::PATCH,
-            &path,
-            Media::MergePatch,
-            &patch,
-            report.by,
-        )
-        .await;
-        return;
-    }
-    let event = json!({
-        "apiVersion": "v1", "kind": "Event",
-        "metadata": {"name": name, "namespace": namespace},
-        "involvedObject": report.about, "reason": report.reason, "message": report.message,
-        "type": if report.warning { "Warning" } else { "Normal" },
-        "source": {"component": report.by.agent()}, "reportingComponent": report.by.agent(), "reportingInstance": "",
-        "firstTimestamp": now, "lastTimestamp": now, "count": 1,
-    });
-    send(server, Method::POST, &path, Media::Json, &event, report.by).await;
-}
-
-/// Tells events about one object apart; the same event twice has the same one.
-fn fingerprint(report: &Report) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    report
-        .about
-        .get("uid")
-        .map(Value::to_string)
-        .hash(&mut hasher);
-    report.reason.hash(&mut hasher);
-    report.message.hash(&mut hasher);
-    hasher.finish()
+    serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
 /// Whether a kind's objects can be written by the engine: used by the member to make what every cluster has.
 pub(crate) async fn create(server: &Server, kind: Kind, object: Value) -> Carried {
-    let by = Writer::Controllers;
-    carry(server, &Action::Create { kind, object, by }, false).await
+    let action = Action::Create {
+        kind,
+        object,
+        by: Writer::Controllers,
+        tells: None,
+    };
+    let source = Source {
+        component: "",
+        host: "",
+    };
+    carry(server, &action, &Recorder::new(false), source).await
 }

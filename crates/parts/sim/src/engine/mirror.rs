@@ -18,9 +18,14 @@ pub(crate) struct Mirror {
     shelves: BTreeMap<Kind, BTreeMap<Arc<str>, Arc<Object>>>,
     /// Objects by the uid of the owner that controls them.
     owned: BTreeMap<Box<str>, BTreeSet<(Kind, Arc<str>)>>,
+    /// What might be controlled and is not.
+    uncontrolled: BTreeSet<(Kind, Arc<str>)>,
     /// Pods by the node they are bound to; those without one under the empty name.
     on_node: BTreeMap<Box<str>, BTreeSet<Arc<str>>>,
 }
+
+/// Kinds whose objects are taken by those that select them.
+const MAY_BE_CONTROLLED: [Kind; 3] = [Kind::Pod, Kind::ReplicaSet, Kind::ControllerRevision];
 
 /// One object as it was and is.
 pub(crate) struct Seen {
@@ -101,6 +106,14 @@ impl Mirror {
             .collect()
     }
 
+    /// Objects of a kind in a namespace that nobody controls.
+    pub(crate) fn uncontrolled(&self, kind: Kind, namespace: &str) -> Vec<&Arc<Object>> {
+        let first = (kind, Arc::from(format!("{namespace}/")));
+        let end = (kind, Arc::from(format!("{namespace}0"))); // '0' is the character after '/'.
+        let keys = self.uncontrolled.range(first..end);
+        keys.filter_map(|(_, key)| self.find(kind, key)).collect()
+    }
+
     /// The pods of a node; those without a node under the empty name.
     pub(crate) fn pods_on(&self, node: &str) -> impl Iterator<Item = (&Arc<str>, &Arc<Object>)> {
         let keys = self.on_node.get(node).into_iter().flatten();
@@ -113,6 +126,8 @@ impl Mirror {
                 .entry(owner.into())
                 .or_default()
                 .insert((kind, Arc::clone(key)));
+        } else if MAY_BE_CONTROLLED.contains(&kind) {
+            self.uncontrolled.insert((kind, Arc::clone(key)));
         }
         if kind == Kind::Pod {
             self.on_node
@@ -123,6 +138,9 @@ impl Mirror {
     }
 
     fn forget(&mut self, kind: Kind, key: &Arc<str>, object: &Object) {
+        if MAY_BE_CONTROLLED.contains(&kind) {
+            self.uncontrolled.remove(&(kind, Arc::clone(key)));
+        }
         if let Some(owner) = read::controller_uid(object)
             && let Some(owned) = self.owned.get_mut(owner)
         {

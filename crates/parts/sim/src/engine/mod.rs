@@ -8,6 +8,7 @@
 
 pub(crate) mod action;
 mod carry;
+mod events;
 mod follow;
 pub(crate) mod kind;
 pub(crate) mod mirror;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
+use object::Value;
 use object::time::Time;
 use runtime::{CancellationToken, Clock};
 use serve::server::Server;
@@ -27,6 +29,7 @@ use crate::controllers::CONTROLLERS;
 use crate::definitions;
 use crate::engine::action::{Action, Plan};
 use crate::engine::carry::{Carried, carry};
+use crate::engine::events::{Recorder, Source};
 use crate::engine::follow::Follower;
 use crate::engine::mirror::{Mirror, Seen};
 use crate::engine::queue::{Key, Queue};
@@ -46,6 +49,9 @@ const MOST_ROUNDS: u32 = 5_000;
 /// The longest wait of a key that keeps failing.
 const LONGEST_WAIT: i64 = 60;
 
+/// The component that has a node.
+pub(crate) const KUBELET: &str = "kubelet";
+
 /// The key of what the collector does; it is nobody's, so its failures are not retried: the next change is.
 static COLLECTING: std::sync::LazyLock<Key> = std::sync::LazyLock::new(|| (u8::MAX, Arc::from("")));
 
@@ -58,12 +64,16 @@ pub(crate) struct View<'a> {
     pub(crate) faults: &'a FaultState,
     /// Why the last plan of this key could not be carried out.
     pub(crate) trouble: Option<&'a str>,
+    /// What the last plan of this key noted.
+    pub(crate) noted: Option<&'a Value>,
 }
 
 /// A controller of the simulated cluster.
 pub(crate) struct Controller {
     /// What it is called in logs.
     pub(crate) name: &'static str,
+    /// What it is called in events, as Kubernetes does.
+    pub(crate) component: &'static str,
     /// Whom a change wakes.
     pub(crate) wakes: fn(&Seen, &Mirror, &mut Vec<Arc<str>>),
     /// What is to be done about a key.
@@ -82,6 +92,8 @@ pub(crate) struct Engine {
     queue: Queue,
     collector: Collector,
     troubles: BTreeMap<Key, Trouble>,
+    notes: BTreeMap<Key, Value>,
+    recorder: Recorder,
     /// What is served must be looked at again.
     is_table_stale: bool,
 }
@@ -105,7 +117,10 @@ impl Engine {
     ) -> Self {
         let mut mirror = Mirror::default();
         let (follower, seen) = Follower::start(server.cache(), &mut mirror);
+        let recorder = Recorder::new(shape.events);
         let mut engine = Self {
+            recorder,
+            notes: BTreeMap::new(),
             server,
             clock,
             shape,
@@ -171,6 +186,7 @@ impl Engine {
                 .collector
                 .look(&self.server)
                 .into_iter()
+                .chain(self.recorder.sweep(&self.server, now))
                 .map(|action| (COLLECTING.clone(), action))
                 .collect();
             if planned.is_empty() && !self.queue.has_due(now) {
@@ -240,6 +256,7 @@ impl Engine {
                     .troubles
                     .get(&key)
                     .map(|trouble| trouble.message.as_str()),
+                noted: self.notes.get(&key),
             };
             let mut plan = (controller.plan)(&view, &key.1);
             let waits = self.troubles.get(&key).and_then(|trouble| trouble.again);
@@ -255,6 +272,10 @@ impl Engine {
                 actions = plan.actions.len(),
                 "planned"
             );
+            match plan.note.take() {
+                Some(note) => drop(self.notes.insert(key.clone(), note)),
+                None => drop(self.notes.remove(&key)),
+            }
             if let Some(time) = plan.wake {
                 // A plan that is carried out in the second it was made in is not made again in it.
                 self.queue
@@ -269,9 +290,17 @@ impl Engine {
     }
 
     async fn carry_out(&mut self, planned: Vec<(Key, Action)>) {
-        let (server, events) = (&self.server, self.shape.events);
+        let (server, recorder) = (&self.server, &self.recorder);
         let outcomes: Vec<(Key, Carried)> = stream::iter(planned)
-            .map(|(key, action)| async move { (key, carry(server, &action, events).await) })
+            .map(|(key, action)| async move {
+                let controller = CONTROLLERS.get(usize::from(key.0));
+                let component = controller.map_or("", |controller| controller.component);
+                // The key of a kubelet is its node.
+                let host = if component == KUBELET { &*key.1 } else { "" };
+                let source = Source { component, host };
+                let carried = carry(server, &action, recorder, source).await;
+                (key, carried)
+            })
             .buffer_unordered(WRITES_AT_ONCE)
             .collect()
             .await;

@@ -24,6 +24,16 @@ pub enum FaultError {
         /// What it could say.
         wanted: &'static str,
     },
+    /// A name means nothing in this member.
+    #[error("{field}: there is no {name:?}; there is {known}")]
+    Name {
+        /// The field it is in.
+        field: &'static str,
+        /// Which.
+        name: String,
+        /// What it could be.
+        known: String,
+    },
     /// There is no such field.
     #[error("{0}: there is no such fault")]
     Unknown(String),
@@ -80,6 +90,52 @@ impl FaultState {
         }
         Ok(state)
     }
+
+    /// Refuses what is new since `before` and is about nodes and groups that are not there, or about no workload.
+    pub(crate) fn check(
+        &self,
+        before: &Self,
+        nodes: &BTreeSet<&str>,
+        groups: &BTreeSet<&str>,
+    ) -> Result<(), FaultError> {
+        let look =
+            |field, wanted: &BTreeSet<String>, old: &BTreeSet<String>, known: &BTreeSet<&str>| {
+                let unknown = wanted
+                    .difference(old)
+                    .find(|name| !known.contains(name.as_str()));
+                match unknown {
+                    None => Ok(()),
+                    Some(name) => Err(FaultError::Name {
+                        field,
+                        name: name.clone(),
+                        known: spell(known),
+                    }),
+                }
+            };
+        look("lostNodes", &self.lost_nodes, &before.lost_nodes, nodes)?;
+        look("fullNodes", &self.full_nodes, &before.full_nodes, nodes)?;
+        let dropped = (&self.dropped_groups, &before.dropped_groups);
+        look("droppedGroups", dropped.0, dropped.1, groups)?;
+        let odd = self.failing_workloads.iter().find(|name| {
+            let parts: Vec<&str> = name.split('/').collect();
+            parts.len() != 2 || parts.contains(&"")
+        });
+        odd.map_or(Ok(()), |name| {
+            let wanted = "the namespace and the name of a workload, such as \"shop/web\"";
+            Err(refuse("failingWorkloads", &json!(name), wanted))
+        })
+    }
+}
+
+/// Some of the names there are.
+fn spell(known: &BTreeSet<&str>) -> String {
+    const SHOWN: usize = 10;
+    let named = known.iter().filter(|name| !name.is_empty());
+    let mut names: Vec<&str> = named.copied().take(SHOWN).collect();
+    if known.len() > SHOWN {
+        names.push("and more");
+    }
+    names.join(", ")
 }
 
 fn refuse(field: &str, value: &Value, wanted: &'static str) -> FaultError {
@@ -129,6 +185,39 @@ mod tests {
         let after = before.merge(&document).unwrap();
         assert!(after.cut_off && after.fail_percent == 30 && after.lost_nodes.contains("n1"));
         assert_eq!(FaultState::default().merge(&after.to_value()), Ok(after));
+    }
+
+    #[test]
+    fn names_must_be_there_unless_they_were_named_before() {
+        let (nodes, groups) = (BTreeSet::from(["n1", "n2"]), BTreeSet::from(["", "apps"]));
+        let before = FaultState {
+            lost_nodes: BTreeSet::from(["gone".to_owned()]),
+            ..FaultState::default()
+        };
+        for (document, why) in [
+            (json!({"lostNodes": ["gone", "n1"]}), ""),
+            (
+                json!({"failingWorkloads": ["shop/web"], "droppedGroups": ["apps"]}),
+                "",
+            ),
+            (
+                json!({"lostNodes": ["n9"]}),
+                "lostNodes: there is no \"n9\"; there is n1, n2",
+            ),
+            (
+                json!({"droppedGroups": ["aps"]}),
+                "droppedGroups: there is no \"aps\"; there is apps",
+            ),
+            (
+                json!({"failingWorkloads": ["web"]}),
+                "failingWorkloads: \"web\" is not the namespace and the name of a workload, such as \"shop/web\"",
+            ),
+        ] {
+            let state = before.merge(&document).unwrap();
+            let verdict = state.check(&before, &nodes, &groups);
+            let said = verdict.err().map(|error| error.to_string());
+            assert_eq!(said.unwrap_or_default(), why, "{document}");
+        }
     }
 
     #[test]

@@ -88,6 +88,20 @@ impl Faults {
         });
     }
 
+    /// Returns when the API is not cut off.
+    pub(crate) async fn connected(&self) {
+        if !self.state().cut_off {
+            return;
+        }
+        let mut changes = self.watch();
+        while self.state().cut_off {
+            // The sender is in `self`, so there is always somebody who may change it.
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// Wakes whoever waits on it after every change.
     pub(crate) fn watch(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()

@@ -1,8 +1,8 @@
-//! Objects go with their owners, and namespaces take their content along.
+//! Objects go with their owners; namespaces and definitions take their content along.
 //!
 //! Reads:  the heads of all objects of all kinds, custom ones too.
 //! Writes: deletions of what has lost its owners; owner references that lead nowhere; the finalizers of deletions in the
-//!         foreground and of orphaning, and of namespaces that are empty.
+//!         foreground and of orphaning, of namespaces that are empty and of definitions without objects.
 //! Keeps:  nothing outlives its last owner; nothing is deleted while one of its owners is there. The cache is complete
 //!         and current here, because every write is in it before it is answered.
 
@@ -20,6 +20,8 @@ use serve::server::Server;
 use crate::engine::action::Action;
 use plan::{Facts, Owner};
 
+/// Where definitions are.
+const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions";
 /// As many changes as are taken from a collection at a time.
 const BATCH: usize = 1024;
 
@@ -49,6 +51,8 @@ pub(crate) struct Collector {
     dependents: BTreeMap<Box<str>, BTreeSet<Spot>>,
     due: BTreeSet<Spot>,
     namespaces: BTreeSet<Arc<str>>,
+    /// Definitions that may be on their way out.
+    definitions: BTreeSet<Arc<str>>,
     table: Option<Arc<Table>>,
 }
 
@@ -59,6 +63,7 @@ impl Collector {
             dependents: BTreeMap::new(),
             due: BTreeSet::new(),
             namespaces: BTreeSet::new(),
+            definitions: BTreeSet::new(),
             table: None,
         }
     }
@@ -82,11 +87,24 @@ impl Collector {
         for namespace in std::mem::take(&mut self.namespaces) {
             actions.extend(self.empty(&namespace));
         }
+        for definition in std::mem::take(&mut self.definitions) {
+            actions.extend(self.retire(&definition, server));
+        }
         actions
     }
 
-    /// Begins to follow collections that are new in the table.
+    /// Begins to follow collections that are new in the table, and looks again at what may have waited for them. Those
+    /// that are no longer in the table are followed on: what is in them may still be somebody's.
     fn follow(&mut self, table: &Table, cache: &Cache) {
+        for (name, waiting) in [
+            ("core/namespaces", &mut self.namespaces),
+            (DEFINITIONS, &mut self.definitions),
+        ] {
+            let snapshot = cache.collection(name).snapshot();
+            let ending = snapshot.objects.iter();
+            let ending = ending.filter(|(_, record)| record.head().terminating);
+            waiting.extend(ending.map(|(key, _)| Arc::clone(key)));
+        }
         for resource in table.iter().filter(|resource| resource.rules.is_stored()) {
             // Kinds that are kept as another one are followed as that one.
             if *resource.collection != *cache::name_of(&resource.group, &resource.plural)
@@ -202,6 +220,9 @@ impl Collector {
                 if &**name == "core/namespaces" && record.head().terminating {
                     self.namespaces.insert(Arc::clone(key));
                 }
+                if &**name == DEFINITIONS && record.head().terminating {
+                    self.definitions.insert(Arc::clone(key));
+                }
                 if record.head().terminating {
                     self.wake_dependents(&record.head().uid);
                 }
@@ -212,6 +233,13 @@ impl Collector {
                     self.wake_dependents(&head.uid);
                     if !head.namespace.is_empty() {
                         self.namespaces.insert(Arc::from(&*head.namespace));
+                    }
+                    // The name of a definition is made of those of its kind and group.
+                    if let Some(followed) = self.followed.get(name)
+                        && !followed.route.group.is_empty()
+                    {
+                        let (plural, group) = (&followed.route.plural, &followed.route.group);
+                        self.definitions.insert(format!("{plural}.{group}").into());
                     }
                 }
             }
@@ -309,6 +337,30 @@ impl Collector {
             owners: &owners,
             dependents: &dependents,
         })
+    }
+
+    /// A definition on its way out: its objects are asked to go; when none is left it may go itself.
+    fn retire(&self, name: &Arc<str>, server: &Server) -> Vec<Action> {
+        let definitions = self.followed.get(DEFINITIONS);
+        let found = definitions.and_then(|followed| followed.collection.find(name));
+        let Some(record) = found.filter(|record| record.head().terminating) else {
+            return Vec::new();
+        };
+        let definition = record.value();
+        let text = |path: &str| definition.pointer(path).and_then(Value::as_str);
+        let collection = text("/spec/names/plural")
+            .zip(text("/spec/group"))
+            .and_then(|(plural, group)| self.followed.get(&*cache::name_of(group, plural)));
+        let objects: Vec<(String, Arc<Record>)> = collection
+            .map(|followed| {
+                let snapshot = followed.collection.snapshot();
+                let objects = snapshot.objects.iter();
+                objects
+                    .map(|(key, record)| (path_of(&followed.route, key), Arc::clone(record)))
+                    .collect()
+            })
+            .unwrap_or_default();
+        plan::retire(&definition, &objects, server.now())
     }
 
     /// A namespace on its way out: everything in it is asked to go; when nothing is left it may go itself.

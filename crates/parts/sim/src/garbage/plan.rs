@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use object::Value;
+use object::time::Time;
 use serde_json::json;
 use serve::lifecycle::{FOREGROUND, ORPHAN};
 use serve::record::Record;
 
+use crate::admission::CLEANUP;
 use crate::engine::action::{Action, Target, Writer};
 use crate::read;
 
@@ -130,6 +132,50 @@ pub(crate) fn empty(namespace: &Value, content: &[(String, Arc<Record>)]) -> Vec
         let by = Writer::Controllers;
         return vec![Action::Put { path, object, by }];
     }
+    dismiss(content)
+}
+
+/// Asks the objects of a definition to go; lets the definition go when none is left.
+pub(crate) fn retire(
+    definition: &Value,
+    objects: &[(String, Arc<Record>)],
+    now: Time,
+) -> Vec<Action> {
+    if !finalizers(definition).any(|name| name == CLEANUP) {
+        return Vec::new();
+    }
+    let name = text(definition, "name");
+    let mut of = Target {
+        path: format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"),
+        uid: text(definition, "uid").to_owned(),
+        revision: Some(text(definition, "resourceVersion").to_owned()),
+    };
+    let by = Writer::Controllers;
+    if objects.is_empty() {
+        let kept: Vec<&str> = finalizers(definition)
+            .filter(|name| *name != CLEANUP)
+            .collect();
+        let patch = json!({"metadata": {"finalizers": kept}});
+        return vec![Action::Merge { of, patch, by }];
+    }
+    let mut actions = dismiss(objects);
+    let status = definition.get("status").unwrap_or(&Value::Null);
+    if read::find_condition(status, "Terminating").is_none() {
+        let mut conditions = read::items(status, "conditions").to_vec();
+        let condition = json!({
+            "type": "Terminating", "status": "True", "reason": "InstanceDeletionInProgress",
+            "message": "CustomResource deletion is in progress",
+        });
+        read::put_condition(&mut conditions, condition, now);
+        of.path.push_str("/status");
+        let patch = json!({"status": {"conditions": conditions}});
+        actions.push(Action::Merge { of, patch, by });
+    }
+    actions
+}
+
+/// Asks everything to go that has not been asked yet.
+fn dismiss(content: &[(String, Arc<Record>)]) -> Vec<Action> {
     let going = content
         .iter()
         .filter(|(_, record)| !record.head().terminating);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::Stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use object::time::Time;
@@ -88,6 +89,40 @@ impl Log {
         response.headers_mut().insert(CONTENT_TYPE, media);
         Ok(response)
     }
+}
+
+/// What a container of a pod that runs writes from now on, after one line that shows that it is there.
+pub(crate) fn follow(
+    collection: Arc<Collection>,
+    key: String,
+    pod: &Object,
+    container: String,
+    clock: &Clock,
+) -> impl Stream<Item = Bytes> + Send + use<> {
+    let now = clock.now();
+    let running = ["containerStatuses", "initContainerStatuses"]
+        .iter()
+        .flat_map(|list| read::list(pod, &["status", list]))
+        .filter(|status| read::text(status, "name") == container)
+        .find_map(|status| read::time(status.pointer("/state/running")?, "startedAt"));
+    let run = Run {
+        from: running.unwrap_or(now),
+        to: None,
+    };
+    let next = due_after(run, now);
+    let present = next.plus_seconds(-PERIOD);
+    let begin = Follow {
+        first: Some(line(pod, &container, run.from, present, false)),
+        collection,
+        key,
+        pod: pod.clone(),
+        name: container,
+        run,
+        clock: clock.clone(),
+        next,
+        timestamps: false,
+    };
+    futures_util::stream::unfold(begin, Follow::next)
 }
 
 /// A log that is followed.

@@ -151,6 +151,7 @@ fn event(cluster: &Cluster, wanted: &Value) -> Result<(), String> {
         part("about", &event["involvedObject"]["name"])
             && part("reason", &event["reason"])
             && part("message", &event["message"])
+            && part("from", &event["source"]["component"])
     };
     if events.iter().any(|event| is_wanted(&event)) {
         return Ok(());

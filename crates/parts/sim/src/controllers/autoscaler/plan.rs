@@ -5,14 +5,14 @@ use object::time::Time;
 use object::{Object, Value};
 use serde_json::json;
 
+use crate::controllers::autoscaler::pace::{self, Past};
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
 use crate::read;
 
+const BY: Writer = Writer::Controllers;
 /// Seconds between two looks.
 const PERIOD: i64 = 15;
-/// Wishes for less count only after they have held for so long.
-const STABILIZATION: i64 = 300;
 /// A usage within so many thousandths of the target is on target.
 const TOLERANCE: i64 = 100;
 
@@ -30,12 +30,16 @@ pub(crate) struct Inputs<'a> {
     pub(crate) scaler: &'a Object,
     pub(crate) target: Option<(Kind, &'a Object)>,
     pub(crate) samples: &'a [Sample],
+    /// What it wished and did of late.
+    pub(crate) noted: Option<&'a Value>,
     pub(crate) now: Time,
 }
 
-/// What one metric comes to: the ratio to its target in thousandths, and how the status shows it.
+/// What one metric comes to: how many replicas it asks for, and how the status shows it.
 struct Reading {
-    ratio: i64,
+    wish: i64,
+    /// What is measured, as events say it.
+    what: String,
     shown: Value,
 }
 
@@ -46,26 +50,26 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     if scaler.is_terminating() {
         return plan;
     }
+    let mut past = Past::read(inputs.noted);
+    plan.note = Some(past.note());
     let mut conditions = read::conditions(scaler);
-    let mut say = |kind: &str, state: &str, reason: &str, message: String| {
+    let mut say = |kind: &str, state: &str, reason: &str, message: &str| {
         let condition =
             json!({"type": kind, "status": state, "reason": reason, "message": message});
         read::put_condition(&mut conditions, condition, inputs.now);
     };
     let Some((kind, target)) = inputs.target else {
-        let message = "the HPA controller was unable to get the target's current scale".to_owned();
+        let message = "the HPA controller was unable to get the target's current scale";
         say("AbleToScale", "False", "FailedGetScale", message);
+        if is_news(inputs, "AbleToScale", "FailedGetScale") {
+            plan.warn(scaler, BY, "FailedGetScale", message.to_owned());
+        }
         write(inputs, None, 0, Vec::new(), conditions, &mut plan);
         return plan;
     };
     let present = target.integer_at(&["spec", "replicas"]).unwrap_or(1);
-    let readings: Vec<Reading> = read::list(scaler, &["spec", "metrics"])
-        .iter()
-        .filter_map(|metric| reading(metric, inputs.samples))
-        .collect();
     if present == 0 {
-        let message =
-            "scaling is disabled since the replica count of the target is zero".to_owned();
+        let message = "scaling is disabled since the replica count of the target is zero";
         say("ScalingActive", "False", "ScalingDisabled", message);
         write(
             inputs,
@@ -77,133 +81,200 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
         );
         return plan;
     }
-    say(
-        "AbleToScale",
-        "True",
-        "ReadyForNewScale",
-        "recommended size matches current size".to_owned(),
-    );
-    let wish = if readings.is_empty() {
-        let message =
-            "the HPA was unable to compute the replica count: no metrics returned".to_owned();
-        say("ScalingActive", "False", "FailedGetResourceMetric", message);
-        None
-    } else {
-        let message =
-            "the HPA was able to successfully calculate a replica count from metrics".to_owned();
-        say("ScalingActive", "True", "ValidMetricFound", message);
-        readings
-            .iter()
-            .map(|reading| wish(present, reading.ratio))
-            .max()
-    };
+    let readings: Vec<Reading> = read::list(scaler, &["spec", "metrics"])
+        .iter()
+        .filter_map(|metric| reading(metric, inputs.samples, present))
+        .collect();
+    let best = readings.iter().max_by_key(|reading| reading.wish);
+    let wish = best.map(|reading| reading.wish);
+    match &best {
+        Some(reading) => {
+            let message = format!(
+                "the HPA was able to successfully calculate a replica count from {}",
+                reading.what
+            );
+            say("ScalingActive", "True", "ValidMetricFound", &message);
+        }
+        None => {
+            let message = "the HPA was unable to compute the replica count: no metrics returned from resource metrics API";
+            say("ScalingActive", "False", "FailedGetResourceMetric", message);
+            if is_news(inputs, "ScalingActive", "FailedGetResourceMetric") {
+                plan.warn(scaler, BY, "FailedGetResourceMetric", message.to_owned());
+            }
+        }
+    }
+    past.wish(present, wish.unwrap_or(present), inputs.now);
+    let paced = pace::pace(scaler, &past, present, inputs.now);
     let least = scaler.integer_at(&["spec", "minReplicas"]).unwrap_or(1);
     let most = scaler.integer_at(&["spec", "maxReplicas"]).unwrap_or(1);
-    let mut wanted = wish.unwrap_or(present).clamp(least.min(most), most);
-    if wanted < present && present <= most && !has_calmed(inputs) {
-        wanted = present;
-    }
-    let (state, reason, message) = match wish {
-        Some(wish) if wish > most => (
+    let wanted = paced.replicas.clamp(least.min(most), most);
+    let (state, (reason, message)) = match paced.limited {
+        _ if paced.replicas > most => (
             "True",
-            "TooManyReplicas",
-            "the desired replica count is more than the maximum replica count",
+            (
+                "TooManyReplicas",
+                "the desired replica count is more than the maximum replica count",
+            ),
         ),
-        Some(wish) if wish < least => (
+        _ if paced.replicas < least => (
             "True",
-            "TooFewReplicas",
-            "the desired replica count is less than the minimum replica count",
+            (
+                "TooFewReplicas",
+                "the desired replica count is less than the minimum replica count",
+            ),
         ),
-        _ => (
+        Some(limited) => ("True", limited),
+        None => (
             "False",
-            "DesiredWithinRange",
-            "the desired count is within the acceptable range",
+            (
+                "DesiredWithinRange",
+                "the desired count is within the acceptable range",
+            ),
         ),
     };
-    say("ScalingLimited", state, reason, message.to_owned());
-    let shown = readings.into_iter().map(|reading| reading.shown).collect();
-    if wanted != present {
+    say("ScalingLimited", state, reason, message);
+    if wanted == present {
+        let (reason, message) = paced
+            .held
+            .unwrap_or(("ReadyForNewScale", "recommended size matches current size"));
+        say("AbleToScale", "True", reason, message);
+    } else {
+        let message = format!("the HPA controller was able to update the target scale to {wanted}");
+        say("AbleToScale", "True", "SucceededRescale", &message);
         plan.merge(kind, target, json!({"spec": {"replicas": wanted}}));
-        let message = format!("New size: {wanted}; reason: resource utilization");
-        plan.report(scaler, Writer::Controllers, "SuccessfulRescale", message);
+        let why = reason_of(best, wanted, present);
+        let message = format!("New size: {wanted}; reason: {why}");
+        plan.report(scaler, BY, "SuccessfulRescale", message);
+        past.change(wanted - present, inputs.now);
     }
+    plan.note = Some(past.note());
+    let shown = readings.into_iter().map(|reading| reading.shown).collect();
     write(inputs, Some(target), wanted, shown, conditions, &mut plan);
     plan
 }
 
-/// Whether the last change lies back far enough to go down.
-fn has_calmed(inputs: &Inputs<'_>) -> bool {
-    let window = inputs
-        .scaler
-        .integer_at(&[
-            "spec",
-            "behavior",
-            "scaleDown",
-            "stabilizationWindowSeconds",
-        ])
-        .unwrap_or(STABILIZATION);
-    let last = inputs
-        .scaler
-        .text_at(&["status", "lastScaleTime"])
-        .and_then(|text| text.parse().ok())
-        .unwrap_or_else(|| read::created(inputs.scaler));
-    inputs.now >= last.plus_seconds(window)
-}
-
-/// As many replicas as bring a ratio to one; those that are nearly there stay.
-fn wish(present: i64, ratio: i64) -> i64 {
-    if (ratio - 1000).abs() <= TOLERANCE {
-        return present;
+/// Why the size changes, as events say it.
+fn reason_of(best: Option<&Reading>, wanted: i64, present: i64) -> String {
+    match best {
+        Some(reading) if wanted > present => format!("{} above target", reading.what),
+        Some(_) => "All metrics below target".to_owned(),
+        None if wanted > present => "Current number of replicas below Spec.MinReplicas".to_owned(),
+        None => "Current number of replicas above Spec.MaxReplicas".to_owned(),
     }
-    let scaled = present.saturating_mul(ratio);
-    scaled.saturating_add(999) / 1000
 }
 
-fn reading(metric: &Value, samples: &[Sample]) -> Option<Reading> {
-    let resource = metric.get("resource")?;
-    let name = read::text(resource, "name");
-    let of = |sample: &Sample| match name {
-        "cpu" => (sample.cpu, sample.cpu_asked),
-        _ => (sample.memory, sample.memory_asked),
+/// Whether a condition has not said this before.
+fn is_news(inputs: &Inputs<'_>, kind: &str, reason: &str) -> bool {
+    read::condition(inputs.scaler, kind)
+        .is_none_or(|condition| read::text(condition, "reason") != reason)
+}
+
+/// What pods use of what would be on target, all together.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    count: i64,
+    used: i64,
+    target: i64,
+}
+
+impl Load {
+    /// Thousandths of the target.
+    fn ratio(self) -> Option<i64> {
+        self.used.saturating_mul(1000).checked_div(self.target)
+    }
+}
+
+/// As many replicas as bring the ready pods to their target; those that are nearly there stay. Pods that are not ready
+/// are taken to use nothing when more are asked for: they may be the answer.
+fn wish(present: i64, ready: Load, unready: Load) -> Option<i64> {
+    let is_on_target = |ratio: i64| (ratio - 1000).abs() <= TOLERANCE;
+    let scaled =
+        |load: Load, ratio: i64| load.count.saturating_mul(ratio).saturating_add(999) / 1000;
+    let ratio = ready.ratio()?;
+    if is_on_target(ratio) {
+        return Some(present);
+    }
+    if ratio < 1000 || unready.count == 0 {
+        return Some(scaled(ready, ratio));
+    }
+    let all = Load {
+        count: ready.count.saturating_add(unready.count),
+        used: ready.used,
+        target: ready.target.saturating_add(unready.target),
     };
-    let ready: Vec<(i64, i64)> = samples
-        .iter()
-        .filter(|sample| sample.is_ready)
-        .map(of)
-        .collect();
-    let count = i64::try_from(ready.len()).ok().filter(|count| *count > 0)?;
-    let used: i64 = ready
-        .iter()
-        .map(|(used, _)| *used)
-        .fold(0, i64::saturating_add);
-    let asked: i64 = ready
-        .iter()
-        .map(|(_, asked)| *asked)
-        .fold(0, i64::saturating_add);
-    let average = used / count;
+    let ratio = all.ratio()?;
+    if is_on_target(ratio) || ratio < 1000 {
+        return Some(present);
+    }
+    Some(scaled(all, ratio).max(present))
+}
+
+/// Reads a metric of resources, of pods or of one of their containers; of others nothing is known here.
+fn reading(metric: &Value, samples: &[Sample], present: i64) -> Option<Reading> {
+    let field = match read::text(metric, "type") {
+        "ContainerResource" => "containerResource",
+        _ => "resource",
+    };
+    let resource = metric.get(field)?;
+    let name = read::text(resource, "name");
+    let show = |current: Value| {
+        let mut shown = json!({"name": name, "current": current});
+        if let (Some(fields), Some(container)) = (shown.as_object_mut(), resource.get("container"))
+        {
+            fields.insert("container".to_owned(), container.clone());
+        }
+        json!({"type": metric.get("type"), field: shown})
+    };
+    let target = resource.get("target")?;
+    let utilization = target.get("averageUtilization").and_then(Value::as_i64);
+    let value = target.get("averageValue").and_then(Value::as_str);
+    let value = value.and_then(|text| text.parse::<Quantity>().ok());
+    let value = value.map(|value| match name {
+        "cpu" => value.milli_value(),
+        _ => value.value(),
+    });
+    let load = |is_ready: bool| {
+        let mut load = Load::default();
+        let mut asked_of_all = 0_i64;
+        for sample in samples.iter().filter(|sample| sample.is_ready == is_ready) {
+            let (used, asked) = match name {
+                "cpu" => (sample.cpu, sample.cpu_asked),
+                _ => (sample.memory, sample.memory_asked),
+            };
+            load.count += 1;
+            load.used = load.used.saturating_add(used);
+            asked_of_all = asked_of_all.saturating_add(asked);
+        }
+        load.target = match (utilization, value) {
+            (Some(percent), _) => asked_of_all.saturating_mul(percent) / 100,
+            (None, Some(value)) => value.saturating_mul(load.count),
+            (None, None) => 0,
+        };
+        (load, asked_of_all)
+    };
+    let ((ready, asked), (unready, _)) = (load(true), load(false));
+    let average = ready.used.checked_div(ready.count)?;
     let quantity = match name {
         "cpu" => Quantity::from_millis(average, Format::DecimalSI),
         _ => Quantity::from_units(average, Format::BinarySI),
     };
-    let target = resource.get("target")?;
-    if let Some(wanted) = target.get("averageUtilization").and_then(Value::as_i64) {
-        let percent = used.saturating_mul(100).checked_div(asked)?;
-        return Some(Reading {
-            ratio: percent.saturating_mul(1000).checked_div(wanted)?,
-            shown: json!({"type": "Resource", "resource": {"name": name, "current": {
-                "averageUtilization": percent, "averageValue": quantity.to_string(),
-            }}}),
-        });
-    }
-    let wanted: Quantity = target.get("averageValue")?.as_str()?.parse().ok()?;
-    let wanted = if name == "cpu" {
-        wanted.milli_value()
+    let (what, current) = if utilization.is_some() {
+        let percent = ready.used.saturating_mul(100).checked_div(asked)?;
+        let current = json!({"averageUtilization": percent, "averageValue": quantity.to_string()});
+        (
+            format!("{name} resource utilization (percentage of request)"),
+            current,
+        )
     } else {
-        wanted.value()
+        (
+            format!("{name} resource"),
+            json!({"averageValue": quantity.to_string()}),
+        )
     };
     Some(Reading {
-        ratio: average.saturating_mul(1000).checked_div(wanted)?,
-        shown: json!({"type": "Resource", "resource": {"name": name, "current": {"averageValue": quantity.to_string()}}}),
+        wish: wish(present, ready, unready)?,
+        what,
+        shown: show(current),
     })
 }
 

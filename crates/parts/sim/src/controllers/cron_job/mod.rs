@@ -19,6 +19,7 @@ use plan::Inputs;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "cronjob",
+    component: "cronjob-controller",
     wakes,
     plan,
 };

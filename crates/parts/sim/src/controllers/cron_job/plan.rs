@@ -7,7 +7,7 @@ use object::time::Time;
 use object::{Object, Value};
 use serde_json::json;
 
-use crate::controllers::cron_job::schedule::Schedule;
+use crate::controllers::cron_job::schedule::{Schedule, ScheduleError};
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
 use crate::read;
@@ -21,6 +21,7 @@ pub(crate) struct Inputs<'a> {
 
 /// More missed times than this are not counted one by one.
 const MOST_MISSED: usize = 100;
+const BY: Writer = Writer::Controllers;
 
 pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     let mut plan = Plan::default();
@@ -30,52 +31,16 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
         .iter()
         .map(|job| &***job)
         .partition(|job| is_finished(job));
+    say_finished(cron, &finished, &mut plan);
     let last = cron
         .text_at(&["status", "lastScheduleTime"])
         .and_then(|text| text.parse::<Time>().ok());
-    let mut scheduled = last;
-    let mut made = Vec::new();
-    let is_suspended = cron.at(&["spec", "suspend"]).and_then(Value::as_bool) == Some(true);
-    let schedule = cron
-        .text_at(&["spec", "schedule"])
-        .and_then(Schedule::parse);
-    if let Some(schedule) = schedule.filter(|_| !is_suspended && !cron.is_terminating()) {
-        if let Some(due) = latest_due(inputs, &schedule, last) {
-            let policy = cron
-                .text_at(&["spec", "concurrencyPolicy"])
-                .unwrap_or("Allow");
-            if policy == "Forbid" && !active.is_empty() {
-                let message = "Not starting job because prior execution is running and concurrency policy is Forbid";
-                plan.report(
-                    cron,
-                    Writer::Controllers,
-                    "JobAlreadyActive",
-                    message.to_owned(),
-                );
-            } else {
-                if policy == "Replace" {
-                    for job in &active {
-                        plan.delete(Kind::Job, job);
-                    }
-                }
-                let job = job(cron, due);
-                let name = job.pointer("/metadata/name").cloned().unwrap_or_default();
-                let message = format!("Created job {}", name.as_str().unwrap_or_default());
-                plan.report(cron, Writer::Controllers, "SuccessfulCreate", message);
-                made.push(name);
-                plan.create(Kind::Job, job);
-                scheduled = Some(due);
-            }
-        }
-        if let Some(next) = schedule.after(inputs.now) {
-            plan.wake_at(next);
-        }
-    }
+    let scheduled = run(inputs, &active, last, &mut plan).or(last);
     tidy(cron, &finished, &mut plan);
     let mut status = json!({});
     if let Some(fields) = status.as_object_mut() {
-        let mut references: Vec<Value> = active.iter().map(|job| reference(job)).collect();
         // The ones just made follow when they have a uid.
+        let mut references: Vec<Value> = active.iter().map(|job| reference(job)).collect();
         references.sort_by_key(|reference| read::text(reference, "name").to_owned());
         if !references.is_empty() {
             fields.insert("active".to_owned(), references.into());
@@ -92,12 +57,102 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
             fields.insert("lastSuccessfulTime".to_owned(), json!(time));
         }
     }
-    plan.status(Kind::CronJob, cron, status, Writer::Controllers);
+    plan.status(Kind::CronJob, cron, status, BY);
     plan
 }
 
+/// Makes a Job if one is due, and looks again when the next one is. The time the Job is for.
+fn run(
+    inputs: &Inputs<'_>,
+    active: &[&Object],
+    last: Option<Time>,
+    plan: &mut Plan,
+) -> Option<Time> {
+    let cron = inputs.cron;
+    let is_suspended = cron.at(&["spec", "suspend"]).and_then(Value::as_bool) == Some(true);
+    if is_suspended || cron.is_terminating() {
+        return None;
+    }
+    let text = cron.text_at(&["spec", "schedule"]).unwrap_or_default();
+    let schedule = match Schedule::parse(text, cron.text_at(&["spec", "timeZone"])) {
+        Ok(schedule) => schedule,
+        Err(error) => {
+            let reason = match error {
+                ScheduleError::Text(_) => "UnparseableSchedule",
+                ScheduleError::Zone(_) => "UnknownTimeZone",
+            };
+            plan.warn(cron, BY, reason, error.to_string());
+            return None;
+        }
+    };
+    let due = latest_due(inputs, &schedule, last, plan);
+    // What comes every so often counts from the last time there was, not from when somebody looked.
+    let from = due.or(last).unwrap_or_else(|| read::created(cron));
+    let next = match schedule {
+        Schedule::Every(_) => schedule.after(from),
+        Schedule::Calendar { .. } => schedule.after(inputs.now),
+    };
+    if let Some(next) = next {
+        plan.wake_at(next);
+    }
+    let due = due?;
+    let policy = cron
+        .text_at(&["spec", "concurrencyPolicy"])
+        .unwrap_or("Allow");
+    if policy == "Forbid" && !active.is_empty() {
+        let message =
+            "Not starting job because prior execution is running and concurrency policy is Forbid";
+        plan.report(cron, BY, "JobAlreadyActive", message.to_owned());
+        return None;
+    }
+    if policy == "Replace" {
+        for job in active {
+            dismiss(cron, job, plan);
+        }
+    }
+    let job = job(cron, due);
+    let name = job.pointer("/metadata/name").and_then(Value::as_str);
+    let message = format!("Created job {}", name.unwrap_or_default());
+    plan.report(cron, BY, "SuccessfulCreate", message);
+    plan.create(Kind::Job, job);
+    Some(due)
+}
+
+fn dismiss(cron: &Object, job: &Object, plan: &mut Plan) {
+    if job.is_terminating() {
+        return;
+    }
+    plan.delete(Kind::Job, job);
+    let message = format!("Deleted job {}", job.name());
+    plan.report(cron, BY, "SuccessfulDelete", message);
+}
+
+/// Tells of Jobs that were active when it was last written and have ended since.
+fn say_finished(cron: &Object, finished: &[&Object], plan: &mut Plan) {
+    let known = read::list(cron, &["status", "active"]);
+    for job in finished {
+        if known
+            .iter()
+            .any(|active| read::text(active, "uid") == job.uid())
+        {
+            let how = if has(job, "Complete") {
+                "Complete"
+            } else {
+                "Failed"
+            };
+            let message = format!("Saw completed job: {}, condition: {how}", job.name());
+            plan.report(cron, BY, "SawCompletedJob", message);
+        }
+    }
+}
+
 /// The last time that has passed and was not kept, unless it is too late for it.
-fn latest_due(inputs: &Inputs<'_>, schedule: &Schedule, last: Option<Time>) -> Option<Time> {
+fn latest_due(
+    inputs: &Inputs<'_>,
+    schedule: &Schedule,
+    last: Option<Time>,
+    plan: &mut Plan,
+) -> Option<Time> {
     let cron = inputs.cron;
     let deadline = cron.integer_at(&["spec", "startingDeadlineSeconds"]);
     let mut from = last.unwrap_or_else(|| read::created(cron));
@@ -111,7 +166,26 @@ fn latest_due(inputs: &Inputs<'_>, schedule: &Schedule, last: Option<Time>) -> O
             _ => return due,
         }
     }
-    due
+    let message = format!(
+        "too many missed start times: > {MOST_MISSED}. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+    );
+    plan.warn(cron, BY, "TooManyMissedTimes", message);
+    // Upstream: the latest one is still kept.
+    latest_before(schedule, inputs.now).or(due)
+}
+
+/// The last time there was, looked for in longer and longer spans.
+fn latest_before(schedule: &Schedule, now: Time) -> Option<Time> {
+    let spans = [60, 3600, 86_400, 31 * 86_400];
+    let begin = spans
+        .into_iter()
+        .map(|span| now.plus_seconds(-span))
+        .find(|from| schedule.after(*from).is_some_and(|time| time <= now))?;
+    let mut found = schedule.after(begin)?;
+    while let Some(next) = schedule.after(found).filter(|next| *next <= now) {
+        found = next;
+    }
+    Some(found)
 }
 
 fn is_finished(job: &Object) -> bool {
@@ -139,7 +213,7 @@ fn tidy(cron: &Object, finished: &[&Object], plan: &mut Plan) {
             .into_iter()
             .skip(usize::try_from(limit).unwrap_or_default())
         {
-            plan.delete(Kind::Job, job);
+            dismiss(cron, job, plan);
         }
     }
 }

@@ -1,10 +1,22 @@
-//! Times a schedule means: five fields, in UTC.
+//! Times a schedule means: five fields, in a time zone; or every so often.
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, TimeZone};
 use object::time::Time;
+
+/// When something is due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Schedule {
+    /// At certain times of the day, on certain days, by the clocks of a time zone.
+    Calendar { times: Times, zone: TimeZone },
+    /// So many seconds after the last time.
+    Every(i64),
+}
 
 /// Which minutes of which hours of which days.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Schedule {
+pub(crate) struct Times {
     minutes: u64,
     hours: u64,
     days: u64,
@@ -24,9 +36,47 @@ const MONTHS: [&str; 12] = [
 ];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
+/// Why a schedule means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ScheduleError {
+    #[error("unparseable schedule: {0}")]
+    Text(String),
+    #[error("unknown time zone: {0}")]
+    Zone(String),
+}
+
 impl Schedule {
-    /// Reads a schedule; `None` if it means nothing.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    /// Reads a schedule in a time zone; UTC if none is named.
+    pub(crate) fn parse(text: &str, zone: Option<&str>) -> Result<Self, ScheduleError> {
+        let unreadable = || ScheduleError::Text(text.to_owned());
+        if let Some(span) = text.trim().strip_prefix("@every ") {
+            let span: object::duration::Duration = span.trim().parse().map_err(|_| unreadable())?;
+            let seconds = i64::try_from(span.to_wait().as_secs()).map_err(|_| unreadable())?;
+            return Ok(Self::Every(seconds.max(1)));
+        }
+        let times = Times::parse(text).ok_or_else(unreadable)?;
+        let zone = match zone {
+            None => TimeZone::UTC,
+            // Upstream: the machine's own zone is no zone to rely on.
+            Some(name) if name.is_empty() || name.eq_ignore_ascii_case("local") => {
+                return Err(ScheduleError::Zone(name.to_owned()));
+            }
+            Some(name) => TimeZone::get(name).map_err(|_| ScheduleError::Zone(name.to_owned()))?,
+        };
+        Ok(Self::Calendar { times, zone })
+    }
+
+    /// The first time after another.
+    pub(crate) fn after(&self, time: Time) -> Option<Time> {
+        match self {
+            Self::Every(seconds) => Some(time.plus_seconds(*seconds)),
+            Self::Calendar { times, zone } => times.after(time, zone),
+        }
+    }
+}
+
+impl Times {
+    fn parse(text: &str) -> Option<Self> {
         let text = match text.trim() {
             "@yearly" | "@annually" => "0 0 1 1 *",
             "@monthly" => "0 0 1 * *",
@@ -53,11 +103,13 @@ impl Schedule {
         })
     }
 
-    /// The first time after another.
-    pub(crate) fn after(&self, time: Time) -> Option<Time> {
-        let start = time.unix_seconds().div_euclid(MINUTE) * MINUTE + MINUTE;
+    /// The first time after another that the clocks of a zone show. Those that a change of the clocks leaves out are
+    /// left out; those that they show twice count once.
+    fn after(&self, time: Time, zone: &TimeZone) -> Option<Time> {
+        let local = local(time, zone)?;
+        let start = local.div_euclid(MINUTE) * MINUTE;
         let first_day = start.div_euclid(DAY);
-        for day in first_day..first_day + HORIZON {
+        for day in first_day..first_day.saturating_add(HORIZON) {
             if !self.takes_day(day) {
                 continue;
             }
@@ -67,8 +119,12 @@ impl Schedule {
                 0
             };
             for minute in from..(DAY / MINUTE) {
-                if has(self.hours, minute / 60) && has(self.minutes, minute % 60) {
-                    return Some(Time::from_unix_seconds(day * DAY + minute * MINUTE));
+                if !has(self.hours, minute / 60) || !has(self.minutes, minute % 60) {
+                    continue;
+                }
+                let found = instant(day * DAY + minute * MINUTE, zone);
+                if let Some(found) = found.filter(|found| *found > time) {
+                    return Some(found);
                 }
             }
         }
@@ -89,6 +145,24 @@ impl Schedule {
             by_date && by_weekday
         }
     }
+}
+
+/// What the clocks of a zone show, in seconds since 1970 as if it were UTC.
+fn local(time: Time, zone: &TimeZone) -> Option<i64> {
+    let instant = Timestamp::from_second(time.unix_seconds()).ok()?;
+    let offset = i64::from(zone.to_offset(instant).seconds());
+    time.unix_seconds().checked_add(offset)
+}
+
+/// When the clocks of a zone first show something; `None` if they never do.
+fn instant(local: i64, zone: &TimeZone) -> Option<Time> {
+    let shown: DateTime = TimeZone::UTC.to_datetime(Timestamp::from_second(local).ok()?);
+    let ambiguous = zone.to_ambiguous_timestamp(shown);
+    if matches!(ambiguous.offset(), AmbiguousOffset::Gap { .. }) {
+        return None;
+    }
+    let instant = ambiguous.earlier().ok()?;
+    Some(Time::from_unix_seconds(instant.as_second()))
 }
 
 fn has(set: u64, number: i64) -> bool {
@@ -150,10 +224,86 @@ mod tests {
     use super::*;
 
     fn next(schedule: &str, after: &str) -> String {
+        next_in(schedule, None, after)
+    }
+
+    fn next_in(schedule: &str, zone: Option<&str>, after: &str) -> String {
         let after: Time = after.parse().unwrap();
-        Schedule::parse(schedule)
-            .and_then(|schedule| schedule.after(after))
-            .map_or_else(|| "never".to_owned(), |time| time.to_string())
+        match Schedule::parse(schedule, zone) {
+            Ok(schedule) => schedule
+                .after(after)
+                .map_or_else(|| "never".to_owned(), |time| time.to_string()),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn clocks_are_those_of_the_zone() {
+        let berlin = Some("Europe/Berlin");
+        for (schedule, zone, after, expected) in [
+            (
+                "0 9 * * *",
+                berlin,
+                "2026-01-01T00:00:00Z",
+                "2026-01-01T08:00:00Z",
+            ),
+            (
+                "0 9 * * *",
+                berlin,
+                "2026-07-01T00:00:00Z",
+                "2026-07-01T07:00:00Z",
+            ),
+            (
+                "0 0 * * *",
+                Some("America/New_York"),
+                "2026-01-01T04:59:00Z",
+                "2026-01-01T05:00:00Z",
+            ),
+            // On 29 March 2026 the clocks go from 2 to 3: half past two is left out.
+            (
+                "30 2 * * *",
+                berlin,
+                "2026-03-28T02:00:00Z",
+                "2026-03-30T00:30:00Z",
+            ),
+            // On 25 October 2026 half past two comes twice and counts once.
+            (
+                "30 2 * * *",
+                berlin,
+                "2026-10-24T12:00:00Z",
+                "2026-10-25T00:30:00Z",
+            ),
+            (
+                "30 2 * * *",
+                berlin,
+                "2026-10-25T00:30:00Z",
+                "2026-10-26T01:30:00Z",
+            ),
+            (
+                "@every 90s",
+                None,
+                "2026-01-01T00:00:00Z",
+                "2026-01-01T00:01:30Z",
+            ),
+            (
+                "0 9 * * *",
+                Some("Mars/Olympus"),
+                "2026-01-01T00:00:00Z",
+                "unknown time zone: Mars/Olympus",
+            ),
+            (
+                "0 9 * * *",
+                Some("Local"),
+                "2026-01-01T00:00:00Z",
+                "unknown time zone: Local",
+            ),
+        ] {
+            assert_eq!(
+                next_in(schedule, zone, after),
+                expected,
+                "{schedule} {zone:?} after {after}"
+            );
+        }
     }
 
     #[test]
@@ -180,10 +330,26 @@ mod tests {
             ("0 0 13 * 5", "2026-01-02T00:00:00Z", "2026-01-09T00:00:00Z"),
             ("0 0 * * 7", "2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z"),
             ("0 0 30 2 *", "2026-01-01T00:00:00Z", "never"),
-            ("1 2 3", "2026-01-01T00:00:00Z", "never"),
-            ("61 * * * *", "2026-01-01T00:00:00Z", "never"),
-            ("5-1 * * * *", "2026-01-01T00:00:00Z", "never"),
-            ("*/0 * * * *", "2026-01-01T00:00:00Z", "never"),
+            (
+                "1 2 3",
+                "2026-01-01T00:00:00Z",
+                "unparseable schedule: 1 2 3",
+            ),
+            (
+                "61 * * * *",
+                "2026-01-01T00:00:00Z",
+                "unparseable schedule: 61 * * * *",
+            ),
+            (
+                "5-1 * * * *",
+                "2026-01-01T00:00:00Z",
+                "unparseable schedule: 5-1 * * * *",
+            ),
+            (
+                "*/0 * * * *",
+                "2026-01-01T00:00:00Z",
+                "unparseable schedule: */0 * * * *",
+            ),
         ] {
             assert_eq!(next(schedule, after), expected, "{schedule} after {after}");
         }

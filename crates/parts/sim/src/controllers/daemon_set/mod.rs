@@ -1,14 +1,15 @@
 //! DaemonSets: one pod on every node that suits.
 //!
-//! Reads:  the DaemonSet, its pods, the nodes.
-//! Writes: pods for nodes that lack one, deletions of those too many or too old, the status.
-//! Keeps:  at most one pod of the set on a node; no more than `maxUnavailable` are missing for an update.
+//! Reads:  the DaemonSet, its pods and revisions, the nodes.
+//! Writes: revisions of the template, pods for nodes that lack one, deletions of those too many or too old, the status.
+//! Keeps:  at most one pod of the set on a node, or two where a new one comes before the old one goes; no more than
+//!         `maxUnavailable` are missing for an update.
 
 mod plan;
 
 use std::sync::Arc;
 
-use crate::controllers::replica_set::wake_owner;
+use crate::controllers::claim;
 use crate::engine::action::Plan;
 use crate::engine::kind::Kind;
 use crate::engine::mirror::{Mirror, Seen};
@@ -18,6 +19,7 @@ use plan::Inputs;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "daemonset",
+    component: "daemonset-controller",
     wakes,
     plan,
 };
@@ -27,7 +29,7 @@ fn wakes(seen: &Seen, mirror: &Mirror, keys: &mut Vec<Arc<str>>) {
         keys.extend(mirror.all(Kind::DaemonSet).map(|(key, _)| Arc::clone(key)));
         return;
     }
-    wake_owner(seen, Kind::DaemonSet, keys);
+    claim::wake(seen, mirror, Kind::DaemonSet, Kind::Pod, keys);
 }
 
 fn plan(view: &View<'_>, key: &str) -> Plan {
@@ -35,10 +37,14 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
         return Plan::default();
     };
     let nodes: Vec<_> = view.mirror.all(Kind::Node).map(|(_, node)| node).collect();
-    plan::plan(&Inputs {
+    let claims = claim::claim(view.mirror, set, Kind::Pod, |_| true);
+    let revisions = claim::claim(view.mirror, set, Kind::ControllerRevision, |_| true);
+    let plan = plan::plan(&Inputs {
         set,
-        pods: &view.mirror.owned(set.uid(), Kind::Pod),
+        pods: &claims.held,
+        revisions: &revisions.held,
         nodes: &nodes,
         now: view.now,
-    })
+    });
+    claims.before(revisions.before(plan))
 }

@@ -8,8 +8,9 @@ use object::time::Time;
 use object::{Object, Value};
 use serde_json::json;
 
+use crate::controllers::revision;
 use crate::controllers::scheduler::{first_untolerated, suits};
-use crate::controllers::template::{hash_of, pod_of};
+use crate::controllers::template::pod_of;
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
 use crate::read;
@@ -31,6 +32,8 @@ const BORNE: [(&str, &str); 7] = [
 pub(crate) struct Inputs<'a> {
     pub(crate) set: &'a Object,
     pub(crate) pods: &'a [&'a Arc<Object>],
+    /// The revisions of its template that are kept.
+    pub(crate) revisions: &'a [&'a Arc<Object>],
     pub(crate) nodes: &'a [&'a Arc<Object>],
     pub(crate) now: Time,
 }
@@ -44,13 +47,55 @@ struct Counts {
     updated: i64,
     ready: i64,
     available: i64,
+    /// Nodes with a new pod beside the old one.
+    surging: i64,
+}
+
+/// How an update may go on.
+struct Share {
+    /// How many pods more than nodes there may be; then none is missing.
+    surge: i64,
+    unavailable: i64,
+    by_hand: bool,
+}
+
+impl Share {
+    fn of(inputs: &Inputs<'_>) -> Self {
+        let set = inputs.set;
+        let nodes = i64::try_from(inputs.nodes.len()).unwrap_or(i64::MAX);
+        let share = |name: &str, usual: i32| {
+            let share = set.at(&["spec", "updateStrategy", "rollingUpdate", name]);
+            share
+                .and_then(|share| serde_json::from_value::<IntOrString>(share.clone()).ok())
+                .unwrap_or_else(|| IntOrString::from(usual))
+                .share_of(nodes, Rounding::Up)
+                .unwrap_or(1)
+        };
+        let surge = share("maxSurge", 0);
+        let unavailable = share("maxUnavailable", 1);
+        Self {
+            surge,
+            unavailable: if surge > 0 {
+                unavailable
+            } else {
+                unavailable.max(1)
+            },
+            by_hand: set.text_at(&["spec", "updateStrategy", "type"]) == Some("OnDelete"),
+        }
+    }
 }
 
 pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     let mut plan = Plan::default();
     let set = inputs.set;
-    let template = set.at(&["spec", "template"]).cloned().unwrap_or_default();
-    let revision = hash_of(&template, 0);
+    let revision = revision::of(set).hash;
+    let of_pods = inputs.pods.iter().filter_map(|pod| pod.label(REVISION));
+    let used: Vec<String> = of_pods
+        .map(|hash| format!("{}-{hash}", set.name()))
+        .collect();
+    let used = used.iter().map(String::as_str).collect();
+    revision::keep(set, inputs.revisions, &used, &mut plan);
+    let share = Share::of(inputs);
     let mut by_node: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
     for pod in inputs.pods {
         by_node.entry(target_of(pod)).or_default().push(pod);
@@ -69,23 +114,31 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
         }
         counts.desired += 1;
         if here.is_empty() && !set.is_terminating() {
-            plan.create(Kind::Pod, model);
+            plan.create_pod(set, model);
             continue;
         }
-        tally(
-            inputs,
-            &here,
-            &revision,
-            &mut counts,
-            &mut outdated,
-            &mut plan,
-        );
+        let (mut old, new) = tally(inputs, &here, &revision, &mut counts, &mut plan);
+        if share.surge > 0 {
+            // The old one stays until the new one has been ready for long enough.
+            let is_replaced = new.is_some_and(|new| is_available(inputs, new));
+            dismiss(
+                set,
+                &old.take_if(|_| is_replaced).into_iter().collect::<Vec<_>>(),
+                &mut plan,
+            );
+            if let (Some(old), None) = (old, new) {
+                outdated.push((old, Some(model)));
+            }
+            counts.surging += i64::from(old.is_some() && new.is_some());
+        } else if let Some(old) = old {
+            outdated.push((old, None));
+        }
     }
     // Those whose node is gone.
     for pods in by_node.values() {
         dismiss(set, pods, &mut plan);
     }
-    update(inputs, &counts, &outdated, &mut plan);
+    update(inputs, &share, &counts, outdated, &mut plan);
     let status = json!({
         "observedGeneration": set.generation(),
         "desiredNumberScheduled": counts.desired, "currentNumberScheduled": counts.current,
@@ -107,76 +160,98 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     plan
 }
 
-/// Counts the pods of one node; all but the first that lives are too many, those that failed are made anew.
+/// Counts the pods of one node; those that failed are made anew, and of each revision one is enough. The old one that
+/// lives and the new one.
 fn tally<'p>(
     inputs: &Inputs<'_>,
     here: &[&'p Object],
     revision: &str,
     counts: &mut Counts,
-    outdated: &mut Vec<&'p Object>,
     plan: &mut Plan,
-) {
+) -> (Option<&'p Object>, Option<&'p Object>) {
     counts.current += 1;
+    let (ended, alive): (Vec<&Object>, Vec<&Object>) = here
+        .iter()
+        .copied()
+        .filter(|pod| !pod.is_terminating())
+        .partition(|pod| read::has_ended(pod));
+    for pod in &ended {
+        let (namespace, name) = (pod.namespace(), pod.name());
+        let message = format!(
+            "Found failed daemon pod {namespace}/{name} on node {}, will try to kill it",
+            read::node_of(pod)
+        );
+        plan.warn(inputs.set, Writer::Controllers, "FailedDaemonPod", message);
+    }
+    dismiss(inputs.set, &ended, plan);
+    let (mut new, mut old): (Vec<&Object>, Vec<&Object>) = alive
+        .into_iter()
+        .partition(|pod| pod.label(REVISION) == Some(revision));
+    for pods in [&mut new, &mut old] {
+        pods.sort_by_key(|pod| (read::created(pod), pod.name().to_owned()));
+        if let Some((_, surplus)) = pods.split_first() {
+            dismiss(inputs.set, surplus, plan);
+        }
+    }
+    let (new, old) = (new.first().copied(), old.first().copied());
+    counts.updated += i64::from(new.is_some());
+    let serving = [new, old].into_iter().flatten();
+    let ready = serving
+        .filter(|pod| read::is_ready(pod))
+        .collect::<Vec<_>>();
+    counts.ready += i64::from(!ready.is_empty());
+    counts.available += i64::from(ready.iter().any(|pod| is_available(inputs, pod)));
     let patience = inputs
         .set
         .integer_at(&["spec", "minReadySeconds"])
         .unwrap_or(0);
-    let mut alive = here.iter().filter(|pod| !pod.is_terminating());
-    let failed: Vec<&Object> = here
+    let later = ready
         .iter()
-        .copied()
-        .filter(|pod| read::has_ended(pod) && !pod.is_terminating())
-        .collect();
-    dismiss(inputs.set, &failed, plan);
-    let Some(pod) = alive.find(|pod| !read::has_ended(pod)) else {
-        return;
-    };
-    let surplus: Vec<&Object> = alive.copied().collect();
-    dismiss(inputs.set, &surplus, plan);
-    if pod.label(REVISION) == Some(revision) {
-        counts.updated += 1;
-    } else {
-        outdated.push(pod);
+        .filter_map(|pod| read::available_at(pod, patience));
+    for time in later.filter(|time| *time > inputs.now) {
+        plan.wake_at(time);
     }
-    if let Some(time) = read::available_at(pod, patience) {
-        counts.ready += 1;
-        if time <= inputs.now {
-            counts.available += 1;
-        } else {
-            plan.wake_at(time);
-        }
-    }
+    (old, new)
 }
 
-/// Lets go of as many outdated pods as may be missing.
-fn update(inputs: &Inputs<'_>, counts: &Counts, outdated: &[&Object], plan: &mut Plan) {
-    let set = inputs.set;
-    if set.text_at(&["spec", "updateStrategy", "type"]) == Some("OnDelete") {
+fn is_available(inputs: &Inputs<'_>, pod: &Object) -> bool {
+    let patience = inputs
+        .set
+        .integer_at(&["spec", "minReadySeconds"])
+        .unwrap_or(0);
+    read::available_at(pod, patience).is_some_and(|time| time <= inputs.now)
+}
+
+/// Lets go of as many outdated pods as may be missing, or makes as many new ones beside them as there may be more.
+fn update(
+    inputs: &Inputs<'_>,
+    share: &Share,
+    counts: &Counts,
+    outdated: Vec<(&Object, Option<Value>)>,
+    plan: &mut Plan,
+) {
+    if share.by_hand {
         return;
     }
-    let share = set.at(&["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"]);
-    let share = share
-        .and_then(|share| serde_json::from_value::<IntOrString>(share.clone()).ok())
-        .unwrap_or_else(|| IntOrString::from(1))
-        .share_of(counts.desired, Rounding::Up)
-        .unwrap_or(1)
-        .max(1);
-    let broken: Vec<&Object> = outdated
-        .iter()
-        .copied()
-        .filter(|pod| !read::is_ready(pod))
-        .collect();
+    let (well, broken): (Vec<_>, Vec<_>) = outdated
+        .into_iter()
+        .partition(|(pod, _)| is_available(inputs, pod));
+    if share.surge > 0 {
+        let room = usize::try_from(share.surge - counts.surging).unwrap_or_default();
+        for (_, model) in broken.into_iter().chain(well).take(room) {
+            if let Some(model) = model {
+                plan.create_pod(inputs.set, model);
+            }
+        }
+        return;
+    }
     // One that does not work anyway is no loss.
-    dismiss(set, &broken, plan);
+    let broken: Vec<&Object> = broken.into_iter().map(|(pod, _)| pod).collect();
+    dismiss(inputs.set, &broken, plan);
     let missing = counts.desired - counts.available;
-    let may_go = usize::try_from((share - missing).max(0)).unwrap_or_default();
-    let well: Vec<&Object> = outdated
-        .iter()
-        .copied()
-        .filter(|pod| read::is_ready(pod))
-        .take(may_go)
-        .collect();
-    dismiss(set, &well, plan);
+    let may_go = usize::try_from(share.unavailable - missing).unwrap_or_default();
+    let well: Vec<&Object> = well.into_iter().take(may_go).map(|(pod, _)| pod).collect();
+    dismiss(inputs.set, &well, plan);
 }
 
 fn dismiss(set: &Object, pods: &[&Object], plan: &mut Plan) {

@@ -1,6 +1,6 @@
 //! Deployments: one ReplicaSet for each revision of the template, and the way from one to the next.
 //!
-//! Reads:  the Deployment and the ReplicaSets it controls.
+//! Reads:  the Deployment, the ReplicaSets it controls, and those it selects that nobody controls.
 //! Writes: ReplicaSets (made, sized, annotated, and the oldest deleted), the Deployment's status and revision.
 //! Keeps:  at most `replicas + maxSurge` pods wanted, at least `replicas - maxUnavailable` of them available, while one
 //!         revision takes over from another.
@@ -10,9 +10,12 @@ mod progress;
 mod rollout;
 mod sets;
 mod status;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
+use crate::controllers::claim;
 use crate::engine::action::Plan;
 use crate::engine::kind::Kind;
 use crate::engine::mirror::{Mirror, Seen};
@@ -23,20 +26,15 @@ use plan::Inputs;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "deployment",
+    component: "deployment-controller",
     wakes,
     plan,
 };
 
-fn wakes(seen: &Seen, _: &Mirror, keys: &mut Vec<Arc<str>>) {
+fn wakes(seen: &Seen, mirror: &Mirror, keys: &mut Vec<Arc<str>>) {
     match seen.kind {
-        Kind::Deployment => keys.push(Arc::clone(&seen.key)),
-        Kind::ReplicaSet => {
-            let Some(set) = seen.either() else { return };
-            if let Some(owner) = read::controller(set)
-                && read::text(owner, "kind") == "Deployment"
-            {
-                keys.push(format!("{}/{}", set.namespace(), read::text(owner, "name")).into());
-            }
+        Kind::Deployment | Kind::ReplicaSet => {
+            claim::wake(seen, mirror, Kind::Deployment, Kind::ReplicaSet, keys);
         }
         // Recreate waits for the last old pod to be gone.
         Kind::Pod if seen.after.is_none() => {
@@ -56,15 +54,16 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
     let Some(deployment) = view.mirror.find(Kind::Deployment, key) else {
         return Plan::default();
     };
-    let sets = view.mirror.owned(deployment.uid(), Kind::ReplicaSet);
+    let claims = claim::claim(view.mirror, deployment, Kind::ReplicaSet, |_| true);
     let pods_of = |uid: &str| {
         let pods = view.mirror.owned(uid, Kind::Pod);
         pods.iter().filter(|pod| !read::has_ended(pod)).count()
     };
-    plan::plan(&Inputs {
+    let plan = plan::plan(&Inputs {
         deployment,
-        sets: &sets,
+        sets: &claims.held,
         pods_of: &pods_of,
         now: view.now,
-    })
+    });
+    claims.before(plan)
 }

@@ -18,6 +18,7 @@ use crate::read;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "disruption",
+    component: "controllermanager",
     wakes,
     plan,
 };

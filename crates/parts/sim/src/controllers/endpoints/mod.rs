@@ -20,6 +20,7 @@ use plan::Inputs;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "endpoints",
+    component: "endpoint-slice-controller",
     wakes,
     plan,
 };

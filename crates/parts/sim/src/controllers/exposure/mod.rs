@@ -16,6 +16,7 @@ use crate::engine::{Controller, View};
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "exposure",
+    component: "service-controller",
     wakes,
     plan,
 };

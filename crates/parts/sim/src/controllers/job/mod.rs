@@ -2,13 +2,19 @@
 //!
 //! Reads:  the Job and its pods.
 //! Writes: pods, the status, the deletion of a Job whose time is over.
-//! Keeps:  no more than `parallelism` pods at once, no more failures than `backoffLimit`.
+//! Keeps:  no more than `parallelism` pods at once, no more failures than `backoffLimit`, or than `backoffLimitPerIndex`
+//!         for each index.
 
+mod indexes;
 mod plan;
+mod policy;
+mod tally;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-use crate::controllers::replica_set::wake_owner;
+use crate::controllers::claim;
 use crate::engine::action::Plan;
 use crate::engine::kind::Kind;
 use crate::engine::mirror::{Mirror, Seen};
@@ -18,21 +24,24 @@ use plan::Inputs;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "job",
+    component: "job-controller",
     wakes,
     plan,
 };
 
-fn wakes(seen: &Seen, _: &Mirror, keys: &mut Vec<Arc<str>>) {
-    wake_owner(seen, Kind::Job, keys);
+fn wakes(seen: &Seen, mirror: &Mirror, keys: &mut Vec<Arc<str>>) {
+    claim::wake(seen, mirror, Kind::Job, Kind::Pod, keys);
 }
 
 fn plan(view: &View<'_>, key: &str) -> Plan {
     let Some(job) = view.mirror.find(Kind::Job, key) else {
         return Plan::default();
     };
-    plan::plan(&Inputs {
+    let claims = claim::claim(view.mirror, job, Kind::Pod, |_| true);
+    let plan = plan::plan(&Inputs {
         job,
-        pods: &view.mirror.owned(job.uid(), Kind::Pod),
+        pods: &claims.held,
         now: view.now,
-    })
+    });
+    claims.before(plan)
 }

@@ -7,16 +7,18 @@ use object::time::Time;
 use object::{Object, Value};
 use serde_json::json;
 
+use crate::controllers::job::indexes;
+use crate::controllers::job::tally::{INDEX, Tally, index_of, is_indexed, restarts, tally};
 use crate::controllers::template::pod_of;
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
 use crate::read;
 
-const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// The wait after the first failure; it doubles.
 const FIRST_WAIT: i64 = 10;
 /// The longest wait.
 const LONGEST_WAIT: i64 = 360;
+const BY: Writer = Writer::Controllers;
 
 /// Everything the decision may look at.
 pub(crate) struct Inputs<'a> {
@@ -25,14 +27,22 @@ pub(crate) struct Inputs<'a> {
     pub(crate) now: Time,
 }
 
-/// What has become of the pods.
-struct Tally<'a> {
-    active: Vec<&'a Object>,
-    ready: usize,
-    succeeded: i64,
-    failed: i64,
-    /// Indexes that have ended well.
-    done: BTreeSet<i64>,
+/// How a Job ends.
+struct End {
+    /// `Complete` or `Failed`.
+    kind: &'static str,
+    reason: &'static str,
+    message: String,
+}
+
+impl End {
+    fn failed(reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            kind: "Failed",
+            reason,
+            message: message.into(),
+        }
+    }
 }
 
 pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
@@ -47,57 +57,97 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     let started = job
         .text_at(&["status", "startTime"])
         .and_then(|text| text.parse::<Time>().ok());
-    let started = if is_suspended {
-        None
-    } else {
-        Some(started.unwrap_or(inputs.now))
-    };
-    let verdict = verdict(inputs, &tally, started, &mut plan);
+    // Upstream: a Job that is suspended begins anew when it is resumed, as far as its deadline goes.
+    let started = (!is_suspended).then(|| started.unwrap_or(inputs.now));
+    let end = end(inputs, &tally, started, &mut plan);
     let mut conditions = read::conditions(job);
-    if let Some((kind, reason, message)) = &verdict {
-        let criterion = if *kind == "Complete" {
-            "SuccessCriteriaMet"
-        } else {
-            "FailureTarget"
-        };
-        for kind in [criterion, *kind] {
-            let condition = json!({
-                "type": kind, "status": "True", "reason": reason, "message": message,
-                "lastProbeTime": inputs.now.to_string(),
-            });
-            read::put_condition(&mut conditions, condition, inputs.now);
+    match &end {
+        Some(end) => finish(inputs, &tally, end, &mut conditions, &mut plan),
+        None if is_suspended => {
+            if tell(
+                &mut conditions,
+                inputs,
+                "True",
+                "JobSuspended",
+                "Job suspended",
+            ) {
+                plan.report(job, BY, "Suspended", "Job suspended".to_owned());
+            }
+            dismiss(job, &tally.active, &mut plan);
         }
-        for pod in &tally.active {
-            plan.delete(Kind::Pod, pod);
+        None => {
+            let was_suspended = read::condition(job, "Suspended").is_some();
+            if was_suspended
+                && tell(
+                    &mut conditions,
+                    inputs,
+                    "False",
+                    "JobResumed",
+                    "Job resumed",
+                )
+            {
+                plan.report(job, BY, "Resumed", "Job resumed".to_owned());
+            }
+            if !job.is_terminating() {
+                fill(inputs, &tally, &mut plan);
+            }
         }
-        match *kind {
-            "Complete" => plan.report(
-                job,
-                Writer::Controllers,
-                "Completed",
-                "Job completed".to_owned(),
-            ),
-            _ => plan.warn(
-                job,
-                Writer::Controllers,
-                "BackoffLimitExceeded",
-                message.clone(),
-            ),
-        }
-    } else if is_suspended {
-        suspend(inputs, &tally, &mut conditions, &mut plan);
-    } else {
-        let was_suspended = read::condition(job, "Suspended")
-            .is_some_and(|condition| read::text(condition, "status") == "True");
-        if was_suspended {
-            let condition = json!({"type": "Suspended", "status": "False", "reason": "JobResumed", "message": "Job resumed"});
-            read::put_condition(&mut conditions, condition, inputs.now);
-        }
-        fill(inputs, &tally, &mut plan);
     }
-    let status = status(inputs, &tally, started, verdict.as_ref(), conditions);
-    plan.status(Kind::Job, job, status, Writer::Controllers);
+    let status = status(inputs, &tally, started, end.as_ref(), conditions);
+    plan.status(Kind::Job, job, status, BY);
     plan
+}
+
+/// Says whether it is suspended; whether that is news.
+fn tell(
+    conditions: &mut Vec<Value>,
+    inputs: &Inputs<'_>,
+    state: &str,
+    reason: &str,
+    message: &str,
+) -> bool {
+    let known = read::condition(inputs.job, "Suspended");
+    let is_news = known.is_none_or(|known| read::text(known, "status") != state);
+    let condition = json!({
+        "type": "Suspended", "status": state, "reason": reason, "message": message,
+    });
+    if is_news {
+        read::put_condition(conditions, condition, inputs.now);
+    }
+    is_news
+}
+
+fn finish(
+    inputs: &Inputs<'_>,
+    tally: &Tally<'_>,
+    end: &End,
+    conditions: &mut Vec<Value>,
+    plan: &mut Plan,
+) {
+    let criterion = match end.kind {
+        "Complete" => "SuccessCriteriaMet",
+        _ => "FailureTarget",
+    };
+    for kind in [criterion, end.kind] {
+        let condition = json!({
+            "type": kind, "status": "True", "reason": end.reason, "message": end.message,
+            "lastProbeTime": inputs.now.to_string(),
+        });
+        read::put_condition(conditions, condition, inputs.now);
+    }
+    dismiss(inputs.job, &tally.active, plan);
+    match end.kind {
+        "Complete" => plan.report(inputs.job, BY, "Completed", "Job completed".to_owned()),
+        _ => plan.warn(inputs.job, BY, end.reason, end.message.clone()),
+    }
+}
+
+fn dismiss(job: &Object, pods: &[&Object], plan: &mut Plan) {
+    for pod in pods {
+        plan.delete(Kind::Pod, pod);
+        let message = format!("Deleted pod: {}", pod.name());
+        plan.report(job, BY, "SuccessfulDelete", message);
+    }
 }
 
 fn flag(job: &Object, name: &str) -> bool {
@@ -126,80 +176,83 @@ fn retire(job: &Object, finished: Time, now: Time, plan: &mut Plan) {
     }
 }
 
-fn tally<'a>(inputs: &Inputs<'a>) -> Tally<'a> {
-    let count = |phase: &str| {
-        let pods = inputs.pods.iter().filter(|pod| read::phase(pod) == phase);
-        i64::try_from(pods.count()).unwrap_or(i64::MAX)
-    };
-    let before = |name: &str| inputs.job.integer_at(&["status", name]).unwrap_or(0);
-    let active: Vec<&Object> = inputs
-        .pods
-        .iter()
-        .map(|pod| &***pod)
-        .filter(|pod| read::is_active(pod))
-        .collect();
-    let done = inputs
-        .pods
-        .iter()
-        .filter(|pod| read::phase(pod) == "Succeeded")
-        .filter_map(|pod| index_of(pod))
-        .collect();
-    Tally {
-        ready: active.iter().filter(|pod| read::is_ready(pod)).count(),
-        active,
-        // Pods that were counted and taken away stay counted.
-        succeeded: count("Succeeded").max(before("succeeded")),
-        failed: count("Failed").max(before("failed")),
-        done,
-    }
-}
-
-fn index_of(pod: &Object) -> Option<i64> {
-    pod.annotation(INDEX)?.parse().ok()
-}
-
-/// Whether it is over: the condition, its reason and message.
-fn verdict(
+/// Whether it is over, and how.
+fn end(
     inputs: &Inputs<'_>,
     tally: &Tally<'_>,
     started: Option<Time>,
     plan: &mut Plan,
-) -> Option<(&'static str, &'static str, String)> {
+) -> Option<End> {
     let job = inputs.job;
-    let limit = job.integer_at(&["spec", "backoffLimit"]).unwrap_or(6);
-    let restarts: i64 = tally
-        .active
-        .iter()
-        .flat_map(|pod| read::list(pod, &["status", "containerStatuses"]))
-        .filter_map(|status| status.get("restartCount")?.as_i64())
-        .fold(0, i64::saturating_add);
+    if let Some(why) = &tally.doom {
+        return Some(End::failed("PodFailurePolicy", why.as_str()));
+    }
+    let by_index = job.integer_at(&["spec", "backoffLimitPerIndex"]).is_some();
+    // Upstream: with limits for each index there is none for all together unless it is set.
+    let usual = if by_index { i64::from(i32::MAX) } else { 6 };
+    let limit = job.integer_at(&["spec", "backoffLimit"]).unwrap_or(usual);
+    let restarts = restarts(tally);
     if tally.failed > limit || (restarts > 0 && restarts >= limit.max(1)) {
-        let message = "Job has reached the specified backoff limit".to_owned();
-        return Some(("Failed", "BackoffLimitExceeded", message));
+        let message = "Job has reached the specified backoff limit";
+        return Some(End::failed("BackoffLimitExceeded", message));
     }
     let deadline = job.integer_at(&["spec", "activeDeadlineSeconds"]);
     if let (Some(seconds), Some(started)) = (deadline, started) {
         let due = started.plus_seconds(seconds);
         if inputs.now >= due {
-            let message = "Job was active longer than specified deadline".to_owned();
-            return Some(("Failed", "DeadlineExceeded", message));
+            let message = "Job was active longer than specified deadline";
+            return Some(End::failed("DeadlineExceeded", message));
         }
         plan.wake_at(due);
     }
-    let is_done = match job.integer_at(&["spec", "completions"]) {
-        Some(wanted) => tally.succeeded >= wanted,
+    let lost = i64::try_from(tally.lost.len()).unwrap_or(i64::MAX);
+    let most_lost = job.integer_at(&["spec", "maxFailedIndexes"]);
+    if most_lost.is_some_and(|most| lost > most) {
+        let message = "Job has exceeded the specified maximal number of failed indexes";
+        return Some(End::failed("MaxFailedIndexesExceeded", message));
+    }
+    if let Some(end) = enough(inputs, tally) {
+        return Some(end);
+    }
+    let wanted = job.integer_at(&["spec", "completions"]);
+    let is_done = match wanted {
+        Some(wanted) => tally.succeeded.saturating_add(lost) >= wanted,
         None => tally.succeeded > 0 && tally.active.is_empty(),
     };
-    let message = "Reached expected number of succeeded pods".to_owned();
-    is_done.then_some(("Complete", "CompletionsReached", message))
+    if is_done && lost > 0 {
+        return Some(End::failed("FailedIndexes", "Job has failed indexes"));
+    }
+    is_done.then(|| End {
+        kind: "Complete",
+        reason: "CompletionsReached",
+        message: "Reached expected number of succeeded pods".to_owned(),
+    })
 }
 
-fn suspend(inputs: &Inputs<'_>, tally: &Tally<'_>, conditions: &mut Vec<Value>, plan: &mut Plan) {
-    let condition = json!({"type": "Suspended", "status": "True", "reason": "JobSuspended", "message": "Job suspended"});
-    read::put_condition(conditions, condition, inputs.now);
-    for pod in &tally.active {
-        plan.delete(Kind::Pod, pod);
-    }
+/// Whether a rule of the success policy is met.
+fn enough(inputs: &Inputs<'_>, tally: &Tally<'_>) -> Option<End> {
+    let job = inputs.job;
+    let wanted = job.integer_at(&["spec", "completions"]).unwrap_or(0);
+    let rules = read::list(job, &["spec", "successPolicy", "rules"]);
+    let met = rules.iter().position(|rule| {
+        let meant: Option<BTreeSet<i64>> = rule
+            .get("succeededIndexes")
+            .and_then(Value::as_str)
+            .map(|text| indexes::read(text, wanted));
+        let counts = |index: &&i64| meant.as_ref().is_none_or(|meant| meant.contains(*index));
+        let count = tally.done.iter().filter(counts).count();
+        let needed = rule
+            .get("succeededCount")
+            .and_then(Value::as_u64)
+            .and_then(|count| usize::try_from(count).ok())
+            .or_else(|| meant.as_ref().map(BTreeSet::len));
+        needed.is_some_and(|needed| needed > 0 && count >= needed)
+    });
+    met.map(|place| End {
+        kind: "Complete",
+        reason: "SuccessPolicy",
+        message: format!("Matched rules at index {place}"),
+    })
 }
 
 /// Makes as many pods as may run at once and are still needed, after a wait if the last one failed.
@@ -207,23 +260,23 @@ fn fill(inputs: &Inputs<'_>, tally: &Tally<'_>, plan: &mut Plan) {
     let job = inputs.job;
     let parallel = job.integer_at(&["spec", "parallelism"]).unwrap_or(1).max(0);
     let active = i64::try_from(tally.active.len()).unwrap_or(i64::MAX);
+    let lost = i64::try_from(tally.lost.len()).unwrap_or(i64::MAX);
     let needed = match job.integer_at(&["spec", "completions"]) {
-        Some(wanted) => (wanted - tally.succeeded).min(parallel),
+        Some(wanted) => (wanted - tally.succeeded - lost).clamp(0, parallel),
         // A queue of work: no new ones once one has ended well.
-        None if tally.succeeded > 0 => active,
+        None if tally.succeeded > 0 => active.min(parallel),
         None => parallel,
     };
     if active > needed {
         let surplus = usize::try_from(active - needed).unwrap_or_default();
-        for pod in tally.active.iter().rev().take(surplus) {
-            plan.delete(Kind::Pod, pod);
-        }
+        let youngest: Vec<&Object> = tally.active.iter().rev().copied().take(surplus).collect();
+        dismiss(job, &youngest, plan);
         return;
     }
     if active == needed {
         return;
     }
-    if let Some(last) = last_failure(inputs) {
+    if let Some(last) = tally.last_failure {
         let doublings = u32::try_from((tally.failed - 1).clamp(0, 10)).unwrap_or(10);
         let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
         let again = last.plus_seconds(wait);
@@ -232,51 +285,67 @@ fn fill(inputs: &Inputs<'_>, tally: &Tally<'_>, plan: &mut Plan) {
             return;
         }
     }
-    let is_indexed = job.text_at(&["spec", "completionMode"]) == Some("Indexed");
+    let missing = usize::try_from(needed - active).unwrap_or_default();
+    if !is_indexed(job) {
+        for _ in 0..missing {
+            plan.create_pod(job, pod_of(job, None));
+        }
+        return;
+    }
     let busy: BTreeSet<i64> = tally
         .active
         .iter()
         .filter_map(|pod| index_of(pod))
         .collect();
-    let mut free = (0..).filter(|index| !busy.contains(index) && !tally.done.contains(index));
-    for _ in active..needed {
-        let index = is_indexed.then(|| free.next()).flatten();
-        plan.create(Kind::Pod, pod(job, index));
+    let wanted = job.integer_at(&["spec", "completions"]).unwrap_or(0);
+    let is_free = |index: &i64| {
+        !busy.contains(index) && !tally.done.contains(index) && !tally.lost.contains(index)
+    };
+    for index in (0..wanted).filter(is_free).take(missing) {
+        let failures = tally.failures_of.get(&index).copied().unwrap_or(0);
+        plan.create_pod(job, pod(job, index, failures));
     }
 }
 
-fn last_failure(inputs: &Inputs<'_>) -> Option<Time> {
-    let failed = inputs
-        .pods
-        .iter()
-        .filter(|pod| read::phase(pod) == "Failed");
-    failed
-        .flat_map(|pod| read::list(pod, &["status", "containerStatuses"]))
-        .filter_map(|status| read::time(status.pointer("/state/terminated")?, "finishedAt"))
-        .max()
-}
-
-fn pod(job: &Object, index: Option<i64>) -> Value {
+/// The pod of an index: it can tell which one it is.
+fn pod(job: &Object, index: i64, failures: i64) -> Value {
     let mut pod = pod_of(job, None);
-    let Some(index) = index else { return pod };
     let Some(metadata) = pod.get_mut("metadata").and_then(Value::as_object_mut) else {
         return pod;
     };
-    metadata.insert(
-        "generateName".to_owned(),
-        json!(format!("{}-{index}-", job.name())),
-    );
+    let prefix = format!("{}-{index}-", job.name());
+    metadata.insert("generateName".to_owned(), json!(prefix));
     for field in ["annotations", "labels"] {
         let notes = metadata.entry(field).or_insert_with(|| json!({}));
         if let Some(notes) = notes.as_object_mut() {
             notes.insert(INDEX.to_owned(), json!(index.to_string()));
+            if field == "annotations" && job.at(&["spec", "backoffLimitPerIndex"]).is_some() {
+                let name = "batch.kubernetes.io/job-index-failure-count".to_owned();
+                notes.insert(name, json!(failures.to_string()));
+            }
         }
     }
-    if let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) {
-        spec.insert(
-            "hostname".to_owned(),
-            json!(format!("{}-{index}", job.name())),
-        );
+    let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else {
+        return pod;
+    };
+    let host = format!("{}-{index}", job.name());
+    spec.insert("hostname".to_owned(), json!(host));
+    let from = format!("metadata.annotations['{INDEX}']");
+    let entry = json!({
+        "name": "JOB_COMPLETION_INDEX", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": from}},
+    });
+    for list in ["containers", "initContainers"] {
+        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
+        for container in containers
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_object_mut)
+        {
+            let variables = container.entry("env").or_insert_with(|| json!([]));
+            if let Some(variables) = variables.as_array_mut() {
+                variables.push(entry.clone());
+            }
+        }
     }
     pod
 }
@@ -285,14 +354,16 @@ fn status(
     inputs: &Inputs<'_>,
     tally: &Tally<'_>,
     started: Option<Time>,
-    verdict: Option<&(&'static str, &'static str, String)>,
+    end: Option<&End>,
     conditions: Vec<Value>,
 ) -> Value {
     let job = inputs.job;
-    let is_over = verdict.is_some();
+    let is_over = end.is_some();
     let active = if is_over { 0 } else { tally.active.len() };
     let ready = if is_over { 0 } else { tally.ready };
-    let mut status = json!({"ready": ready, "terminating": 0, "uncountedTerminatedPods": {}});
+    let terminating = if is_over { 0 } else { tally.terminating };
+    let mut status =
+        json!({"ready": ready, "terminating": terminating, "uncountedTerminatedPods": {}});
     let Some(fields) = status.as_object_mut() else {
         return status;
     };
@@ -308,31 +379,21 @@ fn status(
     if let Some(started) = started {
         fields.insert("startTime".to_owned(), json!(started.to_string()));
     }
-    if verdict.is_some_and(|verdict| verdict.0 == "Complete") {
+    if end.is_some_and(|end| end.kind == "Complete") {
         fields.insert("completionTime".to_owned(), json!(inputs.now.to_string()));
     }
-    if job.text_at(&["spec", "completionMode"]) == Some("Indexed") && !tally.done.is_empty() {
-        fields.insert("completedIndexes".to_owned(), json!(spell(&tally.done)));
+    if is_indexed(job) {
+        for (name, set) in [
+            ("completedIndexes", &tally.done),
+            ("failedIndexes", &tally.lost),
+        ] {
+            if !set.is_empty() {
+                fields.insert(name.to_owned(), json!(indexes::spell(set)));
+            }
+        }
     }
     if !conditions.is_empty() {
         fields.insert("conditions".to_owned(), conditions.into());
     }
     status
-}
-
-/// Indexes as Kubernetes writes them: `0-2,5`.
-fn spell(indexes: &BTreeSet<i64>) -> String {
-    let mut runs: Vec<(i64, i64)> = Vec::new();
-    for index in indexes {
-        match runs.last_mut() {
-            Some((_, end)) if *end + 1 == *index => *end = *index,
-            _ => runs.push((*index, *index)),
-        }
-    }
-    let parts = runs.iter().map(|(first, last)| match last - first {
-        0 => first.to_string(),
-        1 => format!("{first},{last}"),
-        _ => format!("{first}-{last}"),
-    });
-    parts.collect::<Vec<_>>().join(",")
 }

@@ -13,6 +13,9 @@ const FIRST_WAIT: i64 = 10;
 /// The longest.
 const LONGEST_WAIT: i64 = 300;
 
+/// What a container ends with that is killed.
+const KILLED: i64 = 137;
+
 /// An event: whether it is bad news, the reason, the message.
 pub(crate) type Told = (bool, &'static str, String);
 
@@ -227,6 +230,22 @@ fn ended(
         wake: Some(now.plus_seconds(wait)),
         told: vec![(true, "BackOff", told)],
     }
+}
+
+/// Ends a container that runs, as a kubelet does whose patience is over.
+pub(crate) fn kill(status: &mut Value, now: Time) {
+    let id = status.get("containerID").cloned().unwrap_or_default();
+    let started = status.pointer("/state/running/startedAt").cloned();
+    let (Some(fields), Some(started)) = (status.as_object_mut(), started) else {
+        return;
+    };
+    fields.insert("ready".to_owned(), json!(false));
+    fields.insert("started".to_owned(), json!(false));
+    let terminated = json!({
+        "exitCode": KILLED, "reason": "Error", "startedAt": started, "finishedAt": now.to_string(),
+        "containerID": id,
+    });
+    fields.insert("state".to_owned(), json!({"terminated": terminated}));
 }
 
 /// How long a container waits before it is started again: not at all the first time, then longer and longer.

@@ -8,6 +8,8 @@
 mod container;
 mod plan;
 mod pod;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -16,13 +18,14 @@ use object::Object;
 use crate::engine::action::Plan;
 use crate::engine::kind::Kind;
 use crate::engine::mirror::{Mirror, Seen};
-use crate::engine::{Controller, View};
+use crate::engine::{Controller, KUBELET, View};
 use crate::read;
 
 use plan::Inputs;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "kubelet",
+    component: KUBELET,
     wakes,
     plan,
 };

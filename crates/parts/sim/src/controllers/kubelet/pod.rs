@@ -96,6 +96,20 @@ fn overdue(pod: &Object, began: Time, now: Time) -> Option<Step> {
         fields.insert("phase".to_owned(), json!("Failed"));
         fields.insert("reason".to_owned(), json!("DeadlineExceeded"));
         fields.insert("message".to_owned(), json!(message));
+        let containers = fields
+            .get_mut("containerStatuses")
+            .and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten() {
+            container::kill(container, now);
+        }
+        let mut conditions = read::conditions(pod);
+        for kind in ["ContainersReady", "Ready"] {
+            let condition = json!({
+                "type": kind, "status": "False", "lastProbeTime": null, "reason": "PodFailed",
+            });
+            read::put_condition(&mut conditions, condition, now);
+        }
+        fields.insert("conditions".to_owned(), conditions.into());
     }
     Some(Step {
         status: Some(status),

@@ -19,6 +19,7 @@ pub(crate) use status::{address_of, subnet_of};
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "node",
+    component: "node-controller",
     wakes,
     plan,
 };

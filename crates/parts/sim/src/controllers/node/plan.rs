@@ -54,6 +54,7 @@ pub(crate) fn roster<'o>(
                 kind: Kind::Node,
                 object: node,
                 by: Writer::Kubelet,
+                tells: None,
             });
         }
     }
@@ -99,6 +100,7 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
             kind: Kind::Lease,
             object: lease(inputs),
             by: Writer::Kubelet,
+            tells: None,
         }),
         Some(renewed) if inputs.now >= renewed.plus_seconds(heartbeat) => {
             if let Some(lease) = inputs.lease {

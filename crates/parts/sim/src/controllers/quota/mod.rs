@@ -19,6 +19,7 @@ pub(crate) use count::{cost, format};
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "quota",
+    component: "resourcequota-controller",
     wakes,
     plan,
 };

@@ -39,7 +39,7 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     if !set.is_terminating() {
         if wanted > active.len() {
             for _ in 0..(wanted - active.len()).min(BURST) {
-                plan.create(Kind::Pod, pod_of(set, None));
+                plan.create_pod(set, pod_of(set, None));
             }
         } else {
             let surplus = active.len() - wanted;
@@ -92,8 +92,6 @@ fn status(inputs: &Inputs<'_>, active: &[&Arc<Object>], plan: &mut Plan) -> Valu
                 "type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": trouble,
             });
             read::put_condition(&mut conditions, condition, inputs.now);
-            let message = format!("Error creating: {trouble}");
-            plan.warn(set, Writer::Controllers, "FailedCreate", message);
         }
     }
     let fields = status.as_object_mut();

@@ -1,6 +1,6 @@
 //! The scheduler: pods without a node get one that has room and suits them, or are told why none does.
 //!
-//! Reads:  pods, nodes.
+//! Reads:  pods, nodes, claims.
 //! Writes: the node of a pod; the condition of a pod that finds none.
 //! Keeps:  no node is asked for more than it has.
 
@@ -25,11 +25,12 @@ pub(crate) use requests::{Amounts, limits_of, requests_of};
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "scheduler",
+    component: "default-scheduler",
     wakes,
     plan,
 };
 
-/// A new pod without a node, a node that changed, or a pod that left room.
+/// A new pod without a node, a node or claim that changed, or a pod that left room.
 fn wakes(seen: &Seen, mirror: &Mirror, keys: &mut Vec<Arc<str>>) {
     let is_waiting = || mirror.pods_on("").next().is_some();
     let wakes = match seen.kind {
@@ -40,7 +41,7 @@ fn wakes(seen: &Seen, mirror: &Mirror, keys: &mut Vec<Arc<str>>) {
             }
             None => is_waiting(),
         },
-        Kind::Node => is_waiting(),
+        Kind::Node | Kind::PersistentVolumeClaim => is_waiting(),
         _ => false,
     };
     if wakes {
@@ -63,7 +64,12 @@ fn plan(view: &View<'_>, _: &str) -> Plan {
         let pods = view.mirror.pods_on(node).map(|(_, pod)| pod);
         pods.filter(|pod| !read::has_ended(pod)).collect()
     };
+    let claim = |key: &str| {
+        let claim = view.mirror.find(Kind::PersistentVolumeClaim, key);
+        claim.map(|claim| read::phase(claim) == "Bound")
+    };
     plan::plan(&Inputs {
+        is_bound: &claim,
         waiting: &waiting,
         nodes: &nodes,
         pods_on: &pods_on,

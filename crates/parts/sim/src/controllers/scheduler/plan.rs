@@ -22,6 +22,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) nodes: &'a [&'a Arc<Object>],
     /// The pods of a node that have not ended.
     pub(crate) pods_on: &'a dyn Fn(&str) -> Vec<&'a Arc<Object>>,
+    /// Whether a claim is bound, by `namespace/name`; `None` if it is not there.
+    pub(crate) is_bound: &'a dyn Fn(&str) -> Option<bool>,
     pub(crate) now: Time,
 }
 
@@ -60,6 +62,11 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     });
     for pod in waiting {
         let requests = requests_of(pod);
+        if let Some(why) = missing_claim(inputs, pod) {
+            let message = refusal_at_once(rooms.len(), &why);
+            refuse(&mut plan, pod, message, inputs.now);
+            continue;
+        }
         match choose(pod, &requests, &rooms, &placed) {
             Ok(place) => {
                 let Some(room) = rooms.get_mut(place) else {
@@ -76,6 +83,26 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
         }
     }
     plan
+}
+
+/// What a pod lacks that no node can give it.
+fn missing_claim(inputs: &Inputs<'_>, pod: &Object) -> Option<String> {
+    read::list(pod, &["spec", "volumes"])
+        .iter()
+        .find_map(|volume| {
+            let name = read::text(volume.get("persistentVolumeClaim")?, "claimName");
+            match (inputs.is_bound)(&format!("{}/{name}", pod.namespace())) {
+                Some(true) => None,
+                Some(false) => Some("pod has unbound immediate PersistentVolumeClaims".to_owned()),
+                None => Some(format!("persistentvolumeclaim {name:?} not found")),
+            }
+        })
+}
+
+fn refusal_at_once(nodes: usize, why: &str) -> String {
+    format!(
+        "0/{nodes} nodes are available: {why}. preemption: 0/{nodes} nodes are available: {nodes} Preemption is not helpful for scheduling."
+    )
 }
 
 /// The place of the best room, or why there is none.

@@ -6,12 +6,12 @@
 
 mod plan;
 mod pods;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-use object::Object;
-
-use crate::controllers::replica_set::wake_owner;
+use crate::controllers::claim;
 use crate::engine::action::Plan;
 use crate::engine::kind::Kind;
 use crate::engine::mirror::{Mirror, Seen};
@@ -21,12 +21,13 @@ use plan::Inputs;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "statefulset",
+    component: "statefulset-controller",
     wakes,
     plan,
 };
 
-fn wakes(seen: &Seen, _: &Mirror, keys: &mut Vec<Arc<str>>) {
-    wake_owner(seen, Kind::StatefulSet, keys);
+fn wakes(seen: &Seen, mirror: &Mirror, keys: &mut Vec<Arc<str>>) {
+    claim::wake(seen, mirror, Kind::StatefulSet, Kind::Pod, keys);
 }
 
 fn plan(view: &View<'_>, key: &str) -> Plan {
@@ -39,17 +40,17 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
             .find(Kind::PersistentVolumeClaim, &key)
             .is_some()
     };
-    let revision = |name: &str| -> Option<&Object> {
-        let key = format!("{}/{name}", set.namespace());
-        view.mirror
-            .find(Kind::ControllerRevision, &key)
-            .map(|found| &**found)
-    };
-    plan::plan(&Inputs {
+    // Upstream: only a pod with one of its names can be one of its pods.
+    let claims = claim::claim(view.mirror, set, Kind::Pod, |pod| {
+        pods::ordinal_of(set, pod).is_some()
+    });
+    let revisions = claim::claim(view.mirror, set, Kind::ControllerRevision, |_| true);
+    let plan = plan::plan(&Inputs {
         set,
-        pods: &view.mirror.owned(set.uid(), Kind::Pod),
+        pods: &claims.held,
         has_claim: &has_claim,
-        revision: &revision,
+        revisions: &revisions.held,
         now: view.now,
-    })
+    });
+    claims.before(revisions.before(plan))
 }

@@ -7,8 +7,8 @@ use object::time::Time;
 use object::{Object, Value};
 use serde_json::json;
 
+use crate::controllers::revision;
 use crate::controllers::stateful_set::pods::{self, REVISION};
-use crate::controllers::template::hash_of;
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
 use crate::read;
@@ -18,7 +18,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) set: &'a Object,
     pub(crate) pods: &'a [&'a Arc<Object>],
     pub(crate) has_claim: &'a dyn Fn(&str) -> bool,
-    pub(crate) revision: &'a dyn Fn(&str) -> Option<&'a Object>,
+    /// The revisions of its template that are kept.
+    pub(crate) revisions: &'a [&'a Arc<Object>],
     pub(crate) now: Time,
 }
 
@@ -48,25 +49,14 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
 /// Keeps a revision of the present template.
 fn revisions(inputs: &Inputs<'_>, plan: &mut Plan) -> Revisions {
     let set = inputs.set;
-    let template = set.at(&["spec", "template"]).cloned().unwrap_or_default();
-    let update = format!("{}-{}", set.name(), hash_of(&template, 0));
-    if (inputs.revision)(&update).is_none() && !set.is_terminating() {
-        plan.create(
-            Kind::ControllerRevision,
-            json!({
-                "apiVersion": "apps/v1", "kind": "ControllerRevision",
-                "metadata": {
-                    "name": update, "namespace": set.namespace(), "labels": template.pointer("/metadata/labels"),
-                    "ownerReferences": [read::owner_reference(set)],
-                },
-                "data": {"spec": {"template": template}}, "revision": set.generation(),
-            }),
-        );
-    }
+    let update = revision::of(set).name;
     let current = set
         .text_at(&["status", "currentRevision"])
         .filter(|name| !name.is_empty())
         .map_or_else(|| update.clone(), str::to_owned);
+    let of_pods = inputs.pods.iter().filter_map(|pod| pod.label(REVISION));
+    let used = of_pods.chain([current.as_str()]).collect();
+    revision::keep(set, inputs.revisions, &used, plan);
     Revisions { current, update }
 }
 
@@ -89,6 +79,10 @@ fn act(
         for (name, claim) in pods::claims(set, ordinal) {
             if !(inputs.has_claim)(&name) && by_ordinal.get(&ordinal).is_none() {
                 plan.create(Kind::PersistentVolumeClaim, claim);
+                let (set_name, pod) = (set.name(), pods::name_of(set, ordinal));
+                let message =
+                    format!("create Claim {name} Pod {pod} in StatefulSet {set_name} success");
+                plan.report(set, Writer::Controllers, "SuccessfulCreate", message);
             }
         }
         match by_ordinal.get(&ordinal) {
@@ -96,7 +90,10 @@ fn act(
                 let is_old = ordinal < partition && revisions.current != revisions.update;
                 let older = is_old
                     .then(|| {
-                        (inputs.revision)(&revisions.current)?.at(&["data", "spec", "template"])
+                        let mut known = inputs.revisions.iter();
+                        revision::template_of(
+                            known.find(|known| known.name() == revisions.current)?,
+                        )
                     })
                     .flatten();
                 let revision = if older.is_some() {
@@ -104,7 +101,7 @@ fn act(
                 } else {
                     &revisions.update
                 };
-                plan.create(Kind::Pod, pods::pod(set, ordinal, revision, older));
+                plan.create(Kind::Pod, pods::pod(set, ordinal, revision, older.as_ref()));
                 let name = pods::name_of(set, ordinal);
                 let message = format!("create Pod {name} in StatefulSet {} successful", set.name());
                 plan.report(set, Writer::Controllers, "SuccessfulCreate", message);

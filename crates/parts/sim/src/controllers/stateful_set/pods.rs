@@ -79,11 +79,23 @@ pub(crate) fn claims(set: &Object, ordinal: i64) -> Vec<(String, Value)> {
         let volume = template.pointer("/metadata/name").and_then(Value::as_str);
         let name = format!("{}-{pod}", volume.unwrap_or_default());
         let labels = set.at(&["spec", "selector", "matchLabels"]);
-        let claim = json!({
+        let mut claim = json!({
             "apiVersion": "v1", "kind": "PersistentVolumeClaim",
             "metadata": {"name": name, "namespace": set.namespace(), "labels": labels},
             "spec": template.get("spec"),
         });
+        let path = [
+            "spec",
+            "persistentVolumeClaimRetentionPolicy",
+            "whenDeleted",
+        ];
+        if let (Some("Delete"), Some(metadata)) = (
+            set.text_at(&path),
+            claim.get_mut("metadata").and_then(Value::as_object_mut),
+        ) {
+            let owners = json!([read::owner_reference(set)]);
+            metadata.insert("ownerReferences".to_owned(), owners);
+        }
         (name, claim)
     });
     claims.collect()

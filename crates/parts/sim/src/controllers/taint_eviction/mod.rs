@@ -17,6 +17,7 @@ use crate::read;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "taint eviction",
+    component: "taint-eviction-controller",
     wakes,
     plan,
 };

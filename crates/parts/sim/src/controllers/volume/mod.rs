@@ -17,6 +17,7 @@ use crate::read;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "volume",
+    component: "persistentvolume-controller",
     wakes,
     plan,
 };

@@ -1,0 +1,174 @@
+//! What becomes of pods, as tables: phases, readiness, restarts, second by second.
+
+use object::time::Time;
+use object::{Object, Value};
+use serde_json::json;
+
+use super::pod::{Step, step};
+use crate::behaviour::Rules;
+use crate::read;
+
+const START: i64 = 1_800_000_000;
+
+fn at(second: i64) -> Time {
+    Time::from_unix_seconds(START + second)
+}
+
+/// A pod that was placed at second 0.
+fn pod(annotations: Value, spec: Value) -> Object {
+    let mut pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "d", "uid": "u", "annotations": {}},
+        "spec": {"restartPolicy": "Always", "containers": [{"name": "c", "image": "i"}]},
+        "status": {"phase": "Pending"},
+    });
+    for (name, value) in annotations.as_object().into_iter().flatten() {
+        pod["metadata"]["annotations"][format!("sim.karavel.io/{name}")] = value.clone();
+    }
+    for (name, value) in spec.as_object().into_iter().flatten() {
+        pod["spec"][name] = value.clone();
+    }
+    Object::from_value(pod).unwrap()
+}
+
+fn shown(pod: &Object) -> String {
+    let status = &read::list(pod, &["status", "containerStatuses"])[0];
+    let state = status["state"].as_object().unwrap();
+    let (name, details) = state.iter().next().unwrap();
+    let details = match name.as_str() {
+        "waiting" => details["reason"].as_str().unwrap().to_owned(),
+        "terminated" => format!("exit {}", details["exitCode"]),
+        _ => "running".to_owned(),
+    };
+    let ready = if read::is_ready(pod) { " ready" } else { "" };
+    let restarts = match status["restartCount"].as_i64() {
+        Some(0) => String::new(),
+        Some(count) => format!(" restarted {count}"),
+        None => " ?".to_owned(),
+    };
+    format!("{} {details}{ready}{restarts}", read::phase(pod))
+}
+
+/// Lives a pod's life: what it shows whenever that changes, with the second; it is looked at when it asks to be.
+fn live(mut pod: Object, until: i64) -> Vec<String> {
+    let rules = Rules::defaults();
+    let (mut lines, mut second) = (Vec::new(), 0);
+    while second <= until {
+        let behaviour = rules.behaviour(&pod);
+        let Step { status, wake, .. } = step(&pod, &behaviour, "1.1.1.1", "2.2.2.2", at(second));
+        if let Some(status) = status {
+            let mut value = Value::Object(pod.fields().clone());
+            value["status"] = status;
+            pod = Object::from_value(value).unwrap();
+            lines.push(format!("{second} {}", shown(&pod)));
+        }
+        let Some(wake) = wake else { break };
+        second = (wake.unix_seconds() - START).max(second + 1);
+    }
+    lines
+}
+
+#[test]
+fn pods_live_as_their_behaviour_says() {
+    let never = json!({"restartPolicy": "Never"});
+    let on_failure = json!({"restartPolicy": "OnFailure"});
+    for (annotations, spec, expected) in [
+        (
+            json!({}),
+            json!({}),
+            vec!["0 Pending ContainerCreating", "1 Running running ready"],
+        ),
+        (
+            json!({"start-after": "3s", "ready-after": "5s"}),
+            json!({}),
+            vec![
+                "0 Pending ContainerCreating",
+                "3 Running running",
+                "8 Running running ready",
+            ],
+        ),
+        (
+            json!({"ready-after": "never"}),
+            json!({}),
+            vec!["0 Pending ContainerCreating", "1 Running running"],
+        ),
+        (
+            json!({"unready-after": "10s"}),
+            json!({}),
+            vec![
+                "0 Pending ContainerCreating",
+                "1 Running running ready",
+                "11 Running running",
+            ],
+        ),
+        (
+            json!({"complete-after": "4s"}),
+            never.clone(),
+            vec![
+                "0 Pending ContainerCreating",
+                "1 Running running ready",
+                "5 Succeeded exit 0",
+            ],
+        ),
+        (
+            json!({"crash-after": "4s", "exit-code": "3"}),
+            never,
+            vec![
+                "0 Pending ContainerCreating",
+                "1 Running running ready",
+                "5 Failed exit 3",
+            ],
+        ),
+        (
+            json!({"complete-after": "4s"}),
+            on_failure,
+            vec![
+                "0 Pending ContainerCreating",
+                "1 Running running ready",
+                "5 Succeeded exit 0",
+            ],
+        ),
+        // Restarted at once the first time, then after waits that double.
+        (
+            json!({"crash-after": "2s"}),
+            json!({}),
+            vec![
+                "0 Pending ContainerCreating",
+                "1 Running running ready",
+                "3 Running running ready restarted 1",
+                "5 Running CrashLoopBackOff restarted 1",
+                "15 Running running ready restarted 2",
+                "17 Running CrashLoopBackOff restarted 2",
+                "37 Running running ready restarted 3",
+                "39 Running CrashLoopBackOff restarted 3",
+            ],
+        ),
+        (
+            json!({"image": "missing"}),
+            json!({}),
+            vec!["0 Pending ContainerCreating", "1 Pending ImagePullBackOff"],
+        ),
+        (
+            json!({}),
+            json!({"activeDeadlineSeconds": 7}),
+            vec![
+                "0 Pending ContainerCreating",
+                "1 Running running ready",
+                "7 Failed exit 137",
+            ],
+        ),
+        (
+            json!({"init-after": "2s"}),
+            json!({"initContainers": [{"name": "a", "image": "i"}, {"name": "b", "image": "i"}]}),
+            vec![
+                "0 Pending PodInitializing",
+                "1 Pending PodInitializing",
+                "3 Pending PodInitializing",
+                "5 Running running ready",
+            ],
+        ),
+    ] {
+        let case = format!("{annotations} {spec}");
+        assert_eq!(live(pod(annotations, spec), 50), expected, "{case}");
+    }
+}
