@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use api::cluster::{AllocatableModeling, Cluster, ResourceModel, ResourceSummary};
 use object::quantity::Quantity;
 
-use crate::resource::{Amounts, Resource};
+use crate::{
+    first_fit::Nodes,
+    resource::{Amounts, Resource},
+};
 
 /// How many pods a modelled node takes: the number Kubernetes recommends as a limit, and every kubelet's default.
 pub const PODS_PER_NODE: i64 = 110;
@@ -72,15 +75,9 @@ impl Grades {
         })
     }
 
-    /// Each grade as a number of nodes and what every one of them has free, `pods` included.
-    pub fn nodes(&self) -> impl Iterator<Item = (i64, Amounts)> {
-        self.rows().map(|(count, least)| {
-            let least = self.resources.iter().cloned().zip(least.iter().copied());
-            (
-                count,
-                Amounts::collect(least).with(Resource::Pods, PODS_PER_NODE),
-            )
-        })
+    /// The nodes that the grades stand for, empty.
+    pub(crate) fn nodes(&self) -> Nodes {
+        Nodes::from_rows(&self.resources, self.rows(), PODS_PER_NODE)
     }
 
     fn rows(&self) -> impl Iterator<Item = (i64, &[i64])> {

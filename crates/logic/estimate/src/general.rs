@@ -170,7 +170,7 @@ fn modelled_replicas(grades: &Grades, request: &Amounts, assumed: &Assumed) -> i
 
 /// The nodes that the grades stand for, with what was promised already on them.
 fn modelled_nodes(grades: &Grades, assumed: &Assumed) -> Nodes {
-    let mut nodes = Nodes::new(grades.nodes());
+    let mut nodes = grades.nodes();
     for workload in assumed.workloads() {
         nodes.place_set(&workload.components, |_, _| true);
     }

@@ -4,7 +4,7 @@
 //! clusters that score alike. [`Capacity`] is a cluster's room in a form prepared once, whenever its status changes;
 //! [`general`] answers from it in a few divisions. [`merge`] brings those answers together with the ones that
 //! estimators beside the clusters gave. [`nodes`] and [`quota`] are what such an estimator computes from nodes and
-//! quotas it knows.
+//! quotas it knows; [`inventory`] keeps what it knows of nodes and [`pod`]s.
 //!
 //! Entry points: [`Capacity::of`], [`general::replicas`], [`general::sets`], [`merge::merge`].
 //!
@@ -18,10 +18,13 @@ pub mod capacity;
 pub mod demand;
 mod first_fit;
 pub mod general;
+pub mod inventory;
 pub mod merge;
 pub mod nodes;
+pub mod pod;
 pub mod quota;
 pub mod resource;
+pub mod rollout;
 #[cfg(test)]
 mod tests;
 pub mod toleration;
@@ -30,6 +33,7 @@ pub use crate::{
     capacity::Capacity,
     demand::{Assumed, Component, Workload},
     general::{Basis, Estimate, Models},
+    inventory::Inventory,
     merge::{Answer, Answers, OnFailure, Source},
     resource::{Amounts, Resource},
 };

@@ -80,6 +80,12 @@ impl Node {
         }
     }
 
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether a pod with this claim may run here.
     #[must_use]
     pub fn accepts(&self, claim: Option<&NodeClaim>) -> bool {

@@ -1,7 +1,7 @@
 //! The estimate from resource quotas of a namespace.
 
 use api::kubernetes::ResourceList;
-use object::quantity::Quantity;
+use object::{Object, Value, parse, quantity::Quantity};
 
 use crate::{
     demand::{Assumed, Component},
@@ -52,6 +52,42 @@ impl Quota {
                 .map(|(resource, left, _)| (resource, left)),
         );
         Self { free, scopes }
+    }
+
+    /// The quota as its namespace has it; what it does not say is not limited.
+    #[must_use]
+    pub fn read(quota: &Object) -> Self {
+        let list = |path: &[&str]| -> ResourceList {
+            let list = quota.at(path).filter(|value| !value.is_null());
+            list.and_then(|value| parse::shape(value).ok())
+                .unwrap_or_default()
+        };
+        let entries = |path: &[&str]| {
+            let entries = quota.at(path).and_then(Value::as_array);
+            entries.into_iter().flatten()
+        };
+        let text =
+            |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        // A scope that is only named must be there.
+        let named = entries(&["spec", "scopes"]).map(|scope| Scope {
+            name: text(Some(scope)),
+            operator: "Exists".to_owned(),
+            values: Vec::new(),
+        });
+        let selected = entries(&["spec", "scopeSelector", "matchExpressions"]).map(|scope| {
+            let values = scope.get("values").and_then(Value::as_array);
+            let values = values.into_iter().flatten();
+            Scope {
+                name: text(scope.get("scopeName")),
+                operator: text(scope.get("operator")),
+                values: values.map(|value| text(Some(value))).collect(),
+            }
+        });
+        Self::new(
+            &list(&["status", "hard"]),
+            &list(&["status", "used"]),
+            named.chain(selected).collect(),
+        )
     }
 
     /// Whether pods of this priority class fall under the quota.

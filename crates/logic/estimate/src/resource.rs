@@ -159,6 +159,17 @@ impl Amounts {
         }
     }
 
+    /// Of each resource the greater amount.
+    #[must_use]
+    pub fn or_more(mut self, other: &Self) -> Self {
+        for (resource, amount) in other.iter() {
+            if self.amount(resource).is_none_or(|known| known < amount) {
+                self = self.with(resource.clone(), amount);
+            }
+        }
+        self
+    }
+
     /// Takes `times` of `other` away from the resources mentioned here; others are not added.
     pub fn take(&mut self, other: &Self, times: i64) {
         for (resource, amount) in &mut self.entries {

@@ -16,6 +16,7 @@ use proptest::prelude::*;
 use crate::{
     Amounts, Answer, Answers, Assumed, Basis, Capacity, Component, Estimate, Models, OnFailure,
     Resource, Source, Workload,
+    capacity::Grades,
     first_fit::Nodes,
     general,
     merge::{merge, usable},
@@ -219,9 +220,8 @@ fn grades_are_counted_together_and_the_later_model_counts() {
     later.ranges[0].min = "2".parse().unwrap();
     cluster.spec.resource_models.push(later);
     let grades = Capacity::of(&cluster).grades.unwrap();
-    let least = |cpu: i64| Amounts::collect([(Resource::Cpu, cpu * 1000), (Resource::Pods, 110)]);
-    let nodes: Vec<(i64, Amounts)> = grades.nodes().collect();
-    assert_eq!(nodes, [(2, least(1)), (3, least(2))]);
+    let least = |cpu: i64| Amounts::collect([(Resource::Cpu, cpu * 1000)]);
+    assert_eq!(grades, Grades::collect([(2, least(1)), (3, least(2))]));
 }
 
 #[test]
