@@ -20,11 +20,31 @@ use crate::{
 /// group that succeeds is taken.
 #[must_use]
 pub fn schedule(inputs: &Inputs<'_>) -> Decision {
+    schedule_watched(inputs, &|_| {})
+}
+
+/// The steps of a decision, as the reference names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Filters.
+    Filter,
+    /// Scores, and the estimates that clusters are ordered by.
+    Score,
+    /// Spread constraints.
+    Select,
+    /// Sharing the replicas out.
+    AssignReplicas,
+}
+
+/// Like [`schedule`]; `done` hears of every step that is done, so that somebody with a clock can measure them.
+#[must_use]
+pub fn schedule_watched(inputs: &Inputs<'_>, done: &dyn Fn(Step)) -> Decision {
     let placement = inputs.placement;
     if !placement.is_ordered() || placement.affinity.is_some() {
         let cycle = Cycle::new(inputs, None);
         let mut attempt = Attempt::default();
-        let outcome = run(&cycle, &mut attempt).map_or_else(Outcome::Refused, Outcome::Placed);
+        let placed = run(&cycle, &mut attempt, done);
+        let outcome = placed.map_or_else(Outcome::Refused, Outcome::Placed);
         return Decision::new(cycle, outcome, vec![attempt]);
     }
     let first = placement.first_term(&inputs.binding.status.scheduler_observed_affinity_name);
@@ -37,7 +57,7 @@ pub fn schedule(inputs: &Inputs<'_>) -> Decision {
             term: Some((index, Arc::clone(&term.name))),
             ..Attempt::default()
         };
-        match run(&cycle, &mut attempt) {
+        match run(&cycle, &mut attempt, done) {
             Ok(targets) => {
                 attempts.push(attempt);
                 return Decision::new(cycle, Outcome::Placed(targets), attempts);
@@ -63,6 +83,12 @@ pub fn candidates(inputs: &Inputs<'_>) -> Vec<usize> {
     if is_uncounted(inputs) {
         return Vec::new();
     }
+    passing(inputs)
+}
+
+/// The clusters that pass every filter of some group to be tried. Positions in the snapshot, ascending.
+#[must_use]
+pub fn passing(inputs: &Inputs<'_>) -> Vec<usize> {
     let placement = inputs.placement;
     if !placement.is_ordered() || placement.affinity.is_some() {
         return filter(&Cycle::new(inputs, None), &mut Attempt::default());
@@ -79,20 +105,28 @@ pub fn candidates(inputs: &Inputs<'_>) -> Vec<usize> {
     passed
 }
 
-fn run(cycle: &Cycle<'_>, attempt: &mut Attempt) -> Result<Vec<Target>, Refusal> {
+fn run(
+    cycle: &Cycle<'_>,
+    attempt: &mut Attempt,
+    done: &dyn Fn(Step),
+) -> Result<Vec<Target>, Refusal> {
     let passed = filter(cycle, attempt);
+    done(Step::Filter);
     if passed.is_empty() {
         return Err(Refusal::NoClusterFit(histogram(cycle, attempt)));
     }
     let totals = score(cycle, &passed, attempt)?;
     let ranked = rank(cycle, &passed, &totals, attempt);
+    done(Step::Score);
 
     let Selection { chosen, how } = cycle.inputs.plugins.select.select(cycle, &ranked);
     attempt.selection = Some(how);
+    done(Step::Select);
     let chosen = chosen.map_err(Refusal::Select)?;
 
     let Assignment { shares, steps } = cycle.inputs.plugins.assign.assign(cycle, &chosen);
     attempt.steps = steps;
+    done(Step::AssignReplicas);
     let shares = shares.map_err(Refusal::Assign)?;
     attempt.selected = chosen.iter().map(|candidate| candidate.cluster).collect();
     Ok(targets(cycle, &chosen, &shares))

@@ -5,13 +5,14 @@
 //! one is in force: the in-tree one unless a plugin from outside is enabled in its place.
 //!
 //! Plugins are pure as the whole decision is. One that must ask somebody over a network is asked beforehand, and a
-//! plugin that holds the answers is added to the [`Plugins`] of that one decision.
+//! plugin that holds the answers ([`Told`]) is added to the [`Plugins`] of that one decision.
 
 mod groups;
 mod in_tree;
 mod registry;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::{fmt, sync::Arc};
 
@@ -19,6 +20,7 @@ pub use self::{
     groups::{Peer, Peers},
     in_tree::names,
     registry::{NameTaken, Plugin, Plugins, Registry, WorkloadGroups},
+    told::{Opinion, Told, Unheard},
 };
 use crate::{
     assign::Assignment, candidate::Candidate, cluster::ClusterFacts, cycle::Cycle, reason::Reason,

@@ -141,6 +141,21 @@ impl Registry {
     /// a minus sign disables. Unknown names mean nothing.
     #[must_use]
     pub fn enable(&self, list: &[impl AsRef<str>]) -> Plugins {
+        let mut plugins = Plugins::default();
+        for plugin in self.enabled(list) {
+            plugins.add(plugin.clone());
+        }
+        plugins
+    }
+
+    /// The names of the plugins that the values of `--plugins` leave enabled, in the order they are asked.
+    #[must_use]
+    pub fn enabled_names(&self, list: &[impl AsRef<str>]) -> Vec<Arc<str>> {
+        let enabled = self.enabled(list).into_iter();
+        enabled.map(|plugin| Arc::clone(&plugin.name)).collect()
+    }
+
+    fn enabled(&self, list: &[impl AsRef<str>]) -> Vec<&Plugin> {
         let list: Vec<&str> = list.iter().map(AsRef::as_ref).collect();
         let starts_full = list.contains(&"*");
         let mut enabled: BTreeMap<&str, bool> = self
@@ -155,14 +170,9 @@ impl Registry {
                 *state = is_on;
             }
         }
-        let mut plugins = Plugins::default();
-        for plugin in self
-            .all()
+        self.all()
             .filter(|plugin| enabled.get(&*plugin.name) == Some(&true))
-        {
-            plugins.add(plugin.clone());
-        }
-        plugins
+            .collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &Plugin> {
