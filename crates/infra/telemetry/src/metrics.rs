@@ -71,11 +71,14 @@ struct Inner {
     /// A lock held for a lookup and an addition; reading copies nothing under it but the text.
     series: Mutex<BTreeMap<Metric, BTreeMap<Labels, Figure>>>,
     collectors: Mutex<Vec<Collector>>,
+    /// What parts count themselves, by part.
+    texts: Mutex<BTreeMap<&'static str, Text>>,
 }
 
 /// The values of a metric's labels, in the order of their names.
 type Labels = Box<[Box<str>]>;
 type Collector = Box<dyn Fn(&Registry) + Send + Sync>;
+type Text = Box<dyn Fn() -> String + Send + Sync>;
 
 enum Figure {
     Number(f64),
@@ -245,6 +248,12 @@ impl Registry {
         lock(&self.inner.collectors).push(Box::new(collector));
     }
 
+    /// Lets a part that counts by itself say its figures along with the others', in Prometheus' text; the later of two
+    /// for the same part counts.
+    pub fn include(&self, part: &'static str, text: impl Fn() -> String + Send + Sync + 'static) {
+        lock(&self.inner.texts).insert(part, Box::new(text));
+    }
+
     /// Everything, as Prometheus reads it.
     #[must_use]
     pub fn text(&self) -> String {
@@ -263,6 +272,9 @@ impl Registry {
             for (values, figure) in figures {
                 write_figure(&mut out, *metric, values, figure);
             }
+        }
+        for text in lock(&self.inner.texts).values() {
+            out.push_str(&text());
         }
         out
     }

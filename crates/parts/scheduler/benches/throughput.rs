@@ -1,8 +1,10 @@
 //! Bindings decided in a second, through the API: created by one client, targets seen by a watch.
 //!
-//! The server, the scheduler and whoever creates run in one process on a store in memory, so the figures are what all of
-//! them cost together. `cargo bench -p karavel-scheduler` prints a line for each fleet and mode; `-- 100` only the fleets
-//! of that size; `-- --test` a few bindings, to see that it runs.
+//! The server, the scheduler and whoever creates run in one process on a store in memory and share its cores, so the
+//! figures are what all of them cost together; `karavel bench schedule` measures a server from outside, over HTTPS. The
+//! time that the process computed for each binding is printed too: it says how it would go on a machine that does nothing
+//! else. `cargo bench -p karavel-scheduler` prints a line for each fleet and mode; `-- 100` only the fleets of that size;
+//! `-- trouble` how bindings fare beside others in trouble, as a ratio; `-- --test` a few bindings, to see that it runs.
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on stops")]
 #![expect(clippy::print_stdout, reason = "figures are the output")]
 #![expect(dead_code, reason = "the world has more than a bench needs")]
@@ -21,8 +23,12 @@ use std::{
 use api::registry::{CLUSTER, RESOURCE_BINDING};
 use client::{Scope, WriteOptions};
 use futures_util::{StreamExt as _, stream};
-use karavel_scheduler::Settings;
-use object::{ResourceType, Value};
+use karavel_scheduler::{
+    Settings,
+    estimator::{Answering, EstimatorSettings, Nearby},
+};
+use object::{Object, ResourceType, Value};
+use protocol::Question;
 use runtime::Clock;
 use serde_json::json;
 use world::{World, binding, by_room, cluster};
@@ -43,7 +49,11 @@ fn main() {
         }
         return;
     }
+    let is_trouble = std::env::args().any(|argument| argument == "trouble");
     for size in [1, 100, 1000, 5000] {
+        if is_trouble {
+            break;
+        }
         if only.is_some_and(|only| only != size) {
             continue;
         }
@@ -53,9 +63,8 @@ fn main() {
             runtime.block_on(flood(size, mode, &placement, bindings));
         }
     }
-    if only.is_none_or(|only| only == 100) {
-        runtime.block_on(steady(100, 100));
-        runtime.block_on(crowded(100, 10_000));
+    if is_trouble || only.is_none_or(|only| only == 100) {
+        runtime.block_on(troubled(100, 100, 10_000));
     }
 }
 
@@ -78,6 +87,13 @@ fn modes() -> Vec<(&'static str, Value)> {
             one(
                 json!({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}),
             ),
+        ),
+        (
+            "spread over 3 clusters",
+            json!({
+                "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 3}],
+                "replicaScheduling": by_room()["replicaScheduling"],
+            }),
         ),
     ]
 }
@@ -142,22 +158,11 @@ async fn flood(size: usize, mode: &str, placement: &Value, bindings: usize) {
     let world = fleet(size).await;
     let scheduler = world.schedule(Settings::default());
     let watched = watch(&world);
-    let resource = ResourceType::from(&RESOURCE_BINDING);
-    let start = Instant::now();
-    stream::iter(0..bindings)
-        .for_each_concurrent(CREATORS, |index| {
-            let object = binding(&format!("web-{index}"), 10, placement);
-            let (client, resource) = (world.client.clone(), &resource);
-            async move {
-                drop(
-                    client
-                        .create(resource, &object, &WriteOptions::default())
-                        .await
-                        .unwrap(),
-                )
-            }
-        })
-        .await;
+    let (start, computed) = (Instant::now(), computed());
+    create(&world, bindings, |index| {
+        binding(&format!("web-{index}"), 10, placement)
+    })
+    .await;
     let created = start.elapsed();
     watched.until(bindings).await;
     let placed = start.elapsed();
@@ -165,59 +170,112 @@ async fn flood(size: usize, mode: &str, placement: &Value, bindings: usize) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let settled = start.elapsed();
+    let each = (self::computed() - computed) / u32::try_from(bindings).unwrap();
     println!(
-        "{size:>5} clusters, {mode:<24} {bindings:>6} bindings: created in {created:>7.2?}, placed in {placed:>7.2?}, settled in {settled:>7.2?}: {:>6.0}/s",
+        "{size:>5} clusters, {mode:<24} {bindings:>6} bindings: created in {created:>7.2?}, placed in {placed:>7.2?}, settled in {settled:>7.2?}: {:>6.0}/s, {each:>7.0?} computed for each",
         bindings as f64 / settled.as_secs_f64()
     );
 }
 
-/// Creates bindings at a steady rate and says how long each waits for its targets.
-async fn steady(size: usize, rate: u32) {
-    let world = fleet(size).await;
-    let _scheduler = world.schedule(Settings::default());
-    let watched = watch(&world);
-    report(&world, &watched, rate, "steady").await;
-}
-
-/// The same beside bindings that cannot be placed.
-async fn crowded(size: usize, waiting: usize) {
-    let world = fleet(size).await;
-    let scheduler = world.schedule(Settings::default());
+/// Creates bindings as fast as the API takes them.
+async fn create(world: &World, count: usize, make: impl Fn(usize) -> Object) {
     let resource = ResourceType::from(&RESOURCE_BINDING);
-    stream::iter(0..waiting)
+    stream::iter(0..count)
         .for_each_concurrent(CREATORS, |index| {
-            let object = binding(&format!("large-{index}"), 2_000_000, &by_room());
+            let object = make(index);
             let (client, resource) = (world.client.clone(), &resource);
             async move {
-                drop(
-                    client
-                        .create(resource, &object, &WriteOptions::default())
-                        .await
-                        .unwrap(),
-                )
+                let options = WriteOptions::default();
+                drop(client.create(resource, &object, &options).await.unwrap());
             }
         })
         .await;
+}
+
+/// The time that the whole process has computed so far.
+fn computed() -> Duration {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Counted behind the name of the program, which may have blanks in it: user and system time in hundredths.
+    let after = text.rsplit(')').next().unwrap_or_default();
+    let ticks = after.split_whitespace().skip(11).take(2);
+    let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
+}
+
+/// Creates bindings at a steady rate and says how long they wait for their targets: alone, and beside trouble.
+async fn troubled(size: usize, rate: u32, waiting: usize) {
+    let quiet = {
+        let world = fleet(size).await;
+        let _scheduler = world.schedule(Settings::default());
+        waits(&world, &watch(&world), rate).await
+    };
+    say(rate, "alone", &quiet, &quiet);
+    let flapping = {
+        let world = fleet(size).await;
+        let _scheduler = world.schedule(Settings::default());
+        let watched = watch(&world);
+        tokio::select! {
+            () = flap(&world) => Vec::new(),
+            waits = waits(&world, &watched, rate) => waits,
+        }
+    };
+    say(rate, "a cluster flapping", &flapping, &quiet);
+    let hanging = {
+        let world = fleet(size).await;
+        let _scheduler = world.schedule(Settings {
+            estimators: Some(EstimatorSettings {
+                nearby: Some(Arc::new(Hanging)),
+                ..EstimatorSettings::default()
+            }),
+            ..Settings::default()
+        });
+        waits(&world, &watch(&world), rate).await
+    };
+    say(rate, "an estimator hanging", &hanging, &quiet);
+    let world = fleet(size).await;
+    let scheduler = world.schedule(Settings::default());
+    create(&world, waiting, |index| {
+        binding(&format!("large-{index}"), 2_000_000, &by_room())
+    })
+    .await;
     while scheduler.counts().unschedulable < waiting {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let watched = watch(&world);
     // A cluster whose room goes up and down brings all of them back each time.
-    let flapping = async {
-        for round in 0.. {
-            world
-                .report("member-0000", cluster("member-0000", 1000 + round % 2))
-                .await;
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
+    let crowded = tokio::select! {
+        () = flap(&world) => Vec::new(),
+        waits = waits(&world, &watched, rate) => waits,
     };
-    tokio::select! {
-        () = flapping => {}
-        () = report(&world, &watched, 100, "beside 10,000 that cannot be placed, a cluster flapping") => {}
+    let name = format!("beside {waiting} that cannot be placed, a cluster flapping");
+    say(rate, &name, &crowded, &quiet);
+}
+
+/// Estimators of which one never answers.
+#[derive(Debug)]
+struct Hanging;
+
+impl Nearby for Hanging {
+    fn ask<'a>(&'a self, question: &'a Question) -> Option<Answering<'a>> {
+        Some(match question.cluster() {
+            "member-0000" => Box::pin(std::future::pending()),
+            _ => Box::pin(std::future::ready(Ok(1000))),
+        })
     }
 }
 
-async fn report(world: &World, watched: &Watched, rate: u32, name: &str) {
+/// The room in a cluster goes up and down twice a second.
+async fn flap(world: &World) {
+    for round in 0.. {
+        world
+            .report("member-0000", cluster("member-0000", 1000 + round % 2))
+            .await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+/// How long each of ten seconds' bindings waited, sorted.
+async fn waits(world: &World, watched: &Watched, rate: u32) -> Vec<Duration> {
     let resource = ResourceType::from(&RESOURCE_BINDING);
     let count = rate as usize * 10;
     let mut created = std::collections::HashMap::new();
@@ -237,11 +295,19 @@ async fn report(world: &World, watched: &Watched, rate: u32, name: &str) {
     let waited = |(name, at): &(String, Instant)| Some(at.duration_since(*created.get(name)?));
     let mut waits: Vec<Duration> = at.iter().filter_map(waited).collect();
     waits.sort();
-    let share = |percent: usize| waits[waits.len() * percent / 100];
+    waits
+}
+
+fn say(rate: u32, name: &str, waits: &[Duration], quiet: &[Duration]) {
+    let share = |waits: &[Duration], percent: usize| waits[waits.len() * percent / 100];
+    let times = |percent: usize| {
+        let ratio = share(waits, percent).as_secs_f64() / share(quiet, percent).as_secs_f64();
+        format!("{:>9.2?} ({ratio:.1} times)", share(waits, percent))
+    };
+    let most = waits[waits.len() - 1];
     println!(
-        "{rate}/s, {name}: half in {:?}, p99 {:?}, most {:?}",
-        share(50),
-        share(99),
-        waits[waits.len() - 1]
+        "{rate}/s, {name:<52} half in {}, p99 {}, most {most:.2?}",
+        times(50),
+        times(99)
     );
 }

@@ -1,22 +1,25 @@
 //! One attempt at a binding: gather, decide, write.
 
 use std::{
+    borrow::Cow,
+    cell::Cell,
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
 use api::well_known::annotations;
-use client::{Cache, CallError, Client, PatchKind, WriteOptions};
+use client::Cache;
 use control::Cx;
 use estimate::Answers;
-use intent::{Action, Part};
-use object::{Object, Value};
+use intent::Action;
+use object::Object;
 use schedule::{
     Decision, Inputs, Options,
     assume::{Assumptions, View},
+    cluster::{ClusterFacts, Snapshot},
     plugin::Plugins,
-    report::{self, Writing},
+    report,
     trigger::{Trigger, needs_cycle},
 };
 use telemetry::chain;
@@ -31,22 +34,21 @@ use crate::{
     line::{Key, Line},
     metrics::{self, Metrics},
     placements::{Placements, Prepared, Previous},
-    plan::{self, Written},
+    plan,
     queue::{Ending, Turn},
     recorder::Recorder,
     settings::{Overcommit, Settings},
+    webhook::Webhook,
 };
 
 /// How often a decision is made again because others took the room, before it waits its turn like any failure.
 const OVERTAKEN: u32 = 4;
 
-/// How often the status is written again after somebody else wrote it meanwhile.
-const STATUS_WRITES: u32 = 5;
-
 /// Everything that decisions share.
 pub(crate) struct Desk {
     pub(crate) settings: Settings,
     pub(crate) plugins: Plugins,
+    pub(crate) webhooks: Vec<Webhook>,
     pub(crate) cx: Cx,
     pub(crate) line: Line,
     pub(crate) fleet: Fleet,
@@ -59,14 +61,16 @@ pub(crate) struct Desk {
     pub(crate) clusters: Cache,
     pub(crate) bindings: Cache,
     pub(crate) cluster_bindings: Cache,
+    /// Whether the server takes result and status in one write; empty until it was asked.
+    pub(crate) places_at_once: OnceLock<bool>,
 }
 
 /// What a decision is about, gathered from the caches.
-struct Facts {
-    object: Arc<Object>,
-    bound: Bound,
-    prepared: Arc<Prepared>,
-    trigger: Trigger,
+pub(crate) struct Facts {
+    pub(crate) object: Arc<Object>,
+    pub(crate) bound: Bound,
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) trigger: Trigger,
 }
 
 /// A decision and the promise that was made for it.
@@ -114,15 +118,15 @@ impl Desk {
                 return Ending::Failed;
             }
         };
-        let estimates = self.estimate(&facts).await;
+        let plugins = self.ask_webhooks(&facts).await;
+        let estimates = self.estimate(&facts, &plugins).await;
         let Some(Decided {
             decision,
             is_promised,
-        }) = self.decide(&facts, &estimates)
+        }) = self.decide(&facts, &plugins, &estimates)
         else {
             return Ending::Failed;
         };
-        self.metrics.decided(start.elapsed());
         let ending = self.write(turn, &facts, &decision, is_promised).await;
         let outcome = match ending {
             Ending::Settled(_) => metrics::Outcome::Scheduled,
@@ -170,49 +174,81 @@ impl Desk {
         }
     }
 
+    /// The plugins for one decision: those in the process, and what those outside say about it.
+    async fn ask_webhooks(&self, facts: &Facts) -> Cow<'_, Plugins> {
+        if self.webhooks.is_empty() {
+            return Cow::Borrowed(&self.plugins);
+        }
+        let clusters = self.fleet.snapshot();
+        let passing = self.with_inputs(facts, &clusters, &self.plugins, schedule::passing);
+        if passing.is_empty() {
+            return Cow::Borrowed(&self.plugins);
+        }
+        let passing: Vec<&ClusterFacts> = passing
+            .into_iter()
+            .filter_map(|position| clusters.at(position))
+            .collect();
+        let asking = self.webhooks.iter();
+        let asking = asking.map(|webhook| webhook.ask(&facts.object, &passing));
+        let told = futures_util::future::join_all(asking).await;
+        let mut plugins = self.plugins.clone();
+        for plugin in told.into_iter().flatten() {
+            plugins.add(plugin);
+        }
+        Cow::Owned(plugins)
+    }
+
+    /// Looks at what a decision would be made from, but for what others must be asked for.
+    fn with_inputs<T>(
+        &self,
+        facts: &Facts,
+        clusters: &Snapshot,
+        plugins: &Plugins,
+        look: impl FnOnce(&Inputs<'_>) -> T,
+    ) -> T {
+        let peers = groups::peers(&facts.bound, &self.just_written, |key| {
+            self.bindings.indexed(groups::INDEX, key)
+        });
+        look(&Inputs {
+            binding: facts.bound.view(),
+            placement: &facts.prepared.compiled,
+            clusters,
+            estimates: &[],
+            assumed: &BTreeMap::new(),
+            peers: &peers,
+            plugins,
+            options: self.options(),
+        })
+    }
+
     /// What estimators beside the clusters say, where there are any.
-    async fn estimate(&self, facts: &Facts) -> Vec<Answers> {
+    async fn estimate(&self, facts: &Facts, plugins: &Plugins) -> Vec<Answers> {
         let Some(estimators) = &self.estimators else {
             return Vec::new();
         };
-        let Facts {
-            bound, prepared, ..
-        } = facts;
-        let peers = groups::peers(bound, &self.just_written, |key| {
-            self.bindings.indexed(groups::INDEX, key)
+        let clusters = self.fleet.snapshot();
+        let (positions, is_set) = self.with_inputs(facts, &clusters, plugins, |inputs| {
+            let positions = schedule::candidates(inputs);
+            (positions, schedule::is_component_set(inputs))
         });
+        let positions = positions.into_iter();
+        let names: Vec<Arc<str>> = positions.map(|position| clusters.name(position)).collect();
+        if names.is_empty() {
+            return Vec::new();
+        }
         let view = match self.settings.overcommit {
             Overcommit::Guarded => self.assumptions().view(self.cx.now()),
             Overcommit::Possible => View::default(),
         };
-        let clusters = self.fleet.snapshot();
-        let inputs = Inputs {
-            binding: bound.view(),
-            placement: &prepared.compiled,
-            clusters: &clusters,
-            estimates: &[],
-            assumed: &view.by_cluster,
-            peers: &peers,
-            plugins: &self.plugins,
-            options: self.options(),
-        };
-        let names: Vec<Arc<str>> = schedule::candidates(&inputs)
-            .into_iter()
-            .map(|position| clusters.name(position))
-            .collect();
-        if names.is_empty() {
-            return Vec::new();
-        }
-        let is_set = schedule::is_component_set(&inputs);
         vec![
             estimators
-                .ask(bound, is_set, &names, &view.by_cluster)
+                .ask(&facts.bound, is_set, &names, &view.by_cluster)
                 .await,
         ]
     }
 
     /// Decides; `None` if others took the room each time.
-    fn decide(&self, facts: &Facts, estimates: &[Answers]) -> Option<Decided> {
+    fn decide(&self, facts: &Facts, plugins: &Plugins, estimates: &[Answers]) -> Option<Decided> {
         let Facts {
             bound, prepared, ..
         } = facts;
@@ -225,16 +261,24 @@ impl Desk {
         for _ in 0..OVERTAKEN {
             let now = self.cx.now();
             let view: Option<View> = is_guarded.then(|| self.assumptions().view(now));
-            let decision = schedule::schedule(&Inputs {
+            let clusters = self.fleet.snapshot();
+            let since = Cell::new(Instant::now());
+            let done = |step| {
+                let now = Instant::now();
+                let before = since.replace(now);
+                self.metrics.stepped(step, now.duration_since(before));
+            };
+            let inputs = Inputs {
                 binding: bound.view(),
                 placement: &prepared.compiled,
-                clusters: &self.fleet.snapshot(),
+                clusters: &clusters,
                 estimates,
                 assumed: view.as_ref().map_or(&nothing, |view| &view.by_cluster),
                 peers: &peers,
-                plugins: &self.plugins,
+                plugins,
                 options: self.options(),
-            });
+            };
+            let decision = schedule::schedule_watched(&inputs, &done);
             let (Some(view), Some(targets)) = (&view, decision.targets_to_write()) else {
                 return Some(Decided {
                     decision,
@@ -261,153 +305,7 @@ impl Desk {
         None
     }
 
-    async fn write(
-        &self,
-        turn: &Turn<Key>,
-        facts: &Facts,
-        decision: &Decision,
-        is_promised: bool,
-    ) -> Ending {
-        let Facts {
-            object,
-            bound,
-            prepared,
-            trigger,
-        } = facts;
-        // Taking all targets away is the one result that destroys: never from clusters that may not be all there are.
-        if decision
-            .refusal()
-            .is_some_and(|refusal| refusal.clears_targets())
-            && !bound.spec.clusters.is_empty()
-            && self.clusters.complete().is_none()
-        {
-            warn!(binding = %turn.key, "the list of clusters is not complete, so targets are left alone");
-            return Ending::Failed;
-        }
-        let patch = plan::result(bound, prepared, decision);
-        let is_changed = patch.is_some();
-        let (writing, latest) = match patch {
-            None => (Writing::Done, None),
-            Some(patch) => match self.patch(object, patch, Part::Object).await {
-                Ok(written) => {
-                    self.line.expect(&turn.key, written.generation());
-                    self.just_written.put(&written);
-                    (Writing::Done, Some(written))
-                }
-                Err(error) => {
-                    if is_promised {
-                        self.assumptions().release(&object.key().to_string());
-                    }
-                    if error.is_conflict() || error.is_not_found() || error.is_wrong_uid() {
-                        // Somebody was quicker; the cache will show it, and the binding is decided as it is then.
-                        self.metrics.conflicted();
-                        return Ending::Failed;
-                    }
-                    warn!(binding = %turn.key, error = %chain(&error), "a result cannot be written");
-                    (writing_failed(&error), None)
-                }
-            },
-        };
-        let latest = latest.as_ref().unwrap_or(object);
-        let ending = self
-            .write_status(facts, decision, latest, &writing, is_changed)
-            .await;
-        debug!(binding = %turn.key, trigger = %trigger, attempt = turn.attempt, "decided");
-        ending
-    }
-
-    /// Writes the status for a decision, again if others write it meanwhile.
-    async fn write_status(
-        &self,
-        facts: &Facts,
-        decision: &Decision,
-        written: &Object,
-        writing: &Writing,
-        is_changed: bool,
-    ) -> Ending {
-        let mut latest = written.clone();
-        // The spec of this generation is what was decided about, with our result: the patch asked for that revision.
-        let generation = written.generation();
-        for round in 0..STATUS_WRITES {
-            let Ok(status) = status_of(&latest) else {
-                return Ending::Failed;
-            };
-            let outcome = Written {
-                writing: writing.clone(),
-                is_changed,
-                status: &status,
-                generation,
-            };
-            let ending = plan::ending(decision, &outcome);
-            if round == 0 {
-                self.report(&plan::events(
-                    &facts.bound,
-                    &facts.object,
-                    decision,
-                    &outcome,
-                ));
-            }
-            let Some(patch) = plan::status(decision, &outcome, facts.trigger, self.cx.now()) else {
-                return ending;
-            };
-            match self.patch(&latest, patch, Part::Status).await {
-                Ok(_) => return ending,
-                Err(error) if error.is_not_found() || error.is_wrong_uid() => return ending,
-                Err(error) if error.is_conflict() => self.metrics.conflicted(),
-                Err(error) => {
-                    warn!(binding = %latest.key(), error = %chain(&error), "a status cannot be written");
-                    return Ending::Failed;
-                }
-            }
-            match self
-                .cx
-                .client
-                .get(&plan::resource(&latest), &latest.key())
-                .await
-            {
-                Ok(newer) => latest = newer,
-                Err(_) => return Ending::Failed,
-            }
-        }
-        Ending::Failed
-    }
-
-    /// Says in the status that a binding needs no decision.
-    async fn write_seen(&self, seen: Option<(Arc<Object>, Box<Bound>)>) -> Ending {
-        let Some((object, bound)) = seen else {
-            return Ending::Settled(i64::MAX);
-        };
-        let settled = Ending::Settled(bound.metadata.generation);
-        let Some(patch) = plan::seen(&bound) else {
-            return settled;
-        };
-        match self.patch(&object, patch, Part::Status).await {
-            Ok(_) => settled,
-            Err(error) if error.is_not_found() || error.is_wrong_uid() => settled,
-            Err(error) => {
-                debug!(binding = %object.key(), error = %chain(&error), "an observed generation cannot be written");
-                Ending::Failed
-            }
-        }
-    }
-
-    async fn patch(&self, object: &Object, patch: Value, part: Part) -> Result<Object, CallError> {
-        let client: &Client = &self.cx.client;
-        let patch = plan::guarded(object, patch);
-        let (resource, options) = (plan::resource(object), WriteOptions::default());
-        client
-            .patch(
-                &resource,
-                &object.key(),
-                PatchKind::Merge,
-                &patch,
-                &part,
-                &options,
-            )
-            .await
-    }
-
-    fn report(&self, actions: &[Action]) {
+    pub(crate) fn report(&self, actions: &[Action]) {
         for action in actions {
             if let Action::Report {
                 about,
@@ -445,23 +343,6 @@ enum GatherError {
     NoPlacement(String),
     #[error(transparent)]
     Placement(#[from] crate::placements::PlacementError),
-}
-
-fn status_of(
-    object: &Object,
-) -> Result<api::work::v1alpha2::ResourceBindingStatus, object::parse::ShapeError> {
-    match object.at(&["status"]) {
-        None | Some(Value::Null) => Ok(Default::default()),
-        Some(status) => object::parse::shape(status),
-    }
-}
-
-fn writing_failed(error: &CallError) -> Writing {
-    let text = chain(error).to_string();
-    if error.code() == 403 && error.reason() == "QuotaExceeded" {
-        return Writing::QuotaExceeded(text);
-    }
-    Writing::Failed(text)
 }
 
 /// How long a turn may take before the line is told that it failed; far beyond the deadlines of the calls it makes.

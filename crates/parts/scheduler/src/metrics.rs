@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use schedule::Step;
+
 use crate::queue::Counts;
 
 /// Upper bounds of the durations that are told apart, in seconds: from a millisecond, doubling.
@@ -43,6 +45,7 @@ const INCOMING: [&str; 4] = [
     "ClusterChanged",
 ];
 const OUTCOMES: [&str; 2] = ["scheduled", "error"];
+const STEPS: [&str; 4] = ["Filter", "Score", "Select", "AssignReplicas"];
 const TYPES: [&str; 2] = ["ReconcileSchedule", "ScaleSchedule"];
 
 /// All that is counted.
@@ -50,7 +53,8 @@ const TYPES: [&str; 2] = ["ReconcileSchedule", "ScaleSchedule"];
 pub struct Metrics {
     /// By outcome and type of schedule.
     attempts: [[Histogram; 2]; 2],
-    deciding: Histogram,
+    /// By step.
+    steps: [Histogram; 4],
     incoming: [AtomicU64; 4],
     /// Decisions made again because another took the room first.
     overtaken: AtomicU64,
@@ -72,9 +76,15 @@ impl Metrics {
         outcome[usize::from(schedule_type == TYPES[1])].observe(took);
     }
 
-    /// Counts a decision and how long it took, without its writes.
-    pub fn decided(&self, took: Duration) {
-        self.deciding.observe(took);
+    /// Counts a step of a decision and how long it took.
+    pub fn stepped(&self, step: Step, took: Duration) {
+        let slot = match step {
+            Step::Filter => 0,
+            Step::Score => 1,
+            Step::Select => 2,
+            Step::AssignReplicas => 3,
+        };
+        self.steps[slot].observe(took);
     }
 
     /// Counts a binding that was brought to the queue.
@@ -112,8 +122,15 @@ impl Metrics {
         self.render_attempts(&mut text);
         let name = "karmada_scheduler_scheduling_algorithm_duration_seconds";
         let _ = writeln!(text, "# TYPE {name} histogram");
-        self.deciding
-            .render(&mut text, name, "schedule_step=\"Total\"");
+        for (step, histogram) in STEPS.iter().zip(&self.steps) {
+            histogram.render(&mut text, name, &format!("schedule_step=\"{step}\""));
+        }
+        let name = "karmada_scheduler_framework_extension_point_duration_seconds";
+        let _ = writeln!(text, "# TYPE {name} histogram");
+        for (point, histogram) in STEPS.iter().zip(&self.steps).take(2) {
+            let labels = format!("extension_point=\"{point}\",result=\"Success\"");
+            histogram.render(&mut text, name, &labels);
+        }
         let name = "karmada_scheduler_queue_incoming_bindings_total";
         let _ = writeln!(text, "# TYPE {name} counter");
         for (event, count) in INCOMING.iter().zip(&self.incoming) {
@@ -219,6 +236,7 @@ mod tests {
         );
         metrics.attempted(Outcome::Error, "ReconcileSchedule", Duration::from_secs(60));
         metrics.came(Incoming::ClusterChanged);
+        metrics.stepped(Step::Select, Duration::from_micros(3));
         let text = metrics.render(Counts {
             unschedulable: 7,
             ..Counts::default()
@@ -231,6 +249,8 @@ mod tests {
             "karmada_scheduler_e2e_scheduling_duration_seconds_bucket{result=\"error\",schedule_type=\"ReconcileSchedule\",le=\"+Inf\"} 1",
             "karmada_scheduler_queue_incoming_bindings_total{event=\"ClusterChanged\"} 1",
             "scheduler_pending_bindings{queue=\"unschedulable\"} 7",
+            "karmada_scheduler_scheduling_algorithm_duration_seconds_count{schedule_step=\"Select\"} 1",
+            "karmada_scheduler_framework_extension_point_duration_seconds_count{extension_point=\"Filter\",result=\"Success\"} 0",
         ] {
             assert!(text.lines().any(|known| known == line), "{line}\n{text}");
         }

@@ -1,9 +1,9 @@
 //! What is written about a decision.
 //!
-//! The result and the status of a binding are two parts of the API, so a decision is at most two writes: one patch of
-//! targets and annotation, one of the status. Each is left out where it would change nothing. The first carries the
-//! revision that was decided about, so a binding that changed meanwhile is left alone and decided again; what it makes is
-//! therefore known exactly, and the second can say that the new generation has been seen.
+//! A decision is one write where the server has a part of bindings for it, and else at most two: one patch of targets and
+//! annotation, one of the status. Each is left out where it would change nothing. The first carries the revision that was
+//! decided about, so a binding that changed meanwhile is left alone and decided again; what it makes is therefore known
+//! exactly, and the status can say that the new generation has been seen.
 
 #[cfg(test)]
 mod tests;
@@ -45,6 +45,37 @@ pub(crate) fn result(bound: &Bound, prepared: &Prepared, decision: &Decision) ->
         fields.insert("spec".to_owned(), Value::Object(spec));
     }
     (!fields.is_empty()).then_some(Value::Object(fields))
+}
+
+/// A patch of the result and of the status in one, and the generation that it makes.
+///
+/// The patch asks for the revision that was decided about, so nothing but the result separates the two generations.
+#[must_use]
+pub(crate) fn at_once(
+    bound: &Bound,
+    result: Value,
+    decision: &Decision,
+    trigger: Trigger,
+    now: Time,
+) -> (Value, i64) {
+    let is_counted = result.get("spec").is_some();
+    let generation = bound
+        .metadata
+        .generation
+        .saturating_add(i64::from(is_counted));
+    let written = Written {
+        writing: Writing::Done,
+        is_changed: true,
+        status: &bound.status,
+        generation,
+    };
+    let mut patch = result;
+    if let (Value::Object(fields), Some(Value::Object(status))) =
+        (&mut patch, status(decision, &written, trigger, now))
+    {
+        fields.extend(status);
+    }
+    (patch, generation)
 }
 
 /// How writing the result went, and what the binding is since.

@@ -82,13 +82,16 @@ pub fn run(
     spawner: &Spawner,
 ) -> Result<Scheduler, StartError> {
     let plugins = settings.enabled_plugins()?;
+    let webhooks = settings.enabled_webhooks()?;
     let recorder = settings.recorder.clone();
     let recorder = recorder
         .map(|settings| Recorder::start(settings, spawner))
         .transpose()?;
     let follow = |resource| caches.follow(&ResourceType::from(resource), Scope::all());
+    let clusters = follow(&registry::CLUSTER);
     let desk = Arc::new(Desk {
         plugins,
+        webhooks,
         cx: cx.clone(),
         line: Line::new(settings.patience),
         fleet: Fleet::default(),
@@ -100,10 +103,11 @@ pub fn run(
         estimators: settings
             .estimators
             .clone()
-            .map(|settings| Estimators::new(settings, cx.client.clone())),
-        clusters: follow(&registry::CLUSTER),
+            .map(|settings| Estimators::new(settings, cx.client.clone(), clusters.clone())),
+        clusters,
         bindings: follow(&registry::RESOURCE_BINDING),
         cluster_bindings: follow(&registry::CLUSTER_RESOURCE_BINDING),
+        places_at_once: OnceLock::new(),
         settings,
     });
     desk.bindings.index_by(groups::INDEX, groups::keys);

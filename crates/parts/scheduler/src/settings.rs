@@ -8,7 +8,12 @@ use schedule::{
     plugin::{NameTaken, Plugin, Plugins, Registry, WorkloadGroups},
 };
 
-use crate::{estimator::EstimatorSettings, queue::Patience, recorder::RecorderSettings};
+use crate::{
+    estimator::EstimatorSettings,
+    queue::Patience,
+    recorder::RecorderSettings,
+    webhook::{self, Webhook, WebhookSettings},
+};
 
 /// How many decisions may be under way at once.
 ///
@@ -25,6 +30,8 @@ pub struct Settings {
     pub plugins: Vec<String>,
     /// Plugins from outside, beside those that come with the scheduler.
     pub others: Vec<Plugin>,
+    /// Plugins outside of the process.
+    pub webhooks: Vec<WebhookSettings>,
     /// What changes decisions.
     pub options: Options,
     /// Whether urgent bindings go first: the gate `PriorityBasedScheduling`.
@@ -93,6 +100,7 @@ impl Settings {
             name: DEFAULT_SCHEDULER.to_owned(),
             plugins: vec!["*".to_owned()],
             others: Vec::new(),
+            webhooks: Vec::new(),
             options: Options {
                 empty_workloads: EmptyWorkloads::default(),
                 models: if gates.is_enabled(Gate::CustomizedClusterResourceModeling) {
@@ -141,11 +149,25 @@ impl Settings {
         if self.workers == 0 {
             return Err(SettingsError::Idle);
         }
+        Ok(self.registry()?.enable(&self.plugins))
+    }
+
+    /// The webhooks in use.
+    pub(crate) fn enabled_webhooks(&self) -> Result<Vec<Webhook>, SettingsError> {
+        let names = self.registry()?.enabled_names(&self.plugins);
+        Ok(webhook::enabled(&self.webhooks, &names))
+    }
+
+    fn registry(&self) -> Result<Registry, SettingsError> {
         let mut registry = Registry::in_tree(self.groups);
         for plugin in &self.others {
             registry.register(plugin.clone())?;
         }
-        Ok(registry.enable(&self.plugins))
+        // What a webhook says is only known when it was asked; until then it is a name.
+        for webhook in &self.webhooks {
+            registry.register(Plugin::named(&webhook.name))?;
+        }
+        Ok(registry)
     }
 }
 

@@ -1,35 +1,47 @@
 //! Asking the estimators that stand beside clusters how much fits.
 //!
-//! Each member may have an estimator that sees its nodes. They are found by name, spoken to by the reference's gRPC
-//! protocol, and asked all at once before a decision. One that fails or does not answer in time costs only its own
-//! cluster's answer, and is left alone for a while, so that it holds no further decision up.
+//! Each member may have an estimator that sees its nodes: in this process, or beside the member. Those are found by name,
+//! spoken to by the reference's gRPC protocol, and asked all at once before a decision. One that fails or does not answer
+//! in time costs only its own cluster's answer, and holds no further decision up ([`Trust`]).
 
-mod message;
+mod address;
 
 use std::{
     collections::HashMap,
+    convert::Infallible,
+    fmt,
+    future::Future,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use client::{CallError, Client};
-use estimate::{Answer, Answers};
+use client::{Cache, CallError, Client};
+use estimate::{Answer, Answers, Assumed, Component as Promised, Resource};
 use futures_util::{StreamExt as _, stream};
 use http::uri::PathAndQuery;
-use object::{ObjectKey, ResourceType, Value};
+use object::ObjectKey;
+use protocol::{
+    OBJECT_HEADER, Question,
+    message::{
+        AssumedWorkload, Component, Count, MaxReplicasRequest, MaxSetsRequest, ObjectReference,
+        ReplicaRequirements, UnschedulableRequest,
+    },
+    object_note,
+};
 use schedule::assume::ByCluster;
 use telemetry::chain;
-use tokio::time::{Instant, timeout_at};
-use tonic::{
-    Request,
-    client::Grpc,
-    transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity},
-};
+use tokio::time::Instant;
+use tonic::{Request, client::Grpc, transport::Channel};
 use tonic_prost::ProstCodec;
 use tracing::debug;
 
-use self::message::{Count, MaxReplicasRequest, MaxSetsRequest, path};
-use crate::bound::Bound;
+use self::address::AddressError;
+pub use self::address::{EstimatorSettings, Tls};
+use crate::{
+    bound::Bound,
+    trust::{NotAsked, Trust},
+};
 
 /// What answers of estimators are called in a diagnosis.
 const NAME: &str = "scheduler-estimator";
@@ -37,88 +49,61 @@ const NAME: &str = "scheduler-estimator";
 /// How many are asked at once for one decision.
 const AT_ONCE: usize = 64;
 
-/// How long connecting may take.
-const CONNECT: Duration = Duration::from_secs(5);
+/// An answer on its way.
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<i32, String>> + Send + 'a>>;
 
-/// How long one that failed is left alone.
-const PAUSE: Duration = Duration::from_secs(10);
-
-/// How estimators are found and spoken to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EstimatorSettings {
-    /// How long all answers for one decision may take: `--scheduler-estimator-timeout`.
-    pub timeout: Duration,
-    /// Where their Services are: `--scheduler-estimator-service-namespace`.
-    pub namespace: String,
-    /// What their Services' names begin with: `--scheduler-estimator-service-prefix`.
-    pub prefix: String,
-    /// The port of their Services: `--scheduler-estimator-port`.
-    pub port: u16,
-    /// How they are trusted; `None` speaks in the clear.
-    pub tls: Option<Tls>,
+/// Estimators in this process.
+pub trait Nearby: fmt::Debug + Send + Sync {
+    /// Answers a question; `None` if its cluster is not known here.
+    fn ask<'a>(&'a self, question: &'a Question) -> Option<Answering<'a>>;
 }
 
-/// Who is trusted, and as whom to appear; PEM texts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tls {
-    /// The authority that signs the estimators' certificates.
-    pub authority: String,
-    /// The own certificate and key, if estimators want to see one.
-    pub identity: Option<(String, String)>,
-}
-
-impl Default for EstimatorSettings {
-    fn default() -> Self {
-        Self {
-            timeout: Duration::from_secs(3),
-            namespace: "karmada-system".to_owned(),
-            prefix: "karmada-scheduler-estimator".to_owned(),
-            port: 10352,
-            tls: None,
-        }
-    }
-}
-
-/// All estimators there are.
+/// All estimators there are; clones are the same.
+#[derive(Clone)]
 pub(crate) struct Estimators {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
     settings: EstimatorSettings,
     client: Client,
+    clusters: Cache,
     by_cluster: Mutex<HashMap<Arc<str>, Peer>>,
 }
 
 /// What is known of one estimator.
-#[derive(Clone)]
-enum Peer {
-    Known(Channel),
-    /// It failed; not before this is it looked for again.
-    Paused(Instant),
+#[derive(Clone, Default)]
+struct Peer {
+    channel: Option<Channel>,
+    trust: Trust,
 }
 
 /// Why an estimator did not answer.
 #[derive(Debug, thiserror::Error)]
-enum AskError {
+pub(crate) enum AskError {
     #[error("its Service cannot be read")]
     Service(#[source] CallError),
-    #[error("its Service is {0}; only ExternalName is usable from here")]
-    ServiceType(String),
-    #[error("its Service has no port {0} with a number as its target")]
-    Port(u16),
-    #[error("its address cannot be used")]
-    Address(#[source] tonic::transport::Error),
+    #[error("it cannot be found")]
+    Address(#[from] AddressError),
+    #[error("it cannot be reached")]
+    Unreachable(#[source] tonic::transport::Error),
     #[error("it answered with an error")]
     Refused(#[source] tonic::Status),
-    #[error("it did not answer in time")]
-    Late,
-    #[error("it failed a moment ago")]
-    Paused,
+    #[error("it cannot say: {0}")]
+    Nearby(String),
+    #[error(transparent)]
+    NotAsked(#[from] NotAsked),
 }
 
 impl Estimators {
-    pub(crate) fn new(settings: EstimatorSettings, client: Client) -> Self {
+    pub(crate) fn new(settings: EstimatorSettings, client: Client, clusters: Cache) -> Self {
         Self {
-            settings,
-            client,
-            by_cluster: Mutex::new(HashMap::new()),
+            inner: Arc::new(Inner {
+                settings,
+                client,
+                clusters,
+                by_cluster: Mutex::new(HashMap::new()),
+            }),
         }
     }
 
@@ -130,16 +115,51 @@ impl Estimators {
         clusters: &[Arc<str>],
         assumed: &ByCluster,
     ) -> Answers {
-        let deadline = Instant::now() + self.settings.timeout;
-        let mut asked = Vec::with_capacity(clusters.len());
-        for cluster in clusters {
-            asked.push(self.ask_until(deadline, bound, is_set, cluster, assumed));
-        }
-        let answers: Vec<(Arc<str>, Answer)> = stream::iter(asked)
-            .buffer_unordered(AT_ONCE)
-            .collect()
-            .await;
-        Answers::new(NAME, answers)
+        let note = note(bound);
+        let question = |cluster: &Arc<str>| {
+            let promised = assumed.get(cluster);
+            let promised = promised
+                .map(|assumed| promises(assumed))
+                .unwrap_or_default();
+            question(bound, is_set, cluster, promised)
+        };
+        let asked = clusters.iter().filter(|cluster| self.is_asked(cluster));
+        let asked: Vec<(Arc<str>, Question)> = asked
+            .map(|cluster| (Arc::clone(cluster), question(cluster)))
+            .collect();
+        let answers = self.ask_all(asked, &note).await;
+        let judged = answers.into_iter().map(|(cluster, answer)| {
+            let answer = match answer {
+                Ok(-1) => Answer::NoOpinion,
+                Ok(count) => Answer::Count(i64::from(count)),
+                Err(problem) => {
+                    debug!(cluster = %cluster, error = %chain(&problem), "an estimator is not heard");
+                    Answer::Failed
+                }
+            };
+            (cluster, answer)
+        });
+        Answers::new(NAME, judged.collect::<Vec<_>>())
+    }
+
+    /// How many pods of a binding found no node, on each of `clusters`.
+    pub(crate) async fn unschedulable(
+        &self,
+        bound: &Bound,
+        threshold: Duration,
+        clusters: Vec<Arc<str>>,
+    ) -> Vec<(Arc<str>, Result<i32, AskError>)> {
+        let nanos = i64::try_from(threshold.as_nanos()).unwrap_or(i64::MAX);
+        let question = |cluster: Arc<str>| {
+            let question = Question::Unschedulable(UnschedulableRequest {
+                cluster: cluster.to_string(),
+                resource: Some(ObjectReference::of(&bound.spec.resource)),
+                threshold_nanos: nanos,
+            });
+            (cluster, question)
+        };
+        let asked = clusters.into_iter().map(question).collect();
+        self.ask_all(asked, &note(bound)).await
     }
 
     /// Forgets how a cluster's estimator is reached: the cluster changed, or is gone.
@@ -147,213 +167,182 @@ impl Estimators {
         self.lock().remove(cluster);
     }
 
-    fn judge(&self, cluster: &Arc<str>, answer: Result<i32, AskError>) -> Answer {
-        match answer {
-            Ok(-1) => Answer::NoOpinion,
-            Ok(count) => Answer::Count(i64::from(count)),
-            Err(problem) => {
-                debug!(cluster = %cluster, error = %chain(&problem), "an estimator is not heard");
-                if !matches!(problem, AskError::Paused) {
-                    let until = Instant::now() + PAUSE;
-                    self.lock().insert(Arc::clone(cluster), Peer::Paused(until));
-                }
-                Answer::Failed
-            }
+    /// Upstream: with `--disable-scheduler-estimator-in-pull-mode` a pull-mode cluster in a placement makes all others be
+    /// judged without their estimators too; here only that cluster is.
+    fn is_asked(&self, cluster: &str) -> bool {
+        if self.inner.settings.asks_pull_mode {
+            return true;
         }
+        let cluster = self.inner.clusters.get(&ObjectKey::cluster(cluster));
+        cluster.is_none_or(|cluster| cluster.text_at(&["spec", "syncMode"]) != Some("Pull"))
     }
 
-    async fn ask_until(
+    async fn ask_all(
         &self,
-        deadline: Instant,
-        bound: &Bound,
-        is_set: bool,
-        cluster: &Arc<str>,
-        assumed: &ByCluster,
-    ) -> (Arc<str>, Answer) {
-        let asked = self.ask_one(bound, is_set, cluster, assumed);
-        let answer = match timeout_at(deadline, asked).await {
-            Ok(answer) => answer,
-            Err(_) => Err(AskError::Late),
-        };
-        (Arc::clone(cluster), self.judge(cluster, answer))
+        asked: Vec<(Arc<str>, Question)>,
+        note: &str,
+    ) -> Vec<(Arc<str>, Result<i32, AskError>)> {
+        let deadline = Instant::now() + self.inner.settings.timeout;
+        let mut asking = Vec::with_capacity(asked.len());
+        for (cluster, question) in asked {
+            asking.push(async move {
+                let answer = self.ask_one(deadline, &cluster, &question, note).await;
+                (cluster, answer)
+            });
+        }
+        stream::iter(asking)
+            .buffer_unordered(AT_ONCE)
+            .collect()
+            .await
     }
 
     async fn ask_one(
         &self,
-        bound: &Bound,
-        is_set: bool,
+        deadline: Instant,
         cluster: &Arc<str>,
-        assumed: &ByCluster,
+        question: &Question,
+        note: &str,
     ) -> Result<i32, AskError> {
-        let channel = self.channel(cluster).await?;
-        let promised = assumed.get(cluster);
-        let promised = promised
-            .map(|assumed| message::assumed(assumed))
-            .unwrap_or_default();
-        if is_set {
-            let request = MaxSetsRequest {
-                cluster: cluster.to_string(),
-                components: bound
-                    .spec
-                    .components
-                    .iter()
-                    .map(message::component)
-                    .collect(),
-                namespace: bound.spec.resource.namespace.clone(),
-                assumed: promised,
+        let trust = self.peer(cluster).trust;
+        let nearby = self.inner.settings.nearby.as_ref();
+        if let Some(answer) = nearby.and_then(|nearby| nearby.ask(question)) {
+            // One that cannot say is right beside us and is asked again at once; one that hangs is not.
+            let answered = trust.wait(deadline, async { Ok::<_, Infallible>(answer.await) });
+            return match answered.await? {
+                Ok(answer) => answer.map_err(AskError::Nearby),
+                Err(never) => match never {},
             };
-            return call(channel, path::MAX_SETS, self.request(request, bound)).await;
         }
-        let request = MaxReplicasRequest {
-            cluster: cluster.to_string(),
-            requirements: bound
-                .spec
-                .replica_requirements
-                .as_ref()
-                .map(message::requirements),
-            assumed: promised,
-        };
-        call(channel, path::MAX_REPLICAS, self.request(request, bound)).await
+        trust
+            .wait(deadline, self.call(cluster, question, note))
+            .await?
     }
 
-    fn request<T>(&self, message: T, bound: &Bound) -> Request<T> {
-        let mut request = Request::new(message);
-        request.set_timeout(self.settings.timeout);
-        let resource = &bound.spec.resource;
-        let object = format!(
-            "kind={}, name={}/{}",
-            resource.kind, resource.namespace, resource.name
-        );
-        // For the estimator's log; a name that cannot be a header is left out.
-        if let Ok(object) = object.parse() {
-            request.metadata_mut().insert("object", object);
+    async fn call(
+        &self,
+        cluster: &Arc<str>,
+        question: &Question,
+        note: &str,
+    ) -> Result<i32, AskError> {
+        let mut grpc = Grpc::new(self.channel(cluster).await?);
+        grpc.ready().await.map_err(AskError::Unreachable)?;
+        let path = PathAndQuery::from_static(question.path());
+        let timeout = self.inner.settings.timeout;
+        let answer = match question {
+            Question::Replicas(asked) => {
+                let codec = ProstCodec::<MaxReplicasRequest, Count>::default();
+                grpc.unary(request(asked, timeout, note), path, codec).await
+            }
+            Question::Sets(asked) => {
+                let codec = ProstCodec::<MaxSetsRequest, Count>::default();
+                grpc.unary(request(asked, timeout, note), path, codec).await
+            }
+            Question::Unschedulable(asked) => {
+                let codec = ProstCodec::<UnschedulableRequest, Count>::default();
+                grpc.unary(request(asked, timeout, note), path, codec).await
+            }
+        };
+        match answer {
+            Ok(answer) => Ok(answer.into_inner().count),
+            Err(status) => {
+                // It may have moved: where it is is looked up again.
+                if let Some(peer) = self.lock().get_mut(cluster) {
+                    peer.channel = None;
+                }
+                Err(AskError::Refused(status))
+            }
         }
-        request
     }
 
     async fn channel(&self, cluster: &Arc<str>) -> Result<Channel, AskError> {
-        match self.lock().get(cluster).cloned() {
-            Some(Peer::Known(channel)) => return Ok(channel),
-            Some(Peer::Paused(until)) if Instant::now() < until => return Err(AskError::Paused),
-            Some(Peer::Paused(_)) | None => {}
+        if let Some(channel) = self.peer(cluster).channel {
+            return Ok(channel);
         }
-        let address = self.address(cluster).await?;
-        let channel = self
-            .endpoint(address)
-            .map_err(AskError::Address)?
-            .connect_lazy();
-        let known = Peer::Known(channel.clone());
-        self.lock().insert(Arc::clone(cluster), known);
+        let Inner {
+            settings, client, ..
+        } = &*self.inner;
+        let channel = match settings.find(client, cluster).await? {
+            address::Found::At(address) => settings.endpoint(&address)?.connect_lazy(),
+            address::Found::Either(first, second) => {
+                // Upstream: one after the other. The second form is for clusters with a domain of their own.
+                match settings.endpoint(&first)?.connect().await {
+                    Ok(channel) => channel,
+                    Err(_) => settings.endpoint(&second)?.connect_lazy(),
+                }
+            }
+        };
+        if let Some(peer) = self.lock().get_mut(cluster) {
+            peer.channel = Some(channel.clone());
+        }
         Ok(channel)
     }
 
-    fn endpoint(&self, address: String) -> Result<Endpoint, tonic::transport::Error> {
-        let scheme = if self.settings.tls.is_some() {
-            "https"
-        } else {
-            "http"
-        };
-        let endpoint =
-            Endpoint::from_shared(format!("{scheme}://{address}"))?.connect_timeout(CONNECT);
-        let Some(tls) = &self.settings.tls else {
-            return Ok(endpoint);
-        };
-        let mut config =
-            ClientTlsConfig::new().ca_certificate(Certificate::from_pem(&tls.authority));
-        if let Some((certificate, key)) = &tls.identity {
-            config = config.identity(Identity::from_pem(certificate, key));
-        }
-        endpoint.tls_config(config)
-    }
-
-    /// Where a cluster's estimator is: what its Service in the control plane says, or where such Services are found in
-    /// the cluster that the control plane runs in.
-    async fn address(&self, cluster: &str) -> Result<String, AskError> {
-        let EstimatorSettings {
-            namespace,
-            prefix,
-            port,
-            ..
-        } = &self.settings;
-        let name = format!("{prefix}-{cluster}");
-        let services = ResourceType::namespaced("", "v1", "Service", "services");
-        let key = ObjectKey::namespaced(namespace, &name);
-        let service = match self.client.get(&services, &key).await {
-            Ok(service) => service,
-            Err(error) if error.is_not_found() => {
-                return Ok(format!("{name}.{namespace}.svc.cluster.local:{port}"));
-            }
-            Err(error) => return Err(AskError::Service(error)),
-        };
-        external_address(&service, *port)
+    fn peer(&self, cluster: &Arc<str>) -> Peer {
+        self.lock().entry(Arc::clone(cluster)).or_default().clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Peer>> {
         // Each change is one insertion or removal.
-        self.by_cluster
+        self.inner
+            .by_cluster
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn call<Q>(channel: Channel, path: &'static str, request: Request<Q>) -> Result<i32, AskError>
-where
-    Q: prost::Message + 'static,
-{
-    let mut grpc = Grpc::new(channel);
-    grpc.ready().await.map_err(AskError::Address)?;
-    let codec = ProstCodec::<Q, Count>::default();
-    let answer = grpc
-        .unary(request, PathAndQuery::from_static(path), codec)
-        .await;
-    Ok(answer.map_err(AskError::Refused)?.into_inner().count)
+fn question(bound: &Bound, is_set: bool, cluster: &str, assumed: Vec<AssumedWorkload>) -> Question {
+    let spec = &bound.spec;
+    if is_set {
+        return Question::Sets(MaxSetsRequest {
+            cluster: cluster.to_owned(),
+            components: spec.components.iter().map(Component::of).collect(),
+            namespace: spec.resource.namespace.clone(),
+            assumed,
+        });
+    }
+    Question::Replicas(MaxReplicasRequest {
+        cluster: cluster.to_owned(),
+        requirements: spec
+            .replica_requirements
+            .as_ref()
+            .map(ReplicaRequirements::of),
+        assumed,
+    })
 }
 
-/// The address that an ExternalName Service stands for.
-fn external_address(service: &object::Object, port: u16) -> Result<String, AskError> {
-    let sort = service.text_at(&["spec", "type"]).unwrap_or("ClusterIP");
-    if sort != "ExternalName" {
-        return Err(AskError::ServiceType(sort.to_owned()));
-    }
-    let host = service
-        .text_at(&["spec", "externalName"])
-        .unwrap_or_default();
-    let ports = service.at(&["spec", "ports"]).and_then(Value::as_array);
-    let target = ports.into_iter().flatten().find_map(|entry| {
-        let is_ours = entry.get("port")?.as_u64() == Some(u64::from(port));
-        let target = entry.get("targetPort")?.as_u64();
-        target.filter(|target| is_ours && *target > 0)
-    });
-    let target = target.ok_or(AskError::Port(port))?;
-    Ok(format!("{host}:{target}"))
+/// What was promised on a cluster.
+fn promises(assumed: &Assumed) -> Vec<AssumedWorkload> {
+    let component = |promised: &Promised| {
+        let amounts = promised.request.iter().map(|(resource, amount)| {
+            let text = match resource {
+                Resource::Cpu => format!("{amount}m"),
+                _ => amount.to_string(),
+            };
+            (resource.as_str().to_owned(), text)
+        });
+        let replicas = i32::try_from(promised.replicas).unwrap_or(i32::MAX);
+        Component::of_amounts(amounts, &promised.priority_class, replicas)
+    };
+    let workloads = assumed.workloads().iter();
+    workloads
+        .map(|workload| AssumedWorkload {
+            namespace: workload.namespace.clone(),
+            components: workload.components.iter().map(component).collect(),
+        })
+        .collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
+fn note(bound: &Bound) -> String {
+    let resource = &bound.spec.resource;
+    object_note(&resource.kind, &resource.namespace, &resource.name)
+}
 
-    use super::*;
-
-    #[test]
-    fn a_service_says_where_an_estimator_is() {
-        let address = |spec: Value| {
-            let service = object::Object::from_value(json!({"spec": spec})).unwrap();
-            external_address(&service, 10352).map_err(|problem| problem.to_string())
-        };
-        let named = |port: Value, target: Value| json!({"type": "ExternalName", "externalName": "m1.example.com", "ports": [{"port": port, "targetPort": target}]});
-        assert_eq!(
-            address(named(json!(10352), json!(30123))).unwrap(),
-            "m1.example.com:30123"
-        );
-        let no_port = "its Service has no port 10352 with a number as its target";
-        for (port, target) in [
-            (json!(1), json!(2)),
-            (json!(10352), json!("grpc")),
-            (json!("x"), json!(2)),
-        ] {
-            assert_eq!(address(named(port, target)).unwrap_err(), no_port);
-        }
-        let foreign = "its Service is ClusterIP; only ExternalName is usable from here";
-        assert_eq!(address(json!({})).unwrap_err(), foreign);
+fn request<Q: Clone>(message: &Q, timeout: Duration, note: &str) -> Request<Q> {
+    let mut request = Request::new(message.clone());
+    request.set_timeout(timeout);
+    // For the estimator's log; a name that cannot be a header is left out.
+    if let Ok(note) = note.parse() {
+        request.metadata_mut().insert(OBJECT_HEADER, note);
     }
+    request
 }

@@ -1,6 +1,7 @@
 //! The scheduler on a real API: objects in, targets and conditions out.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod trouble;
 mod world;
 
 use std::time::Duration;

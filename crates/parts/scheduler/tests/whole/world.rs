@@ -12,7 +12,10 @@ use std::{
     time::Duration,
 };
 
-use api::registry::{self, RESOURCES};
+use api::{
+    registry::{self, RESOURCES},
+    work::placing,
+};
 use client::{Caches, Client, PatchKind, WriteOptions};
 use control::{Cx, Recorder};
 use http::{Request, Response};
@@ -23,8 +26,9 @@ use runtime::{Clock, Tasks};
 use serve::{
     body::Body,
     call::User,
-    resource::Table,
+    resource::{KindRules, Resource, Subresource, Table, keep_other_parts},
     server::{About, Server, Surroundings},
+    target::Verb,
 };
 use store::{Store, embedded::Retention, memory::Memory};
 
@@ -83,7 +87,11 @@ impl World {
         let mut table = Table::default();
         for kind in RESOURCES {
             let definition = api::schema::definition(kind);
-            table.insert(kinds::resource_of_definition(&definition).unwrap());
+            let mut resource = kinds::resource_of_definition(&definition).unwrap();
+            if matches!(kind.kind, "ResourceBinding" | "ClusterResourceBinding") {
+                place_at_once(&mut resource);
+            }
+            table.insert(resource);
         }
         let about = About {
             version: "v1.34.0".to_owned(),
@@ -185,7 +193,8 @@ impl World {
     /// Waits until a binding looks as expected: its targets and the reason of its condition.
     pub(crate) async fn expect(&self, key: &str, expected: &str) {
         let mut seen = String::new();
-        for _ in 0..1000 {
+        // Ten seconds, of the world's clock: far more than a busy machine takes.
+        for _ in 0..10_000 {
             let binding = self.binding(key).await;
             seen = show(&binding);
             if seen == expected {
@@ -205,6 +214,43 @@ impl World {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         show(&self.binding(key).await)
+    }
+}
+
+/// Gives bindings the part that takes result and status in one write, as the control plane does.
+fn place_at_once(resource: &mut Resource) {
+    struct Placing(Arc<dyn KindRules>);
+
+    impl KindRules for Placing {
+        fn cells(&self, version: &str, object: &Value, now: Time) -> Vec<Value> {
+            self.0.cells(version, object, now)
+        }
+
+        fn prepare_update(&self, _: &str, old: &Value, new: &mut Value, part: &str) {
+            if part == placing::PART {
+                placing::keep_to_decision(old, new);
+                return;
+            }
+            keep_other_parts(old, new, part);
+        }
+
+        fn unowned_fields(&self, _: &str, part: &str) -> &'static [&'static str] {
+            match part {
+                placing::PART => &[],
+                "status" => &["spec"],
+                _ => &["status"],
+            }
+        }
+    }
+
+    resource.rules = Arc::new(Placing(Arc::clone(&resource.rules)));
+    for version in &mut resource.versions {
+        version.subresources.push(Subresource {
+            name: placing::PART.into(),
+            kind: None,
+            verbs: vec![Verb::Patch],
+            action: serve::resource::Action::Status,
+        });
     }
 }
 

@@ -1,0 +1,129 @@
+//! Plugins outside of the process, asked by webhook.
+//!
+//! Whoever wants a say in decisions without recompiling the scheduler answers HTTPS requests: which clusters a binding
+//! must not go to, and how good the others are. A webhook is asked once before a decision, about the clusters that pass
+//! all filters in the process; what it says becomes a plugin of that one decision. The documents are in [`document`].
+//!
+//! Keeps: a webhook that hangs holds decisions up for a moment now and then, not each of them ([`Trust`]).
+
+pub mod document;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use client::{BoxError, Client, Endpoint, KubeconfigSource};
+use http::Method;
+use object::Object;
+use schedule::{
+    cluster::ClusterFacts,
+    plugin::{Plugin, Told, Unheard},
+};
+use telemetry::chain;
+use tokio::{sync::OnceCell, time::Instant};
+use tracing::{debug, warn};
+
+use self::document::AnswerError;
+pub use self::settings::{ConfigError, FailurePolicy, WebhookSettings, read_all};
+use crate::trust::{NotAsked, Trust};
+
+/// A plugin outside of the process.
+pub(crate) struct Webhook {
+    settings: WebhookSettings,
+    client: OnceCell<Client>,
+    trust: Trust,
+}
+
+/// Why a webhook has no say in a decision.
+#[derive(Debug, thiserror::Error)]
+enum AskError {
+    #[error("it cannot be called")]
+    Connect(#[source] BoxError),
+    #[error("the call failed")]
+    Call(#[from] client::CallError),
+    #[error("its answer cannot be used")]
+    Answer(#[from] AnswerError),
+    #[error(transparent)]
+    NotAsked(#[from] NotAsked),
+}
+
+impl Webhook {
+    pub(crate) fn new(settings: WebhookSettings) -> Self {
+        Self {
+            settings,
+            client: OnceCell::new(),
+            trust: Trust::default(),
+        }
+    }
+
+    /// Asks about `clusters` for `binding`; the plugin that says what was answered, if it has anything to say.
+    pub(crate) async fn ask(&self, binding: &Object, clusters: &[&ClusterFacts]) -> Option<Plugin> {
+        let name = &self.settings.name;
+        let deadline = Instant::now() + self.settings.timeout;
+        let asked = self
+            .trust
+            .wait(deadline, self.call(binding, clusters))
+            .await;
+        match asked.map_err(AskError::from).and_then(|answered| answered) {
+            Ok(told) => Some(self.plugin(told)),
+            Err(problem) => {
+                let error = chain(&problem);
+                match self.settings.failure_policy {
+                    FailurePolicy::Ignore => {
+                        debug!(plugin = %name, binding = %binding.key(), %error, "a webhook is not heard");
+                        None
+                    }
+                    FailurePolicy::Fail => {
+                        warn!(plugin = %name, binding = %binding.key(), %error, "a webhook that must be heard is not");
+                        let why = format!("webhook {}: {error}", self.settings.url());
+                        Some(Plugin::named(name).scoring(Unheard(why.into())))
+                    }
+                }
+            }
+        }
+    }
+
+    fn plugin(&self, told: Told) -> Plugin {
+        let mut plugin = Plugin::named(&self.settings.name);
+        if self.settings.filters {
+            plugin = plugin.filtering(told.clone());
+        }
+        if self.settings.scores {
+            plugin = plugin.scoring(told);
+        }
+        plugin
+    }
+
+    async fn call(&self, binding: &Object, clusters: &[&ClusterFacts]) -> Result<Told, AskError> {
+        let client = self.client.get_or_try_init(|| self.connect()).await;
+        let client = client.map_err(AskError::Connect)?;
+        let review = document::review(&self.settings, binding, clusters);
+        let body = Bytes::from(review.to_string());
+        let path = &self.settings.path;
+        let answer = client
+            .request(Method::POST, path, "application/json", body)
+            .await?;
+        Ok(document::read_answer(&answer, binding)?)
+    }
+
+    async fn connect(&self) -> Result<Client, BoxError> {
+        let source = KubeconfigSource::Endpoint(Box::new(Endpoint {
+            server: self.settings.server.clone(),
+            ca: self.settings.authority.clone().into_bytes(),
+            ..Endpoint::default()
+        }));
+        let client = Client::from_kubeconfig(&source).await?;
+        Ok(client.limited(self.settings.timeout, CALLS))
+    }
+}
+
+/// How many calls of one webhook run at once; more wait.
+const CALLS: usize = 64;
+
+/// The webhooks that `--plugins` leaves enabled, in the order they are asked.
+pub(crate) fn enabled(all: &[WebhookSettings], names: &[Arc<str>]) -> Vec<Webhook> {
+    let enabled = all.iter().filter(|webhook| names.contains(&webhook.name));
+    enabled.cloned().map(Webhook::new).collect()
+}

@@ -1,0 +1,227 @@
+//! What an attempt writes.
+
+use api::work::placing;
+use bytes::Bytes;
+use client::{CallError, Client, PatchKind, WriteOptions};
+use http::Method;
+use intent::Part;
+use object::{Object, Value};
+use schedule::{Decision, report::Writing};
+use std::sync::Arc;
+use telemetry::chain;
+use tracing::{debug, warn};
+
+use crate::{
+    bound::Bound,
+    cycle::{Desk, Facts},
+    line::Key,
+    plan::{self, Written},
+    queue::{Ending, Turn},
+};
+
+/// How often the status is written again after somebody else wrote it meanwhile.
+const STATUS_WRITES: u32 = 5;
+
+/// Where the server says which parts bindings have.
+const PARTS: &str = "/apis/work.karmada.io/v1alpha2";
+
+impl Desk {
+    /// Writes what was decided: in one write where the server takes it so, else result and status one after the other.
+    pub(crate) async fn write(
+        &self,
+        turn: &Turn<Key>,
+        facts: &Facts,
+        decision: &Decision,
+        is_promised: bool,
+    ) -> Ending {
+        let Facts {
+            object,
+            bound,
+            prepared,
+            trigger,
+        } = facts;
+        // Taking all targets away is the one result that destroys: never from clusters that may not be all there are.
+        if decision
+            .refusal()
+            .is_some_and(|refusal| refusal.clears_targets())
+            && !bound.spec.clusters.is_empty()
+            && self.clusters.complete().is_none()
+        {
+            warn!(binding = %turn.key, "the list of clusters is not complete, so targets are left alone");
+            return Ending::Failed;
+        }
+        let Some(result) = plan::result(bound, prepared, decision) else {
+            return self
+                .write_status(facts, decision, object, &Writing::Done, false)
+                .await;
+        };
+        let (patch, part, expected) = if self.places_at_once().await {
+            let (patch, generation) =
+                plan::at_once(bound, result, decision, *trigger, self.cx.now());
+            let part = Part::Named(placing::PART.into());
+            (patch, part, Some(generation))
+        } else {
+            (result, Part::Object, None)
+        };
+        let written = match self.patch(object, patch, part).await {
+            Ok(written) => written,
+            Err(error) => {
+                if is_promised {
+                    self.assumptions().release(&object.key().to_string());
+                }
+                if error.is_conflict() || error.is_not_found() || error.is_wrong_uid() {
+                    // Somebody was quicker; the cache will show it, and the binding is decided as it is then.
+                    self.metrics.conflicted();
+                    return Ending::Failed;
+                }
+                warn!(binding = %turn.key, error = %chain(&error), "a result cannot be written");
+                let failed = writing_failed(&error);
+                return self
+                    .write_status(facts, decision, object, &failed, true)
+                    .await;
+            }
+        };
+        self.line.expect(&turn.key, written.generation());
+        self.just_written.put(&written);
+        debug!(binding = %turn.key, trigger = %trigger, attempt = turn.attempt, "decided");
+        if expected != Some(written.generation()) {
+            return self
+                .write_status(facts, decision, &written, &Writing::Done, true)
+                .await;
+        }
+        let outcome = Written {
+            writing: Writing::Done,
+            is_changed: true,
+            status: &bound.status,
+            generation: written.generation(),
+        };
+        self.report(&plan::events(bound, object, decision, &outcome));
+        plan::ending(decision, &outcome)
+    }
+
+    /// Whether the server has the part of bindings that takes result and status together.
+    async fn places_at_once(&self) -> bool {
+        if let Some(known) = self.places_at_once.get() {
+            return *known;
+        }
+        let client = &self.cx.client;
+        let parts = client.request(Method::GET, PARTS, "application/json", Bytes::new());
+        let Ok(parts) = parts.await else {
+            return false;
+        };
+        let parts: Value = serde_json::from_slice(&parts).unwrap_or_default();
+        let names = parts.get("resources").and_then(Value::as_array);
+        let name = format!("resourcebindings/{}", placing::PART);
+        let mut names = names.into_iter().flatten();
+        let has = names.any(|part| part.get("name").and_then(Value::as_str) == Some(&name));
+        *self.places_at_once.get_or_init(|| has)
+    }
+
+    /// Writes the status for a decision, again if others write it meanwhile.
+    async fn write_status(
+        &self,
+        facts: &Facts,
+        decision: &Decision,
+        written: &Object,
+        writing: &Writing,
+        is_changed: bool,
+    ) -> Ending {
+        let mut latest = written.clone();
+        // The spec of this generation is what was decided about, with our result: the patch asked for that revision.
+        let generation = written.generation();
+        for round in 0..STATUS_WRITES {
+            let Ok(status) = status_of(&latest) else {
+                return Ending::Failed;
+            };
+            let outcome = Written {
+                writing: writing.clone(),
+                is_changed,
+                status: &status,
+                generation,
+            };
+            let ending = plan::ending(decision, &outcome);
+            if round == 0 {
+                self.report(&plan::events(
+                    &facts.bound,
+                    &facts.object,
+                    decision,
+                    &outcome,
+                ));
+            }
+            let Some(patch) = plan::status(decision, &outcome, facts.trigger, self.cx.now()) else {
+                return ending;
+            };
+            match self.patch(&latest, patch, Part::Status).await {
+                Ok(_) => return ending,
+                Err(error) if error.is_not_found() || error.is_wrong_uid() => return ending,
+                Err(error) if error.is_conflict() => self.metrics.conflicted(),
+                Err(error) => {
+                    warn!(binding = %latest.key(), error = %chain(&error), "a status cannot be written");
+                    return Ending::Failed;
+                }
+            }
+            match self
+                .cx
+                .client
+                .get(&plan::resource(&latest), &latest.key())
+                .await
+            {
+                Ok(newer) => latest = newer,
+                Err(_) => return Ending::Failed,
+            }
+        }
+        Ending::Failed
+    }
+
+    /// Says in the status that a binding needs no decision.
+    pub(crate) async fn write_seen(&self, seen: Option<(Arc<Object>, Box<Bound>)>) -> Ending {
+        let Some((object, bound)) = seen else {
+            return Ending::Settled(i64::MAX);
+        };
+        let settled = Ending::Settled(bound.metadata.generation);
+        let Some(patch) = plan::seen(&bound) else {
+            return settled;
+        };
+        match self.patch(&object, patch, Part::Status).await {
+            Ok(_) => settled,
+            Err(error) if error.is_not_found() || error.is_wrong_uid() => settled,
+            Err(error) => {
+                debug!(binding = %object.key(), error = %chain(&error), "an observed generation cannot be written");
+                Ending::Failed
+            }
+        }
+    }
+
+    async fn patch(&self, object: &Object, patch: Value, part: Part) -> Result<Object, CallError> {
+        let client: &Client = &self.cx.client;
+        let patch = plan::guarded(object, patch);
+        let (resource, options) = (plan::resource(object), WriteOptions::default());
+        client
+            .patch(
+                &resource,
+                &object.key(),
+                PatchKind::Merge,
+                &patch,
+                &part,
+                &options,
+            )
+            .await
+    }
+}
+
+fn status_of(
+    object: &Object,
+) -> Result<api::work::v1alpha2::ResourceBindingStatus, object::parse::ShapeError> {
+    match object.at(&["status"]) {
+        None | Some(Value::Null) => Ok(Default::default()),
+        Some(status) => object::parse::shape(status),
+    }
+}
+
+fn writing_failed(error: &CallError) -> Writing {
+    let text = chain(error).to_string();
+    if error.code() == 403 && error.reason() == "QuotaExceeded" {
+        return Writing::QuotaExceeded(text);
+    }
+    Writing::Failed(text)
+}
