@@ -57,12 +57,13 @@ pub enum LinkError {
 }
 
 /// The key of a secret that a cluster refers to.
-pub(crate) fn secret_key(reference: &LocalSecretReference) -> ObjectKey {
+#[must_use]
+pub fn secret_key(reference: &LocalSecretReference) -> ObjectKey {
     ObjectKey::namespaced(reference.namespace.as_str(), reference.name.as_str())
 }
 
 /// How the control plane itself reaches a cluster. `secret` is the one that `spec.secretRef` names, if it is there.
-pub(crate) fn link(cluster: &Cluster, secret: Option<&Object>) -> Result<Link, LinkError> {
+pub fn link(cluster: &Cluster, secret: Option<&Object>) -> Result<Link, LinkError> {
     let name = &cluster.metadata.name;
     if cluster.spec.api_endpoint.is_empty() {
         return Err(LinkError::NoEndpoint(name.clone()));

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use client::{BoxError, Client, Endpoint, KubeconfigSource};
 
-pub use crate::connect::endpoint::{Link, LinkError};
-pub(crate) use crate::connect::endpoint::{impersonator_token, link, secret_key, trust};
+pub use crate::connect::endpoint::{Link, LinkError, link, secret_key};
+pub(crate) use crate::connect::endpoint::{impersonator_token, trust};
 pub(crate) use crate::connect::secret::{decode, encode};
 
 /// A client, or why there is none.
