@@ -192,7 +192,7 @@ impl Follower {
         let found = list
             .items
             .into_iter()
-            .map(|object| (object.key(), self.trim(object)))
+            .map(|object| (object.key(), scope.detail.trim(object)))
             .collect();
         self.revision = list.resource_version;
         self.finish_list(found);
@@ -226,7 +226,8 @@ impl Follower {
             .client
             .watch(&self.shared.resource, &scope.namespace, &options)
             .await;
-        stream.map_err(Broken::Failed)
+        let stream = stream.map_err(Broken::Failed)?;
+        Ok(stream.keeping(scope.detail))
     }
 
     /// Reads up to the bookmark that ends the initial events; `None` if the server sends them but no such bookmark.
@@ -245,7 +246,7 @@ impl Follower {
             };
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    found.insert(object.key(), self.trim(object));
+                    found.insert(object.key(), object);
                 }
                 WatchEvent::Deleted(object) => {
                     found.remove(&object.key());
@@ -284,7 +285,6 @@ impl Follower {
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     self.revision = object.resource_version().to_owned();
-                    let object = self.trim(object);
                     self.shared.apply(|content| content.put(object));
                 }
                 WatchEvent::Deleted(object) => {
@@ -305,9 +305,5 @@ impl Follower {
             let resource = self.shared.resource.resource().group_resource();
             tracing::info!(resource, "watch goes on");
         }
-    }
-
-    fn trim(&self, object: Object) -> Object {
-        self.shared.scope.detail.trim(object)
     }
 }

@@ -22,6 +22,7 @@ mod follow;
 mod kubeconfig;
 mod options;
 mod query;
+mod skim;
 mod transport;
 mod watch;
 

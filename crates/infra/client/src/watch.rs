@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::ask::with_kind;
+use crate::cache::Detail;
 use crate::error::{CallError, from_status};
+use crate::skim;
 use crate::transport::{AnswerBody, BoxError};
 
 /// The longest line that is read: objects are below 3 MiB on every server, and a line is one object and a little.
@@ -19,6 +21,8 @@ pub struct WatchStream {
     resource: ResourceType,
     body: AnswerBody,
     lines: Lines,
+    /// What is read of each object.
+    detail: Detail,
 }
 
 /// One thing that a server tells.
@@ -73,7 +77,14 @@ impl WatchStream {
             resource,
             body,
             lines: Lines::default(),
+            detail: Detail::Whole,
         }
+    }
+
+    /// Leaves out of objects what is not kept.
+    #[must_use]
+    pub(crate) fn keeping(self, detail: Detail) -> Self {
+        Self { detail, ..self }
     }
 
     /// The next event; `None` when the server has ended the watch. Dropping the future loses nothing.
@@ -102,23 +113,24 @@ impl WatchStream {
     fn read(&self, line: &[u8]) -> Result<WatchEvent, CallError> {
         let frame: Frame<'_> = serde_json::from_slice(line)
             .map_err(|error| self.unreadable(LineError::Frame(error)))?;
-        let object = || {
-            let object: Result<Object, _> = serde_json::from_str(frame.object.get());
+        let read = |detail| {
+            let object = skim::read(frame.object.get(), detail);
             object.map_err(|error| self.unreadable(LineError::Frame(error)))
         };
+        let object = || read(self.detail);
         match &*frame.r#type {
             "ADDED" => Ok(WatchEvent::Added(with_kind(object()?, &self.resource))),
             "MODIFIED" => Ok(WatchEvent::Modified(with_kind(object()?, &self.resource))),
             "DELETED" => Ok(WatchEvent::Deleted(with_kind(object()?, &self.resource))),
             "BOOKMARK" => {
-                let object = object()?;
+                let object = read(Detail::Whole)?;
                 Ok(WatchEvent::Bookmark {
                     revision: object.resource_version().to_owned(),
                     initial_end: object.annotation("k8s.io/initial-events-end") == Some("true"),
                 })
             }
             "ERROR" => {
-                let status: Value = object()?.into_value();
+                let status: Value = read(Detail::Whole)?.into_value();
                 Err(from_status(self.request.clone(), 500, None, &status))
             }
             other => Err(self.unreadable(LineError::Type(other.to_owned()))),

@@ -67,10 +67,20 @@ impl Output {
         self.shape == Shape::Whole && self.served.is_stored_form()
     }
 
+    /// Whether the metadata goes out as it is stored.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.shape == Shape::Metadata && self.served.is_stored_form()
+    }
+
     /// Appends one object as of a revision.
     pub fn write(&self, record: &Record, revision: Revision, out: &mut Vec<u8>) {
         if self.is_plain() {
             record.write_at(revision, out);
+            return;
+        }
+        if self.is_bare() {
+            record.write_metadata_at(revision, out);
             return;
         }
         let shown = match self.shape {

@@ -103,14 +103,19 @@ impl Record {
         let (before, after) = self.entry.value.split_at(self.slot);
         out.reserve(self.entry.value.len() + REVISION_ROOM);
         out.extend_from_slice(before);
-        out.extend_from_slice(b"\"resourceVersion\":\"");
-        out.extend_from_slice(revision.to_string().as_bytes());
-        out.extend_from_slice(if after.first() == Some(&b'}') {
-            b"\""
-        } else {
-            b"\","
-        });
+        write_revision(revision, after, out);
         out.extend_from_slice(after);
+    }
+
+    /// Appends the JSON of the object's metadata alone, as clients that ask for no more are answered.
+    pub fn write_metadata_at(&self, revision: Revision, out: &mut Vec<u8>) {
+        let after = self.entry.value.get(self.slot..).unwrap_or_default();
+        let metadata = after.get(..end_of_braces(after)).unwrap_or_default();
+        out.reserve(metadata.len() + BARE.len() + REVISION_ROOM);
+        out.extend_from_slice(BARE);
+        write_revision(revision, metadata, out);
+        out.extend_from_slice(metadata);
+        out.push(b'}');
     }
 
     /// Appends the JSON of the object.
@@ -143,6 +148,39 @@ impl Record {
 
 /// `"resourceVersion":"18446744073709551615",` and a little.
 const REVISION_ROOM: usize = 48;
+
+/// What stands before the metadata of an object that is shown without the rest.
+const BARE: &[u8] =
+    br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"#;
+
+/// Appends the revision, as the first of the fields that follow.
+fn write_revision(revision: Revision, following: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"\"resourceVersion\":\"");
+    out.extend_from_slice(revision.to_string().as_bytes());
+    out.extend_from_slice(match following.first() {
+        Some(b'}') => b"\"",
+        _ => b"\",",
+    });
+}
+
+/// How long the rest of an object is, of which the opening brace has been read; with its closing brace.
+fn end_of_braces(text: &[u8]) -> usize {
+    let (mut depth, mut in_string, mut escaped) = (1_usize, false, false);
+    for (position, byte) in text.iter().enumerate() {
+        match byte {
+            _ if std::mem::take(&mut escaped) => {}
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' if !in_string => depth += 1,
+            b'}' if !in_string => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return position + 1;
+        }
+    }
+    text.len()
+}
 
 impl Head {
     /// The value of a label.
@@ -335,6 +373,27 @@ mod tests {
         );
         assert_eq!(head.owners.len(), 2);
         assert!(head.terminating);
+    }
+
+    #[test]
+    fn the_metadata_alone_ends_where_it_ends() {
+        let awkward = json!({
+            "apiVersion": "v1", "kind": "X", "spec": {"a": "}"},
+            "metadata": {"name": "n", "annotations": {"}{\\\"": "\\", "text": "{\"a\":\"}\"}"}, "more": {"deep": {}}},
+        });
+        for object in [
+            awkward,
+            json!({"apiVersion": "v1", "kind": "X", "metadata": {}}),
+        ] {
+            let mut out = Vec::new();
+            record(&object, 3).write_metadata_at(Revision(9), &mut out);
+            let mut expected = json!({
+                "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"],
+            });
+            expected["metadata"]["resourceVersion"] = json!("9");
+            let shown: Value = serde_json::from_slice(&out).unwrap();
+            assert_eq!(shown, expected);
+        }
     }
 
     #[test]

@@ -155,25 +155,36 @@ impl Watching {
         }
     }
 
-    fn write_change(&self, change: &Change, out: &mut Vec<u8>) {
-        let Some((meaning, record)) = self.meaning(change) else {
-            return;
-        };
-        if self.output.is_plain() && self.selection.is_everything() {
-            // All such watchers see the same: encoded once, shared by all.
-            let form = match self.encoding {
-                Encoding::Protobuf(_) => FrameForm::Protobuf,
-                _ => FrameForm::Json,
-            };
-            let frame = change.frame(form, |_| {
-                let mut frame = Vec::new();
-                self.write(meaning, record, change.revision, &mut frame);
-                frame.into()
-            });
-            out.extend_from_slice(&frame);
-            return;
+    /// In which form this watcher's events are those of others, too: encoded once, shared by all.
+    fn shared_form(&self) -> Option<FrameForm> {
+        if !self.selection.is_everything() {
+            return None;
         }
-        self.write(meaning, record, change.revision, out);
+        match self.encoding {
+            Encoding::Protobuf(_) => self.output.is_plain().then_some(FrameForm::Protobuf),
+            _ if self.output.is_plain() => Some(FrameForm::Json),
+            _ => self.output.is_bare().then_some(FrameForm::Metadata),
+        }
+    }
+
+    fn write_change(&self, change: &Change, out: &mut Vec<u8>) {
+        if let Some(frame) = self.frame(change) {
+            out.extend_from_slice(&frame);
+        }
+    }
+
+    /// A change as this watcher is told it; `None` if it is none of its business.
+    fn frame(&self, change: &Change) -> Option<Bytes> {
+        let (meaning, record) = self.meaning(change)?;
+        let make = || {
+            let mut frame = Vec::new();
+            self.write(meaning, record, change.revision, &mut frame);
+            Bytes::from(frame)
+        };
+        Some(match self.shared_form() {
+            Some(form) => change.frame(form, |_| make()),
+            None => make(),
+        })
     }
 
     fn write(&self, meaning: Meaning, record: &Record, revision: Revision, out: &mut Vec<u8>) {
@@ -244,6 +255,13 @@ impl Running {
                 }
                 Ok((changes, place)) if !changes.is_empty() => {
                     self.place = place;
+                    if let [change] = changes.as_slice() {
+                        self.told = change.revision;
+                        match self.watching.frame(change) {
+                            Some(frame) => return Some((frame, self)),
+                            None => continue,
+                        }
+                    }
                     let mut out = Vec::new();
                     for change in &changes {
                         self.watching.write_change(change, &mut out);

@@ -152,21 +152,32 @@ impl Detail {
         matches!(self, Self::Metadata | Self::Identity)
     }
 
+    /// Whether a field of an object is kept.
+    pub(crate) fn keeps(self, field: &str) -> bool {
+        match self {
+            Self::Identity => matches!(field, "apiVersion" | "kind" | "metadata"),
+            Self::Whole | Self::WithoutManagedFields | Self::Metadata => true,
+        }
+    }
+
+    /// Whether a field of an object's metadata is kept.
+    pub(crate) fn keeps_of_metadata(self, field: &str) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::WithoutManagedFields | Self::Metadata => field != "managedFields",
+            Self::Identity => IDENTITY.contains(&field),
+        }
+    }
+
     /// The object without what is not kept.
     pub(crate) fn trim(self, mut object: Object) -> Object {
-        match self {
-            Self::Whole => {}
-            Self::WithoutManagedFields | Self::Metadata => {
-                object.remove(&["metadata", "managedFields"]);
-            }
-            Self::Identity => {
-                let fields = object.fields_mut();
-                fields
-                    .retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
-                if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-                    metadata.retain(|name, _| IDENTITY.contains(&name.as_str()));
-                }
-            }
+        if self == Self::Whole {
+            return object;
+        }
+        let fields = object.fields_mut();
+        fields.retain(|name, _| self.keeps(name));
+        if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.retain(|name, _| self.keeps_of_metadata(name));
         }
         object
     }

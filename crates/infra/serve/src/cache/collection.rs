@@ -28,7 +28,7 @@ pub struct Change {
     /// What it was; `None` if it is new.
     pub previous: Option<Arc<Record>>,
     /// The event as most watchers want it, made by the first who asks and shared by all.
-    frames: [OnceLock<Bytes>; 2],
+    frames: [OnceLock<Bytes>; 3],
 }
 
 /// In which form an event is shared.
@@ -36,6 +36,8 @@ pub struct Change {
 pub enum FrameForm {
     /// A line of JSON.
     Json,
+    /// A line of JSON with the metadata alone.
+    Metadata,
     /// A length and a message.
     Protobuf,
 }
@@ -91,15 +93,16 @@ impl Change {
             revision,
             current,
             previous,
-            frames: [OnceLock::new(), OnceLock::new()],
+            frames: Default::default(),
         }
     }
 
     /// The shared frame; `make` runs at most once for all watchers.
     pub fn frame(&self, form: FrameForm, make: impl FnOnce(&Self) -> Bytes) -> Bytes {
-        let [json, protobuf] = &self.frames;
+        let [json, metadata, protobuf] = &self.frames;
         let frame = match form {
             FrameForm::Json => json,
+            FrameForm::Metadata => metadata,
             FrameForm::Protobuf => protobuf,
         };
         frame.get_or_init(|| make(self)).clone()
