@@ -1,18 +1,24 @@
 //! Kinds that come as definitions: CustomResourceDefinitions, whoever wrote them.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use cel::rules::{self, Rules};
 use object::Value;
 use object::field::{self, FieldError, FieldPath};
 use object::time::Time;
 use serve::cache;
+use serve::conversion::Converter;
 use serve::discovery::version_rank;
-use serve::resource::{Action, KindRules, Resource, ScalePaths, Subresource, Version};
+use serve::resource::{
+    Action, KindRules, Resource, ScalePaths, Subresource, Version, keep_other_parts, wants_differ,
+};
 use serve::target::Verb;
+use serve::webhook::Caller;
 
 use crate::columns::PathColumns;
+use crate::conversion::{Hook, Relabel};
 
 /// Custom groups come after all built-in ones.
 const CUSTOM_GROUP: u32 = 1_000;
@@ -56,8 +62,16 @@ pub(crate) fn problems_of_definition(definition: &Value) -> Vec<FieldError> {
     }
 }
 
-/// The resource a definition describes.
+/// The resource a definition describes. Webhooks it names are not called; see [`resource_with_webhooks`].
 pub fn resource_of_definition(definition: &Value) -> Result<Resource, DefinitionError> {
+    resource_with_webhooks(definition, None)
+}
+
+/// The resource a definition describes, with `caller` for the webhook that converts its objects.
+pub fn resource_with_webhooks(
+    definition: &Value,
+    caller: Option<&Arc<dyn Caller>>,
+) -> Result<Resource, DefinitionError> {
     let spec = Fields {
         value: definition.get("spec").unwrap_or(&Value::Null),
         path: "spec".to_owned(),
@@ -68,6 +82,7 @@ pub fn resource_of_definition(definition: &Value) -> Result<Resource, Definition
     let plural = names.text("plural")?;
     let mut versions = Vec::new();
     let mut columns = BTreeMap::new();
+    let mut expressions = BTreeMap::new();
     let mut stored_as = None;
     let in_common = has_one_schema(spec.list("versions"));
     for (position, version) in spec.list("versions").iter().enumerate() {
@@ -87,16 +102,41 @@ pub fn resource_of_definition(definition: &Value) -> Result<Resource, Definition
         } else {
             spec.child("versions").index(position).child("schema")
         };
-        versions.push(version_of(&fields, &name, &shown, &place)?);
+        let version = version_of(&fields, &name, &shown, &place)?;
+        if let Some(schema) = &version.schema {
+            let rules = Rules::compile(schema, &place.child("openAPIV3Schema"))
+                .map_err(|errors| DefinitionError::Schema { errors })?;
+            if !rules.is_empty() {
+                expressions.insert(name.clone(), rules);
+            }
+        }
+        versions.push(version);
         columns.insert(name, shown);
     }
     versions.sort_by_key(|version: &Version| Reverse(version_rank(&version.name)));
+    let with_status = versions
+        .iter()
+        .filter(|version| has_status(version))
+        .map(|version| version.name.to_string())
+        .collect();
     let singular = names
         .text("singular")
         .unwrap_or_else(|_| kind.to_lowercase());
     let list_kind = names
         .text("listKind")
         .unwrap_or_else(|_| format!("{kind}List"));
+    let conversion = spec.child("conversion");
+    let converter: Option<Box<dyn Converter>> = if versions.len() < 2 {
+        None
+    } else if conversion
+        .text("strategy")
+        .is_ok_and(|strategy| strategy == "Webhook")
+    {
+        let webhook = conversion.child("webhook");
+        Some(Box::new(Hook::of_definition(webhook.value, &kind, caller)))
+    } else {
+        Some(Box::new(Relabel))
+    };
     Ok(Resource {
         collection: cache::name_of(&group, &plural).into(),
         stored_as: stored_as.ok_or_else(|| spec.missing("versions"))?.into(),
@@ -110,7 +150,12 @@ pub fn resource_of_definition(definition: &Value) -> Result<Resource, Definition
         namespaced: spec.text("scope")? == "Namespaced",
         versions,
         group_priority: CUSTOM_GROUP,
-        rules: Arc::new(DefinedRules { columns }),
+        rules: Arc::new(DefinedRules {
+            columns,
+            with_status,
+            expressions,
+            converter,
+        }),
     })
 }
 
@@ -202,12 +247,72 @@ fn columns_of(fields: &Fields<'_>) -> PathColumns {
     columns
 }
 
+fn has_status(version: &Version) -> bool {
+    version
+        .subresources
+        .iter()
+        .any(|part| &*part.name == "status")
+}
+
 /// What holds for every custom kind.
 struct DefinedRules {
     columns: BTreeMap<String, PathColumns>,
+    /// The versions whose status is written on its own; in the others it is a field like any other.
+    with_status: BTreeSet<String>,
+    /// By version; only those that have any.
+    expressions: BTreeMap<String, Rules>,
+    /// Only for kinds of several versions.
+    converter: Option<Box<dyn Converter>>,
 }
 
 impl KindRules for DefinedRules {
+    fn judge_further(
+        &self,
+        version: &str,
+        old: Option<&Value>,
+        new: &Value,
+        found: &[FieldError],
+    ) -> Vec<FieldError> {
+        match self.expressions.get(version) {
+            None => Vec::new(),
+            Some(_) if found.iter().any(rules::is_blocking) => vec![rules::unchecked()],
+            Some(rules) => rules.check(old, new),
+        }
+    }
+
+    fn converter(&self) -> Option<&dyn Converter> {
+        self.converter.as_deref()
+    }
+
+    fn prepare_create(&self, version: &str, object: &mut Value, _now: Time) {
+        if self.with_status.contains(version)
+            && let Some(fields) = object.as_object_mut()
+        {
+            fields.shift_remove("status");
+        }
+    }
+
+    fn prepare_update(&self, version: &str, old: &Value, new: &mut Value, part: &str) {
+        if self.with_status.contains(version) {
+            keep_other_parts(old, new, part);
+        }
+    }
+
+    fn unowned_fields(&self, version: &str, part: &str) -> &'static [&'static str] {
+        match (self.with_status.contains(version), part) {
+            (true, "status") => &["spec", "metadata"],
+            (true, _) => &["status"],
+            (false, _) => &[],
+        }
+    }
+
+    fn is_new_generation(&self, old: &Value, new: &Value) -> bool {
+        let version = new.get("apiVersion").and_then(Value::as_str);
+        let version = version.and_then(|text| text.rsplit('/').next());
+        let has_status = version.is_some_and(|version| self.with_status.contains(version));
+        wants_differ(old, new) || (!has_status && old.get("status") != new.get("status"))
+    }
+
     fn cells(&self, version: &str, object: &Value, now: Time) -> Vec<Value> {
         self.columns
             .get(version)

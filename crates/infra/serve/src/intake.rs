@@ -31,7 +31,9 @@ pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Statu
         .iter()
         .map(|path| format!("duplicate field {path:?}"));
     let mut problems: Vec<String> = duplicates.collect();
-    if let Some(schema) = &call.served.version().schema {
+    // What is applied is held against the schema field by field later: nothing unknown in it is let pass.
+    let applied = content == Content::Apply;
+    if let Some(schema) = call.served.version().schema.as_ref().filter(|_| !applied) {
         problems.extend(
             schema
                 .prune(&mut value)
@@ -39,7 +41,14 @@ pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Statu
                 .map(|path| format!("unknown field {path:?}")),
         );
     }
-    let warnings = judge(call.options.field_validation, problems)?;
+    let warnings = judge(call.options.field_validation, problems).map_err(|refusal| {
+        let resource = &call.served.resource;
+        let version = &call.served.version().name;
+        Status::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {refusal}",
+            kind = resource.kind
+        ))
+    })?;
     Ok(Taken {
         object: value,
         warnings,
@@ -48,15 +57,16 @@ pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Statu
 
 /// Checks what a patch made of an object, as if it had been sent whole. Fields nobody knows go: those the patch brought
 /// are refused if the client is strict, those the object had all along are no news.
-pub fn patched(call: &Call, mut object: Value) -> Result<Value, Status> {
+pub fn patched(call: &Call, mut object: Value) -> Result<Taken, Status> {
     let Some(fields) = object.as_object_mut() else {
         return Err(Status::bad_request("the patched document is not an object"));
     };
     check_kind(call, fields)?;
     check_place(call, fields)?;
+    let mut warnings = Vec::new();
     if let Some(schema) = &call.served.version().schema {
         let unknown = schema.prune(&mut object);
-        judge(
+        warnings = judge(
             call.options.field_validation,
             unknown
                 .iter()
@@ -64,7 +74,7 @@ pub fn patched(call: &Call, mut object: Value) -> Result<Value, Status> {
                 .collect(),
         )?;
     }
-    Ok(object)
+    Ok(Taken { object, warnings })
 }
 
 /// Decodes a body of JSON or YAML without knowing what it is; also names the fields given twice.

@@ -159,14 +159,11 @@ impl Output {
     }
 
     fn convert(&self, value: Value) -> Value {
-        if self.served.is_stored_form() {
+        let asked = self.served.api_version();
+        if value.get("apiVersion").and_then(Value::as_str) == Some(&*asked) {
             return value;
         }
-        let converted = self
-            .served
-            .resource
-            .rules
-            .convert(&value, &self.served.api_version());
+        let converted = self.served.resource.rules.convert(&value, &asked);
         converted.unwrap_or(value)
     }
 

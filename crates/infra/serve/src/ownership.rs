@@ -118,7 +118,7 @@ fn refusal(error: ApplyError) -> Status {
             Status::apply_conflict(message, causes.collect())
         }
         ApplyError::BadRequest(message) => Status::bad_request(message),
-        error @ ApplyError::Declaration { .. } => Status::bad_request(error.to_string()),
+        error @ ApplyError::Declaration { .. } => Status::untypable(error.to_string()),
         other => Status::internal(other.to_string(), Some(Box::new(other))),
     }
 }

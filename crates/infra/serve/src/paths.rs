@@ -85,7 +85,11 @@ impl Server {
                 response.headers_mut().insert(CONTENT_TYPE, media);
                 return Ok(response);
             }
-            (["version"], _) => Some(self.version()),
+            // People look at this one.
+            (["version"], _) => {
+                let version = self.version();
+                return Ok(body::value(StatusCode::OK, Encoding::Pretty, &version));
+            }
             _ => None,
         };
         let value = value.ok_or_else(Status::unknown_path)?;

@@ -63,7 +63,18 @@ impl Server {
                 check_shape(call, schema, new)?;
                 Vec::new()
             }
-            (Some(schema), SchemaDuty::Everything) => schema.validate(new),
+            (Some(schema), SchemaDuty::Everything) => {
+                // What was wrong before and did not change is not held against a change elsewhere.
+                let mut errors = match old {
+                    Some(old) => schema.validate_update(new, old),
+                    None => schema.validate(new),
+                };
+                let further = resource
+                    .rules
+                    .judge_further(&version.name, old, new, &errors);
+                errors.extend(further);
+                errors
+            }
             (None, _) => Vec::new(),
         };
         let mut errors = lifecycle::validate(resource, old, new);
@@ -112,42 +123,6 @@ fn check_shape(call: &Call, schema: &Schema, object: &Value) -> Result<(), Statu
     Err(Status::bad_request(format!(
         "{kind} in version {version:?} cannot be handled as a {kind}: {error}"
     )))
-}
-
-/// An object of the call as it is stored.
-pub(crate) fn stored_form(call: &Call, object: Value) -> Result<Value, Status> {
-    if call.served.is_stored_form() {
-        return Ok(object);
-    }
-    let resource = &call.served.resource;
-    resource
-        .rules
-        .convert(&object, &resource.stored_as)
-        .ok_or_else(|| {
-            Status::internal(
-                format!(
-                    "{} cannot be converted to {}",
-                    resource.kind, resource.stored_as
-                ),
-                None,
-            )
-        })
-}
-
-/// A stored object as the call sees it.
-pub(crate) fn asked_form(call: &Call, stored: Value) -> Result<Value, Status> {
-    if call.served.is_stored_form() {
-        return Ok(stored);
-    }
-    let resource = &call.served.resource;
-    let asked = call.served.api_version();
-    let failed = || {
-        Status::internal(
-            format!("{} cannot be converted to {asked}", resource.kind),
-            None,
-        )
-    };
-    resource.rules.convert(&stored, &asked).ok_or_else(failed)
 }
 
 /// The name an object gives itself.

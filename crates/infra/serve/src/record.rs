@@ -80,6 +80,14 @@ impl Record {
         Ok(Self { entry, slot, head })
     }
 
+    /// Whether it is written in a version, which the layout puts first.
+    #[must_use]
+    pub fn is_of(&self, api_version: &str) -> bool {
+        let rest = self.entry.value.strip_prefix(b"{\"apiVersion\":\"");
+        let rest = rest.and_then(|rest| rest.strip_prefix(api_version.as_bytes()));
+        rest.is_some_and(|rest| rest.starts_with(b"\""))
+    }
+
     /// When it was written.
     #[must_use]
     pub fn revision(&self) -> Revision {

@@ -11,6 +11,7 @@ use object::time::Time;
 use object::{Map, Value};
 use schema::Schema;
 
+use crate::conversion::Converter;
 use crate::lifecycle::Propagation;
 use crate::negotiate::{Sendable, Wire};
 use crate::scaling;
@@ -174,6 +175,22 @@ pub trait KindRules: Send + Sync {
         _part: &str,
     ) -> Vec<FieldError> {
         Vec::new()
+    }
+
+    /// Everything wrong with an object that its schema cannot say by itself, given what the schema found.
+    fn judge_further(
+        &self,
+        _version: &str,
+        _old: Option<&Value>,
+        _new: &Value,
+        _found: &[FieldError],
+    ) -> Vec<FieldError> {
+        Vec::new()
+    }
+
+    /// Who converts objects of the kind, if [`KindRules::convert`] cannot do it at once.
+    fn converter(&self) -> Option<&dyn Converter> {
+        None
     }
 
     /// The `Scale` of an object whose kind has one.

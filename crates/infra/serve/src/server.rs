@@ -214,7 +214,7 @@ impl Server {
         let (target, old_watch) = Target::parse(parts.uri.path())
             .map_err(|error| Status::bad_request(error.to_string()))?;
         let params = Params::parse(parts.uri.query().unwrap_or_default())?;
-        let pretty = params.flag("pretty")?;
+        let pretty = wants_pretty(&params, &parts.headers)?;
         let table = self.table();
         let target = match target {
             Target::Path(path) if health::is_asked(&path) => {
@@ -307,7 +307,7 @@ impl Server {
         }
         if let Some(Action::Scale(paths)) = part {
             let content = match call.verb {
-                Verb::Get => return self.get_scale(call, paths, answer),
+                Verb::Get => return self.get_scale(call, paths, answer).await,
                 Verb::Patch => Content::of(&parts.headers, &patch_forms(call))?,
                 _ => Content::of(&parts.headers, readable)?,
             };
@@ -361,6 +361,20 @@ impl Server {
         let content = Content::of(&parts.headers, readable(wire))?;
         DeleteOptions::read(params, content, &bytes, wire)
     }
+}
+
+/// Whether people are looking: those who ask for indentation, and programs that show what they get.
+fn wants_pretty(params: &Params, headers: &http::HeaderMap) -> Result<bool, Status> {
+    if !params.text("pretty").is_empty() {
+        return params.flag("pretty");
+    }
+    let agent = headers.get(http::header::USER_AGENT);
+    let agent = agent
+        .and_then(|agent| agent.to_str().ok())
+        .unwrap_or_default();
+    Ok(["curl", "Wget", "Mozilla/5.0"]
+        .iter()
+        .any(|shows| agent.starts_with(shows)))
 }
 
 /// What can be sent of things that are no resource.

@@ -250,18 +250,19 @@ impl Status {
         Self::new(413, "RequestEntityTooLarge", message)
     }
 
-    /// The request is understood and cannot be carried out on this object. `subject.resource` is the kind.
+    /// The request is understood and cannot be carried out. Like the servers that clients know, this names no object;
+    /// unlike them, it says why.
     #[must_use]
-    pub fn unprocessable(subject: Subject<'_>, why: impl std::fmt::Display) -> Self {
-        let message = format!(
-            "{} {:?} is invalid: {why}",
-            subject.qualified(),
-            subject.name
-        );
-        Self {
-            details: subject.details(),
-            ..Self::new(422, "Invalid", message)
-        }
+    pub fn unprocessable(why: impl std::fmt::Display) -> Self {
+        let message =
+            format!("the server rejected our request due to an error in our request: {why}");
+        Self::new(422, "Invalid", message)
+    }
+
+    /// What is declared does not fit the kind's fields. Upstream: an error of the server's, without a reason.
+    #[must_use]
+    pub fn untypable(message: impl Into<String>) -> Self {
+        Self::new(500, "", message)
     }
 
     /// The revision asked for is no longer kept.
@@ -333,10 +334,18 @@ impl Status {
     /// The wire form.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        json!({
-            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": self.message, "reason": self.reason, "details": self.details.to_value(), "code": self.code,
-        })
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message,
+        });
+        if !self.reason.is_empty() {
+            status["reason"] = Value::from(self.reason);
+        }
+        // Clients tell apart what is about an object and what is about the request.
+        if *self.details != Details::default() || matches!(self.reason, "Invalid" | "NotFound") {
+            status["details"] = self.details.to_value();
+        }
+        status["code"] = Value::from(self.code);
+        status
     }
 }
 

@@ -12,10 +12,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::cache::{Cache, Change, Collection, FrameForm, Place};
+use crate::conversion::convert_records;
 use crate::negotiate::{Encoding, Shape, Wire};
 use crate::output::Output;
 use crate::record::Record;
 use crate::select::Selection;
+use crate::server::Surroundings;
 use crate::status::Status;
 
 /// How often a watcher that asked for it hears how far it has come.
@@ -39,6 +41,8 @@ pub struct Watching {
     pub bookmarks: bool,
     /// When it ends.
     pub deadline: Instant,
+    /// For conversions that take time.
+    pub surroundings: Arc<dyn Surroundings>,
 }
 
 /// How a watch begins.
@@ -78,6 +82,8 @@ struct Running {
     arrivals: watch::Receiver<u64>,
     /// Bytes ready to go out before anything new is looked at.
     pending: Option<Bytes>,
+    /// Changes that go out before anything new, once they are converted; then, if wanted, the mark at their end.
+    first: Option<(Vec<Arc<Change>>, Option<Revision>)>,
     next_bookmark: Instant,
     /// The last revision the client heard of.
     told: Revision,
@@ -90,7 +96,28 @@ impl Watching {
         let arrivals = self.collection.arrivals();
         let mut out = Vec::new();
         let mut over = false;
+        let converts = self.converts();
+        let mut first = None;
         let (place, told) = match beginning {
+            Beginning::Everything { marked } if converts => {
+                let (snapshot, place) = self.collection.begin();
+                let added = |record: &Arc<Record>| {
+                    Arc::new(Change::new(
+                        record.revision(),
+                        Some(Arc::clone(record)),
+                        None,
+                    ))
+                };
+                let changes = snapshot.objects.values().map(added).collect();
+                first = Some((changes, marked.then_some(snapshot.revision)));
+                (place, snapshot.revision)
+            }
+            Beginning::Recovered(changes, place) if converts => {
+                let last = changes.last();
+                let told = last.map_or(Revision::ZERO, |change| change.revision);
+                first = Some((changes, None));
+                (place, told)
+            }
             Beginning::Everything { marked } => {
                 let (snapshot, place) = self.collection.begin();
                 let records: Vec<&Arc<Record>> = snapshot.objects.values().collect();
@@ -131,12 +158,38 @@ impl Watching {
             place,
             arrivals,
             pending: (!out.is_empty()).then(|| out.into()),
+            first,
             next_bookmark: Instant::now() + BOOKMARK_PERIOD,
             told,
             over,
             watching: self,
         };
         futures_util::stream::unfold(running, Running::next)
+    }
+
+    /// Whether events have to be converted before they are shown.
+    fn converts(&self) -> bool {
+        self.output.served.resource.rules.converter().is_some()
+    }
+
+    /// Changes with their objects in the version that is watched.
+    async fn converted(&self, changes: Vec<Arc<Change>>) -> Result<Vec<Arc<Change>>, Status> {
+        if !self.converts() {
+            return Ok(changes);
+        }
+        let mut made = Vec::with_capacity(changes.len());
+        for change in changes {
+            let both = [&change.previous, &change.current];
+            let records = both.into_iter().flatten().cloned().collect();
+            let served = &self.output.served;
+            let mut records = convert_records(served, records, &*self.surroundings)
+                .await?
+                .into_iter();
+            let previous = change.previous.as_ref().and_then(|_| records.next());
+            let current = change.current.as_ref().and_then(|_| records.next());
+            made.push(Arc::new(Change::new(change.revision, current, previous)));
+        }
+        Ok(made)
     }
 
     /// What a change means here; `None` if it is none of this watcher's business.
@@ -240,6 +293,16 @@ impl Running {
         if let Some(bytes) = self.pending.take() {
             return Some((bytes, self));
         }
+        if let Some((changes, marked)) = self.first.take() {
+            let mut out = Vec::new();
+            self.write_changes(changes, &mut out).await;
+            if let Some(revision) = marked.filter(|_| !self.over) {
+                self.watching.write_bookmark(revision, true, &mut out);
+            }
+            if !out.is_empty() {
+                return Some((out.into(), self));
+            }
+        }
         while !self.over {
             self.arrivals.mark_unchanged();
             match self.watching.collection.changes(self.place, BATCH) {
@@ -263,10 +326,7 @@ impl Running {
                         }
                     }
                     let mut out = Vec::new();
-                    for change in &changes {
-                        self.watching.write_change(change, &mut out);
-                        self.told = change.revision;
-                    }
+                    self.write_changes(changes, &mut out).await;
                     if !out.is_empty() {
                         return Some((out.into(), self));
                     }
@@ -283,6 +343,22 @@ impl Running {
             }
         }
         None
+    }
+
+    /// Changes as the client sees them. One that cannot be converted ends the watch: the client lists again.
+    async fn write_changes(&mut self, changes: Vec<Arc<Change>>, out: &mut Vec<u8>) {
+        match self.watching.converted(changes).await {
+            Ok(changes) => {
+                for change in &changes {
+                    self.watching.write_change(change, out);
+                    self.told = change.revision.max(self.told);
+                }
+            }
+            Err(status) => {
+                self.watching.write_event("ERROR", &status.to_value(), out);
+                self.over = true;
+            }
+        }
     }
 
     /// What is due when nothing has changed for a while.

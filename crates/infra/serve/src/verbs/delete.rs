@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 use object::Value;
+use object::field::{FieldError, FieldPath};
 use store::{CommitError, Expect, Txn};
 
 use crate::body::{self, Body};
 use crate::call::Call;
+use crate::conversion::convert_records;
 use crate::intake;
 use crate::lifecycle::{self, Farewell, Propagation};
 use crate::listing;
@@ -116,6 +118,7 @@ impl Server {
                 body::value(StatusCode::OK, answer.encoding, &status)
             }
             Deleted::Held(record) => {
+                let record = self.in_asked_version(call, record).await?;
                 self.show(call, &record, StatusCode::OK, answer, Include::default())
             }
             Deleted::Rehearsed(value) => body::value(StatusCode::OK, answer.encoding, &value),
@@ -169,6 +172,7 @@ impl Server {
             revision: self.cache.revision(),
             ..ListMeta::default()
         };
+        let ended = convert_records(&call.served, ended, &*self.surroundings).await?;
         let bytes = self
             .output(call, answer, Include::default())
             .list(ended.iter().map(|record| &**record), &meta);
@@ -189,7 +193,7 @@ impl Server {
             let record = self
                 .find(call)
                 .ok_or_else(|| Status::not_found(call.subject()))?;
-            check_preconditions(call.subject(), options, &record)?;
+            check_preconditions(call.kind_subject(&call.target.name), options, &record)?;
             let old = record.value();
             warnings.extend(self.validate(call, Some(&old), None).await?);
             let resource = &call.served.resource;
@@ -258,15 +262,16 @@ fn check_preconditions(
         && **uid != *record.head().uid
     {
         let found = &record.head().uid;
-        let why =
-            format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {found}");
+        let why = format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({found}). The object might have been deleted and then recreated"
+        );
         return Err(Status::conflict(subject, &why));
     }
     if let Some(version) = &options.resource_version {
         let found = record.revision().to_string();
         if *version != found {
             let why = format!(
-                "Precondition failed: ResourceVersion in precondition: {version}, ResourceVersion in object meta: {found}"
+                "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({found}). The object might have been modified"
             );
             return Err(Status::conflict(subject, &why));
         }
@@ -279,9 +284,17 @@ fn propagation(text: &str) -> Result<Propagation, Status> {
         "Background" => Ok(Propagation::Background),
         "Foreground" => Ok(Propagation::Foreground),
         "Orphan" => Ok(Propagation::Orphan),
-        other => Err(Status::bad_request(format!(
-            "propagationPolicy: Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\""
-        ))),
+        other => {
+            let options = Subject {
+                group: "meta.k8s.io",
+                resource: "DeleteOptions",
+                name: "",
+            };
+            let known = ["Foreground", "Background", "Orphan", "nil"];
+            let unknown =
+                FieldError::not_supported(FieldPath::new("propagationPolicy"), other, &known);
+            Err(Status::invalid(options, &[unknown]))
+        }
     }
 }
 

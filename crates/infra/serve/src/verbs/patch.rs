@@ -1,5 +1,7 @@
 //! Patch, in its four forms.
 
+use std::sync::{Mutex, PoisonError};
+
 use http::{Response, StatusCode};
 use object::Value;
 use object::field::{FieldError, FieldPath};
@@ -37,16 +39,22 @@ impl Server {
         }
         let (document, _) = intake::decode(content, bytes)?;
         let mut warnings = Vec::new();
+        // What the last attempt would tell the client; an attempt that lost a race is of no interest.
+        let told = Mutex::new(Vec::new());
         let edit = |current: &Value| -> Result<Value, Status> {
             let patched = match content {
-                Content::JsonPatch => json_patch(call, &document, current)?,
+                Content::JsonPatch => json_patch(&document, current)?,
                 Content::StrategicMergePatch => strategic(call, document.clone(), current.clone())?,
                 _ => patch::merge(current, &document),
             };
-            intake::patched(call, patched)
+            let taken = intake::patched(call, patched)?;
+            *told.lock().unwrap_or_else(PoisonError::into_inner) = taken.warnings;
+            Ok(taken.object)
         };
         let written = self.replace(call, &mut warnings, &edit).await?;
-        Ok(self.report(call, &written, StatusCode::OK, answer, &warnings))
+        warnings.append(&mut told.into_inner().unwrap_or_else(PoisonError::into_inner));
+        self.report(call, &written, StatusCode::OK, answer, &warnings)
+            .await
     }
 
     /// Server-side apply: makes the object if there is none.
@@ -77,25 +85,25 @@ impl Server {
                 Err(status) if status.reason == "AlreadyExists" => {}
                 Err(status) => return Err(status),
                 Ok(written) => {
-                    return Ok(self.report(call, &written, StatusCode::CREATED, answer, &warnings));
+                    return self
+                        .report(call, &written, StatusCode::CREATED, answer, &warnings)
+                        .await;
                 }
             }
         }
         let edit = |current: &Value| self.apply(call, Some(current), &declared);
         let written = self.replace(call, &mut warnings, &edit).await?;
-        Ok(self.report(call, &written, StatusCode::OK, answer, &warnings))
+        self.report(call, &written, StatusCode::OK, answer, &warnings)
+            .await
     }
 }
 
-fn json_patch(call: &Call, document: &Value, current: &Value) -> Result<Value, Status> {
+fn json_patch(document: &Value, current: &Value) -> Result<Value, Status> {
     let patch =
         JsonPatch::decode(document).map_err(|error| Status::bad_request(error.to_string()))?;
     patch
         .apply(current, Replace::ExistingOrMissing)
-        .map_err(|error| {
-            let subject = call.kind_subject(&call.target.name);
-            Status::unprocessable(subject, error.to_string())
-        })
+        .map_err(Status::unprocessable)
 }
 
 fn strategic(call: &Call, document: Value, current: Value) -> Result<Value, Status> {

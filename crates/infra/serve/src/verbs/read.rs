@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::body::{self, Body};
 use crate::cache::{self, Change, Collection, Snapshot};
 use crate::call::Call;
+use crate::conversion::convert_records;
 use crate::listing::{self, Continuation};
 use crate::negotiate::{Answer, Encoding};
 use crate::options::{Freshness, ListOptions};
@@ -40,6 +41,7 @@ impl Server {
         let record = self
             .find(call)
             .ok_or_else(|| Status::not_found(call.subject()))?;
+        let record = self.in_asked_version(call, record).await?;
         Ok(self.show(call, &record, StatusCode::OK, answer, include))
     }
 
@@ -76,8 +78,9 @@ impl Server {
             continues: continues.unwrap_or_default(),
             remaining: listed.remaining,
         };
+        let records = convert_records(&call.served, listed.records, &*self.surroundings).await?;
         let output = self.output(call, answer, include);
-        let bytes = output.list(listed.records.iter().map(|record| &**record), &meta);
+        let bytes = output.list(records.iter().map(|record| &**record), &meta);
         Ok(body::document(
             StatusCode::OK,
             answer.encoding,
@@ -116,6 +119,7 @@ impl Server {
             encoding: answer.encoding,
             bookmarks: options.bookmarks,
             deadline: Instant::now() + lasting,
+            surroundings: Arc::clone(&self.surroundings),
         };
         let mut response = Response::new(Body::Stream(Box::pin(watching.start(beginning))));
         let media = http::HeaderValue::from_static(match answer.encoding {

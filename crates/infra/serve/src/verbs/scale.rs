@@ -8,7 +8,6 @@ use crate::body::{self, Body};
 use crate::call::Call;
 use crate::intake;
 use crate::negotiate::{Answer, Content};
-use crate::pipeline::asked_form;
 use crate::resource::ScalePaths;
 use crate::server::Server;
 use crate::status::Status;
@@ -17,7 +16,7 @@ use crate::verbs::write::Written;
 
 impl Server {
     /// The size of an object.
-    pub(crate) fn get_scale(
+    pub(crate) async fn get_scale(
         &self,
         call: &Call,
         paths: &ScalePaths,
@@ -26,7 +25,7 @@ impl Server {
         let record = self
             .find(call)
             .ok_or_else(|| Status::not_found(call.subject()))?;
-        let object = asked_form(call, record.value())?;
+        let object = self.asked_form(call, record.value()).await?;
         let scale = call.served.resource.rules.scale_of(&object, paths);
         Ok(body::value(StatusCode::OK, answer.encoding, &scale))
     }
@@ -61,7 +60,7 @@ impl Server {
         };
         let scale = match self.replace(&whole, &mut Vec::new(), &edit).await? {
             Written::Stored(record) | Written::Unchanged(record) => {
-                rules.scale_of(&asked_form(&whole, record.value())?, paths)
+                rules.scale_of(&self.asked_form(&whole, record.value()).await?, paths)
             }
             Written::Gone(object) | Written::Rehearsed(object) => rules.scale_of(&object, paths),
         };

@@ -14,7 +14,7 @@ use crate::intake::{self, Taken};
 use crate::lifecycle::{self, Stamp};
 use crate::negotiate::{Answer, Content};
 use crate::output::Include;
-use crate::pipeline::{asked_form, name_of, stored_form};
+use crate::pipeline::name_of;
 use crate::record::{self, Record};
 use crate::server::{Server, WRITE_WAIT};
 use crate::status::{Status, Subject};
@@ -54,7 +54,8 @@ impl Server {
             mut warnings,
         } = intake::object(call, content, bytes)?;
         let written = self.store_new(call, object, &mut warnings).await?;
-        Ok(self.report(call, &written, StatusCode::CREATED, answer, &warnings))
+        self.report(call, &written, StatusCode::CREATED, answer, &warnings)
+            .await
     }
 
     /// A whole object replaced.
@@ -72,7 +73,8 @@ impl Server {
         let written = self
             .replace(call, &mut warnings, &|_| Ok(object.clone()))
             .await?;
-        Ok(self.report(call, &written, StatusCode::OK, answer, &warnings))
+        self.report(call, &written, StatusCode::OK, answer, &warnings)
+            .await
     }
 
     /// Changes the object of a call the way a handler decides, through the rules of the part the call is aimed at. The
@@ -143,7 +145,7 @@ impl Server {
             };
         }
         let key = self.store_key(call, &name)?;
-        let value = encode(stored_form(call, object)?);
+        let value = encode(self.stored_form(call, object).await?);
         let txn = Txn::new()
             .check(key.clone(), Expect::Absent)
             .put(key, value);
@@ -191,7 +193,7 @@ impl Server {
         edit: Edit<'_>,
     ) -> Result<Option<Written>, Status> {
         let resource = &call.served.resource;
-        let old = asked_form(call, current.value())?;
+        let old = self.asked_form(call, current.value()).await?;
         let mut new = edit(&old)?;
         let insists = check_preconditions(call, &old, &new)?;
         if !insists {
@@ -226,7 +228,10 @@ impl Server {
         let (txn, gone) = if lifecycle::may_go(resource, &new) {
             (txn.delete(key), Some(new))
         } else {
-            (txn.put(key, encode(stored_form(call, new)?)), None)
+            (
+                txn.put(key, encode(self.stored_form(call, new).await?)),
+                None,
+            )
         };
         match self.store.commit(txn).await {
             Ok(committed) => {
@@ -250,17 +255,18 @@ impl Server {
     }
 
     /// The answer to a write.
-    pub(crate) fn report(
+    pub(crate) async fn report(
         &self,
         call: &Call,
         written: &Written,
         code: StatusCode,
         answer: Answer,
         warnings: &[String],
-    ) -> Response<Body> {
+    ) -> Result<Response<Body>, Status> {
         let mut response = match written {
             Written::Stored(record) | Written::Unchanged(record) => {
-                self.show(call, record, code, answer, Include::default())
+                let record = self.in_asked_version(call, Arc::clone(record)).await?;
+                self.show(call, &record, code, answer, Include::default())
             }
             Written::Gone(value) | Written::Rehearsed(value) => {
                 let mut out = Vec::new();
@@ -270,7 +276,7 @@ impl Server {
             }
         };
         warn(&mut response, warnings);
-        response
+        Ok(response)
     }
 
     /// The key of an object of the call in the store.

@@ -70,7 +70,7 @@ async fn what_becomes_of_owned_objects_is_left_to_finalizers() {
         api.send("DELETE", &format!("{WIDGETS}/a"), &[], body)
             .await
             .code,
-        400
+        422
     );
 }
 
