@@ -4,7 +4,8 @@
 //! clone; a report on the terminal. Everything that differs from what Kubernetes does is either a defect or listed, with
 //! its reason, beside the suite that found it.
 //!
-//! Entry points: [`kubernetes::ensure_built`], [`clients::run`], [`oracle::run`].
+//! Entry points: [`kubernetes::ensure_built`], [`clients::run`], [`oracle::run`],
+//! [`crash::run`], [`rollout::run`].
 //!
 //! Keeps: what is random comes from a seed that the report names, and what is expected is data.
 //!
@@ -17,10 +18,15 @@
 pub mod cache;
 pub mod certificates;
 pub mod clients;
+pub mod crash;
 pub mod debian;
+mod dice;
 pub mod install;
 pub mod kubernetes;
+pub mod members;
+mod nodes;
 pub mod oracle;
 pub mod peer;
 pub mod process;
+pub mod rollout;
 pub mod script;

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use outside::cache::Cache;
-use outside::{clients, kubernetes, oracle};
+use outside::{clients, crash, kubernetes, members, oracle, rollout};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -48,6 +48,26 @@ fn run(arguments: &[String]) -> Result<bool> {
                 definitions: options.count.unwrap_or(50),
                 sequences: 10,
                 length: 6,
+                only: options.words,
+            },
+        ),
+        "crash" => crash::run(&crash::Choice {
+            karavel: options.karavel()?,
+            times: options.count.unwrap_or(100),
+            seed: options.seed,
+            only: options.words,
+        }),
+        "rollout" => rollout::run(&rollout::Choice {
+            karavel: options.karavel()?,
+            times: options.count.unwrap_or(100),
+            objects: 500,
+            seed: options.seed,
+        }),
+        "real-members" => members::run(
+            &cache,
+            &members::Choice {
+                karavel: options.karavel()?,
+                only: options.words,
             },
         ),
         other => bail!("there is no suite `{other}`"),

@@ -66,6 +66,8 @@ pub struct Setting {
     pub programs: Vec<PathBuf>,
     /// The minor version of kubectl, for lines that not all versions print.
     pub minor: u32,
+    /// What else commands find in their environment.
+    pub variables: Vec<(String, String)>,
 }
 
 impl Script {
@@ -161,6 +163,7 @@ impl Step {
             .env("PATH", path)
             .env("KUBECONFIG", &setting.kubeconfig)
             .env("HOME", &setting.folder)
+            .envs(setting.variables.iter().cloned())
             .output()
             .context("cannot run a shell")?;
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();

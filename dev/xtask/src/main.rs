@@ -34,6 +34,9 @@ slow suites, with programs fetched or built once into a cache outside the clone:
   kubernetes                    build real API servers from Debian's packages
   clients [WHICH]...            kubectl 1.28 to 1.36, helm 3 and 4, Python, Node, kopf
   oracle [--seed N] [--count N] the same random requests to our server and to real ones
+  crash [--times N] [STORE]     kill the server under a write load, again and again
+  real-members [WHICH]...       a real cluster as a member, through what a simulated one goes through
+  rollout [--times N]           kill the server while templates change, again and again
 ";
 
 fn main() -> ExitCode {

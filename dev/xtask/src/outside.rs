@@ -5,7 +5,14 @@ use anyhow::{Context, Result};
 use crate::workspace;
 
 /// What can be run.
-pub(crate) const SUITES: &[&str] = &["kubernetes", "clients", "oracle"];
+pub(crate) const SUITES: &[&str] = &[
+    "kubernetes",
+    "clients",
+    "oracle",
+    "crash",
+    "real-members",
+    "rollout",
+];
 
 /// Builds the server and the suites, unless a server is given, and runs one; true when nothing is wrong.
 pub(crate) fn run(suite: &str, options: &[&str]) -> Result<bool> {

@@ -109,6 +109,7 @@ pub fn setting(
         kubeconfig: own,
         programs: vec![programs.to_owned()],
         minor,
+        variables: Vec::new(),
     })
 }
 

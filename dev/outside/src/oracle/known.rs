@@ -11,6 +11,9 @@ pub(crate) struct Known {
 /// Against the API server for users' own kinds of 1.36.
 pub(crate) const EXTENSIONS: &[Known] = &[];
 
+/// Against the whole API server of 1.20.
+pub(crate) const KUBERNETES: &[Known] = &[];
+
 /// Why a difference does not count, if it does not.
 pub(crate) fn reason<'a>(list: &'a [Known], difference: &str) -> Option<&'a str> {
     list.iter()

@@ -3,8 +3,8 @@
 //! A case is a definition and sequences of requests, all made from one seed. A sequence whose answers differ is made
 //! smaller until nothing can be left out, and then told. Differences that are there for a reason are listed as data.
 
+mod builtin;
 mod compare;
-mod dice;
 mod known;
 mod requests;
 mod schema;
@@ -19,11 +19,11 @@ use anyhow::Result;
 use serde_json::Value;
 
 use self::compare::{differences, signature};
-use self::dice::Dice;
 use self::known::{Known, reason};
 use self::requests::{Body, Request, sequence};
 use self::side::Side;
 use crate::cache::Cache;
+use crate::dice::Dice;
 use crate::peer::Judge;
 use crate::process::Karavel;
 use crate::script::make_folder;
@@ -41,6 +41,8 @@ pub struct Choice {
     pub sequences: usize,
     /// How many requests a sequence has.
     pub length: usize,
+    /// Only this judge: `extensions` or `kubernetes`; both if empty.
+    pub only: Vec<String>,
 }
 
 /// What came of it.
@@ -55,9 +57,34 @@ struct Tally {
 
 /// Runs the comparison and reports on the terminal; true when nothing differs that is not listed.
 pub fn run(cache: &Cache, choice: &Choice) -> Result<bool> {
+    let wants =
+        |judge: &str| choice.only.is_empty() || choice.only.iter().any(|only| only == judge);
+    let mut same = true;
+    if wants("extensions") {
+        let directory = tempfile::tempdir()?;
+        let judge = Judge::extensions(cache, &make_folder(directory.path(), "judge")?)?;
+        same &= compare("extensions", &judge, known::EXTENSIONS, choice)?;
+    }
+    if wants("kubernetes") {
+        let directory = tempfile::tempdir()?;
+        // Without controllers nobody would make the accounts that pods must have.
+        let judge = Judge::kubernetes(
+            cache,
+            &make_folder(directory.path(), "judge")?,
+            "ServiceAccount",
+        )?;
+        same &= compare("kubernetes", &judge, known::KUBERNETES, choice)?;
+    }
+    Ok(same)
+}
+
+fn compare(name: &str, judge: &Judge, listed: &'static [Known], choice: &Choice) -> Result<bool> {
     let directory = tempfile::tempdir()?;
-    let judge = Judge::extensions(cache, &make_folder(directory.path(), "judge")?)?;
-    let server = Karavel::start(&choice.karavel, &directory.path().join("server"), &[])?;
+    let server = Karavel::start(
+        &choice.karavel,
+        &directory.path().join("server"),
+        &[],
+    )?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .worker_threads(2)
@@ -68,15 +95,18 @@ pub fn run(cache: &Cache, choice: &Choice) -> Result<bool> {
             ours: Side::open(&server.kubeconfig()).await?,
             theirs: Side::open(&judge.kubeconfig).await?,
             count: 0,
-            listed: known::EXTENSIONS,
+            listed,
         };
         let mut tally = Tally::default();
         for seed in choice.seed..choice.seed + choice.definitions {
-            pair.try_definition(seed, choice, &mut tally).await?;
+            match name {
+                "extensions" => pair.try_definition(seed, choice, &mut tally).await?,
+                _ => pair.try_builtin(seed, choice, &mut tally).await?,
+            }
         }
         anyhow::Ok(tally)
     })?;
-    tally.print(started.elapsed());
+    tally.print(name, started.elapsed());
     Ok(tally.found.is_empty())
 }
 
@@ -106,22 +136,44 @@ impl Pair {
         }
         for _ in 0..choice.sequences {
             let requests = sequence(&mut dice, &definition, choice.length);
-            tally.compared += 1;
-            tally.requests += requests.len();
-            let Some(first) = self.replay(&requests, tally).await? else {
-                continue;
-            };
-            let known = tally.found.get_mut(&first.signature);
-            if let Some((_, count)) = known {
-                *count += 1;
-                continue;
-            }
-            let smallest = self.shrink(requests, &first).await?;
-            let text = describe(seed, &definition, &smallest, &first);
-            println!("{text}\n");
-            tally.found.insert(first.signature, (text, 1));
+            self.try_sequence(seed, requests, &definition, tally)
+                .await?;
         }
         self.undefine(&definition).await
+    }
+
+    async fn try_builtin(&mut self, seed: u64, choice: &Choice, tally: &mut Tally) -> Result<()> {
+        let mut dice = Dice::new(seed);
+        for _ in 0..choice.sequences {
+            let requests = builtin::sequence(&mut dice, 3);
+            self.try_sequence(seed, requests, &Value::Null, tally)
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn try_sequence(
+        &mut self,
+        seed: u64,
+        requests: Vec<Request>,
+        definition: &Value,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        tally.compared += 1;
+        tally.requests += requests.len();
+        let Some(first) = self.replay(&requests, tally).await? else {
+            return Ok(());
+        };
+        let known = tally.found.get_mut(&first.signature);
+        if let Some((_, count)) = known {
+            *count += 1;
+            return Ok(());
+        }
+        let (smallest, last) = self.shrink(requests, &first).await?;
+        let text = describe(seed, definition, &smallest, &last);
+        println!("{text}\n");
+        tally.found.insert(first.signature, (text, 1));
+        Ok(())
     }
 
     /// Creates the definition on both and compares what they say; true when both took it.
@@ -229,14 +281,20 @@ impl Pair {
     }
 
     /// Leaves out every request, then every field, without which the difference is still there.
-    async fn shrink(&mut self, mut requests: Vec<Request>, found: &Found) -> Result<Vec<Request>> {
+    async fn shrink(
+        &mut self,
+        mut requests: Vec<Request>,
+        found: &Found,
+    ) -> Result<(Vec<Request>, String)> {
+        let mut difference = found.difference.clone();
         requests.truncate(found.index + 1);
         let mut index = requests.len().saturating_sub(1);
         while index > 0 {
             index -= 1;
             let mut fewer = requests.clone();
             fewer.remove(index);
-            if self.still(&fewer, found).await? {
+            if let Some(still) = self.still(&fewer, found).await? {
+                difference = still;
                 requests = fewer;
             }
         }
@@ -255,20 +313,22 @@ impl Pair {
                 if let Some(request) = changed.get_mut(index) {
                     request.body = Body::Json(smaller.clone());
                 }
-                if self.still(&changed, found).await? {
+                if let Some(still) = self.still(&changed, found).await? {
+                    difference = still;
                     requests = changed;
                     body = smaller;
                 }
             }
         }
-        Ok(requests)
+        Ok((requests, difference))
     }
 
-    async fn still(&mut self, requests: &[Request], found: &Found) -> Result<bool> {
+    /// The difference, if a sequence still ends in one of the same sort.
+    async fn still(&mut self, requests: &[Request], found: &Found) -> Result<Option<String>> {
         let again = self.replay(requests, &mut Tally::default()).await?;
-        Ok(again.is_some_and(|again| {
-            again.signature == found.signature && again.index + 1 == requests.len()
-        }))
+        let same =
+            |again: &Found| again.signature == found.signature && again.index + 1 == requests.len();
+        Ok(again.filter(same).map(|again| again.difference))
     }
 }
 
@@ -289,7 +349,7 @@ fn sort_of(request: &Request) -> String {
     format!("{}{part} {}", request.method, request.media)
 }
 
-fn describe(seed: u64, definition: &Value, requests: &[Request], found: &Found) -> String {
+fn describe(seed: u64, definition: &Value, requests: &[Request], difference: &str) -> String {
     let schema =
         &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
     let mut text = format!("seed {seed}: {schema}\n");
@@ -306,7 +366,7 @@ fn describe(seed: u64, definition: &Value, requests: &[Request], found: &Found) 
             }
         );
     }
-    text + &format!("  {}", found.difference)
+    text + &format!("  {difference}")
 }
 
 /// Every field and item of a value, outermost first.
@@ -363,9 +423,9 @@ fn remove(value: &mut Value, pointer: &str) -> bool {
 }
 
 impl Tally {
-    fn print(&self, took: Duration) {
+    fn print(&self, judge: &str, took: Duration) {
         println!(
-            "oracle: {} requests in {} sequences, {} s; {} sorts of differences in {} cases",
+            "oracle, {judge}: {} requests in {} sequences, {} s; {} sorts of differences in {} cases",
             self.requests,
             self.compared,
             took.as_secs(),

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::dice::Dice;
 use super::values::value;
+use crate::dice::Dice;
 
 /// One request. `$name`, `$uid`, `$rv` and `$first` in it stand for what each server knows the object by.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::dice::Dice;
+use crate::dice::Dice;
 
 /// A definition of a kind `Thing` in a group of its own.
 pub(crate) fn definition(dice: &mut Dice, group: &str) -> Value {

@@ -159,8 +159,19 @@ fn blank_object(object: &mut Value) {
                         *time = Value::String(String::from("<time>"));
                     }
                 }
-                // Whoever wrote within the same second may stand in either order.
-                entries.sort_by_key(Value::to_string);
+                // By their owners, as whoever wrote within the same second may stand in either order.
+                let mut owners = serde_json::Map::new();
+                for entry in entries.drain(..) {
+                    let word = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+                    let owner = format!(
+                        "{} {} {}",
+                        word("manager"),
+                        word("operation"),
+                        word("subresource")
+                    );
+                    owners.insert(owner.trim_end().to_owned(), entry);
+                }
+                *value = Value::Object(owners);
             }
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::dice::Dice;
+use crate::dice::Dice;
 
 /// How often, in a hundred, a value is of another type than it should be.
 const WRONG: usize = 3;
