@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use futures_util::{StreamExt, stream};
 use http::Request;
 use http_body_util::Full;
 use karavel_sim::behaviour::Rules;
@@ -13,6 +14,9 @@ use karavel_sim::{Member, MemberConfig};
 use runtime::{Clock, Tasks};
 use serde_json::json;
 use serve::call::User;
+
+/// As many as `karavel sim` opens at a time.
+const OPEN_AT_ONCE: usize = 16;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -96,21 +100,17 @@ async fn pods(count: usize, each: usize) {
 }
 
 async fn open(tasks: &Tasks, count: usize, nodes: usize) -> Vec<Member> {
-    let spawner = tasks.spawner();
-    let mut members = Vec::with_capacity(count);
-    for place in 0..count {
+    let spawner = &tasks.spawner();
+    let opening = (0..count).map(|place| async move {
         let mut config = MemberConfig::new(format!("m{place}"));
         config.nodes = nodes;
         config.events = false;
         config.heartbeat = 300;
         config.rules = Rules::parse(r#"[{"start-after": "0s"}]"#).expect("rules");
-        members.push(
-            Member::open(config, Clock::system(), &spawner)
-                .await
-                .expect("a member"),
-        );
-    }
-    members
+        let opened = Member::open(config, Clock::system(), spawner).await;
+        opened.expect("a member")
+    });
+    stream::iter(opening).buffered(OPEN_AT_ONCE).collect().await
 }
 
 fn ready_pods(member: &Member) -> usize {

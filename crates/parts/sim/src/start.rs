@@ -5,9 +5,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use futures_util::{StreamExt, TryStreamExt, stream};
 use object::quantity::Quantity;
 use runtime::{Clock, Tasks};
 
+use crate::behaviour::Rules;
 use crate::config::{Data, MemberConfig};
 use crate::kubeconfig::{self, Entry};
 use crate::member::{Member, OpenError};
@@ -34,6 +36,8 @@ pub struct SimConfig {
     pub pods: u32,
     /// How many members there are. One keeps its objects in the data directory; several keep theirs in memory.
     pub count: usize,
+    /// How pods behave, before the rules every member has.
+    pub rules: Rules,
 }
 
 /// What was started.
@@ -91,6 +95,8 @@ pub enum RunError {
 
 /// So many members and more are not written about in events, and their nodes are heard of less often.
 const MANY: usize = 20;
+/// Members that open at the same time: enough to keep a few processors busy.
+const OPEN_AT_ONCE: usize = 16;
 /// Seconds between two renewals of a lease when there are many members.
 const SLOW_HEARTBEAT: u32 = 300;
 
@@ -109,6 +115,7 @@ impl SimConfig {
             memory: member.memory,
             pods: member.pods,
             count: 1,
+            rules: Rules::default(),
         }
     }
 
@@ -116,6 +123,7 @@ impl SimConfig {
         let mut config = MemberConfig::new(self.name.clone());
         (config.nodes, config.pods) = (self.nodes, self.pods);
         (config.cpu, config.memory) = (self.cpu, self.memory);
+        config.rules = self.rules.clone();
         if self.count == 1 {
             config.data = Data::Directory(self.data_dir.clone());
             return config;
@@ -153,21 +161,24 @@ pub async fn run(config: &SimConfig, tasks: &mut Tasks) -> Result<Running, RunEr
     }
     let credentials =
         Credentials::open(&pki, &names).map_err(|source| serve(&config.name, source))?;
-    let spawner = tasks.spawner();
-    let mut members = Vec::with_capacity(config.count);
-    for place in 0..config.count.max(1) {
-        let address = address(config, place)?;
+    let (spawner, credentials) = (&tasks.spawner(), &credentials);
+    let opening = (0..config.count.max(1)).map(|place| async move {
         let mut member = config.member(place);
         member.authority_pem = credentials.authority_pem().to_owned();
         let name = member.name.clone();
-        let opened = Member::open(member, Clock::system(), &spawner).await;
+        let address = address(config, place)?;
+        let opened = Member::open(member, Clock::system(), spawner).await;
         let opened = opened.map_err(|source| RunError::Open {
             name: name.clone(),
             source,
         })?;
-        let address = opened.listen(address, &credentials, &spawner).await;
-        members.push((opened, address.map_err(|source| serve(&name, source))?));
-    }
+        let address = opened.listen(address, credentials, spawner).await;
+        Ok((opened, address.map_err(|source| serve(&name, source))?))
+    });
+    let members: Vec<(Member, SocketAddr)> = stream::iter(opening)
+        .buffered(OPEN_AT_ONCE)
+        .try_collect()
+        .await?;
     let admin = credentials
         .administrator()
         .map_err(|source| serve(&config.name, source))?;

@@ -146,3 +146,96 @@ async fn a_slow_member_answers_late() {
     assert_eq!(get(&east, "/readyz").await, Some(200));
     assert_eq!(begun.elapsed().as_secs(), 3);
 }
+
+/// A watch of ConfigMaps, as a client follows it.
+async fn watch(member: &Member) -> serve::body::Body {
+    let request = Request::get("/api/v1/namespaces/default/configmaps?watch=true")
+        .body(Full::<Bytes>::default())
+        .unwrap();
+    let answer = member.answer(user("system:masters"), request).await;
+    assert!(answer.status().is_success());
+    answer.into_body()
+}
+
+/// The next piece of a stream within ten seconds: `Some(None)` if it ended, `None` if it said nothing.
+async fn heard(body: &mut serve::body::Body) -> Option<Option<String>> {
+    let next = tokio::time::timeout(Duration::from_secs(10), body.frame());
+    let frame = next.await.ok()?;
+    let bytes = frame.map(|frame| frame.unwrap().into_data().unwrap());
+    Some(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+async fn make(member: &Member, name: &str) {
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}});
+    let server = member.server();
+    let request = Request::post("/api/v1/namespaces/default/configmaps")
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(map.to_string())))
+        .unwrap();
+    assert!(
+        server
+            .answer(user("system:masters"), request)
+            .await
+            .status()
+            .is_success()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_falls_silent_while_its_member_is_cut_off_and_goes_on_afterwards() {
+    let tasks = Tasks::new();
+    let (east, west) = (open(&tasks, "east").await, open(&tasks, "west").await);
+    let (mut in_east, mut in_west) = (watch(&east).await, watch(&west).await);
+    // What is there already comes first.
+    while heard(&mut in_east).await.is_some() {}
+    while heard(&mut in_west).await.is_some() {}
+    east.faults().cut_off(true);
+    for member in [&east, &west] {
+        make(member, "late").await;
+    }
+    assert_eq!(heard(&mut in_east).await, None);
+    assert!(
+        heard(&mut in_west)
+            .await
+            .unwrap()
+            .unwrap()
+            .contains("\"late\"")
+    );
+    // A call that waits for the network goes through when it is whole again.
+    let waiting = get(&east, "/readyz");
+    let healing = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        east.faults().cut_off(false);
+    };
+    let (answer, ()) = tokio::join!(waiting, healing);
+    assert_eq!(answer, Some(200));
+    assert!(
+        heard(&mut in_east)
+            .await
+            .unwrap()
+            .unwrap()
+            .contains("\"late\"")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_ends_watches_and_keeps_what_it_is_told_to_keep() {
+    let tasks = Tasks::new();
+    let east = open(&tasks, "east").await;
+    make(&east, "kept").await;
+    for (keep, code) in [(true, 200), (false, 404)] {
+        let mut stream = watch(&east).await;
+        east.restart(keep).await.unwrap();
+        let ended = async {
+            loop {
+                match heard(&mut stream).await {
+                    Some(Some(_)) => {}
+                    other => break other,
+                }
+            }
+        };
+        assert_eq!(ended.await, Some(None), "keep {keep}");
+        let path = "/api/v1/namespaces/default/configmaps/kept";
+        assert_eq!(get(&east, path).await, Some(code), "keep {keep}");
+    }
+}

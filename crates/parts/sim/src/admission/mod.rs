@@ -1,5 +1,6 @@
 //! What a cluster checks and fills in before anything is written.
 
+mod claim;
 mod definition;
 mod namespace;
 mod pod;
@@ -14,6 +15,7 @@ use serve::cache::Cache;
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::status::Status;
 
+pub(crate) use claim::DEFAULT_CLASS;
 pub(crate) use definition::CLEANUP;
 
 /// Namespaces that are there, addresses of services, what every pod gets.
@@ -56,6 +58,7 @@ impl ClusterAdmission {
         }
         match call.target.resource.as_str() {
             "pods" if proposal.old.is_none() => pod::complete(new),
+            "persistentvolumeclaims" if proposal.old.is_none() => claim::complete(new, cache),
             "services" => self.addresses.assign(call, proposal.old, new)?,
             _ => {}
         }

@@ -196,6 +196,7 @@ impl Collector {
         after: Option<&Arc<Record>>,
     ) {
         let spot = (Arc::clone(name), Arc::clone(key));
+        let mut has_left = false;
         for owner in before.iter().flat_map(|record| &record.head().owners) {
             if let Some(spots) = self.dependents.get_mut(owner) {
                 spots.remove(&spot);
@@ -203,10 +204,11 @@ impl Collector {
                     self.dependents.remove(owner);
                 }
             }
-            // An owner that waits for its dependents may have waited for this one.
-            if after.is_none() {
-                self.wake_owner(before);
-            }
+            has_left |= after.is_none_or(|after| !after.head().owners.contains(owner));
+        }
+        // An owner that waits for its dependents may have waited for this one.
+        if has_left {
+            self.wake_owner(before);
         }
         match after {
             Some(record) => {
@@ -214,7 +216,10 @@ impl Collector {
                     let spots = self.dependents.entry(owner.clone()).or_default();
                     spots.insert(spot.clone());
                 }
-                if !record.head().owners.is_empty() || record.head().terminating {
+                // An object that stays and keeps its owners needs no look: what becomes of them wakes it.
+                let owners = &record.head().owners;
+                let is_settled = before.is_some_and(|before| before.head().owners == *owners);
+                if record.head().terminating || !(owners.is_empty() || is_settled) {
                     self.due.insert(spot);
                 }
                 if &**name == "core/namespaces" && record.head().terminating {
@@ -314,12 +319,17 @@ impl Collector {
             .iter()
             .map(
                 |reference| match self.find_owner(reference, &record.head().namespace) {
+                    Some((_, owner)) if !owner.head().terminating => Owner::Present,
                     Some((_, owner)) => Owner::of(&owner.value()),
                     None if self.knows(reference) => Owner::Absent,
                     None => Owner::Present,
                 },
             )
             .collect();
+        // Most objects stay, whoever depends on them.
+        if !record.head().terminating && owners.iter().all(|owner| *owner == Owner::Present) {
+            return Vec::new();
+        }
         let dependents = self.dependents.get(&*record.head().uid);
         let dependents: Vec<(String, Value)> = dependents
             .into_iter()

@@ -23,6 +23,8 @@ use crate::read;
 
 /// Seconds between two lines.
 const PERIOD: i64 = 10;
+/// How often it is looked whether a container that is followed still runs.
+const LOOK: Duration = Duration::from_secs(1);
 /// As many lines as are shown at most.
 const MOST: i64 = 10_000;
 
@@ -143,22 +145,38 @@ impl Follow {
         if let Some(first) = self.first.take().filter(|first| !first.is_empty()) {
             return Some((first.into(), self));
         }
-        // Whether the pod still runs is looked at between two lines; a log ends a little after its container.
-        tokio::time::sleep(self.clock.until(self.next).max(Duration::from_millis(1))).await;
-        let record = self.collection.find(&self.key)?;
-        let is_same = *record.head().uid == *self.pod.uid();
-        if !is_same || record.head().terminating {
-            return None;
+        loop {
+            let wait = self.clock.until(self.next);
+            tokio::time::sleep(wait.clamp(Duration::from_millis(1), LOOK)).await;
+            if !self.runs() {
+                return None;
+            }
+            if self.clock.now() < self.next {
+                continue;
+            }
+            let (pod, name) = (&self.pod, &self.name);
+            let line = line(pod, name, self.run.from, self.next, self.timestamps);
+            self.next = self.next.plus_seconds(PERIOD);
+            return Some((line.into(), self));
         }
-        let line = line(
-            &self.pod,
-            &self.name,
-            self.run.from,
-            self.next,
-            self.timestamps,
-        );
-        self.next = self.next.plus_seconds(PERIOD);
-        Some((line.into(), self))
+    }
+
+    /// Whether the container still does, and was not started again.
+    fn runs(&self) -> bool {
+        let Some(record) = self.collection.find(&self.key) else {
+            return false;
+        };
+        if *record.head().uid != *self.pod.uid() {
+            return false;
+        }
+        let pod = record.value();
+        let status = pod.get("status").unwrap_or(&Value::Null);
+        ["containerStatuses", "initContainerStatuses"]
+            .iter()
+            .flat_map(|list| read::items(status, list))
+            .filter(|status| read::text(status, "name") == self.name)
+            .filter_map(|status| read::time(status.pointer("/state/running")?, "startedAt"))
+            .any(|started| started == self.run.from)
     }
 }
 

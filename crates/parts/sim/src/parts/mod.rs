@@ -1,5 +1,6 @@
 //! What a member's server answers that is not stored, and what every cluster begins with.
 
+mod archive;
 mod binding;
 mod eviction;
 mod foundation;

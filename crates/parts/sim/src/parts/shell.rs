@@ -3,6 +3,7 @@
 use object::Object;
 use object::time::Time;
 
+use crate::parts::archive;
 use crate::read;
 
 /// What a command comes to.
@@ -81,11 +82,70 @@ fn run_words(name: &str, arguments: &[&str], pod: &Object, now: Time) -> Output 
             ..Output::default()
         },
         "cat" => match arguments.first() {
-            Some(&"/etc/hostname") => say(pod.name().to_owned()),
-            Some(file) => fail(&format!("cat: {file}: No such file or directory"), 1),
+            Some(file) => match content(file, pod) {
+                Some(text) => Output {
+                    stdout: text,
+                    ..Output::default()
+                },
+                None => fail(&format!("cat: {file}: No such file or directory"), 1),
+            },
             None => Output::default(),
         },
+        "tar" => tar(arguments, pod, now),
+        "test" => Output {
+            // There are directories of these names and one file.
+            code: match arguments {
+                ["-d", path] => i32::from(!path.ends_with('/') && *path != "/tmp"),
+                ["-e" | "-f", path] => i32::from(content(path, pod).is_none()),
+                _ => 1,
+            },
+            ..Output::default()
+        },
         other => fail(&format!("sh: {other}: not found"), 127),
+    }
+}
+
+/// What a command does with its input, if it does anything but ignore it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Appetite {
+    /// It writes what it reads.
+    Echoes,
+    /// It reads everything and keeps it to itself.
+    Swallows,
+}
+
+/// What a command does with its input.
+pub(crate) fn appetite(command: &[String]) -> Option<Appetite> {
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [name] if base(name) == "cat" => Some(Appetite::Echoes),
+        [name, ..] if base(name) == "tee" => Some(Appetite::Echoes),
+        [name, flags, ..] if base(name) == "tar" && flags.contains('x') => Some(Appetite::Swallows),
+        _ => None,
+    }
+}
+
+/// The one file there is.
+fn content(path: &str, pod: &Object) -> Option<String> {
+    (path == "/etc/hostname").then(|| format!("{}\n", pod.name()))
+}
+
+/// Packs the one file there is.
+fn tar(arguments: &[&str], pod: &Object, now: Time) -> Output {
+    let wanted = arguments.iter().find(|word| word.starts_with('/'));
+    let packs = arguments.first().is_some_and(|flags| flags.contains('c'));
+    let Some(path) = wanted.filter(|_| packs) else {
+        return Output::default();
+    };
+    match content(path, pod) {
+        Some(text) => Output {
+            stdout: archive::of_file(path, &text, now.unix_seconds()),
+            ..Output::default()
+        },
+        None => fail(
+            &format!("tar: {path}: Cannot stat: No such file or directory"),
+            2,
+        ),
     }
 }
 
@@ -141,6 +201,10 @@ mod tests {
                 "one\n2026-01-01T00:00:00Z\n",
                 0,
             ),
+            (vec!["cat", "/etc/hostname"], "web-1\n", 0),
+            (vec!["cat", "/etc/nothing"], "", 1),
+            (vec!["test", "-d", "/tmp"], "", 0),
+            (vec!["tar", "cf", "-", "/nothing"], "", 2),
             (vec!["frobnicate"], "", 127),
             (vec![], "", 126),
         ] {

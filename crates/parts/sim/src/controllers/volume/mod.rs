@@ -9,6 +9,7 @@ use std::sync::Arc;
 use object::{Object, Value};
 use serde_json::json;
 
+use crate::admission::DEFAULT_CLASS;
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
 use crate::engine::mirror::{Mirror, Seen};
@@ -21,8 +22,6 @@ pub(crate) const CONTROLLER: Controller = Controller {
     wakes,
     plan,
 };
-
-const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
 
 fn wakes(seen: &Seen, _: &Mirror, keys: &mut Vec<Arc<str>>) {
     match seen.kind {

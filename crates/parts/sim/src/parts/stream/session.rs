@@ -9,7 +9,7 @@ use object::Object;
 use runtime::Clock;
 use serde_json::json;
 
-use crate::parts::shell;
+use crate::parts::shell::{self, Appetite};
 
 /// Input, output and the end of a session.
 pub(crate) trait Line: Send {
@@ -93,6 +93,14 @@ impl Place {
     async fn exec(&self, line: &mut impl Line, command: &[String]) -> i32 {
         if shell::is_shell(command) && self.streamed.stdin {
             return self.shell(line).await;
+        }
+        if let Some(appetite) = shell::appetite(command).filter(|_| self.streamed.stdin) {
+            while let Some(data) = line.hear().await {
+                if appetite == Appetite::Echoes {
+                    line.say(Output::Stdout, &data).await;
+                }
+            }
+            return 0;
         }
         let output = shell::run(command, &self.pod, self.clock.now());
         self.show(line, &output).await;
