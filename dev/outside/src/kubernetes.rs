@@ -94,6 +94,7 @@ fn build_programs(cache: &Cache, debian: &Debian) -> Result<()> {
         unpack_source(&description, &tree)?;
         fs::remove_dir_all(&fetched).context("cannot remove the fetched source package")?;
     }
+    renew_reflection(cache, debian, &tree)?;
     let wanted: Vec<String> = PROGRAMS
         .iter()
         .map(|program| format!("cmd/{program}"))
@@ -127,6 +128,37 @@ fn build_programs(cache: &Cache, debian: &Debian) -> Result<()> {
         started.elapsed().as_secs()
     );
     Ok(())
+}
+
+/// The copy of `reflect2` that came with this source reads Go's maps in a way that Go 1.18 gave up: a server built with it
+/// dies on the first custom object. Debian's own package of the library has the fix.
+fn renew_reflection(cache: &Cache, debian: &Debian, tree: &Path) -> Result<()> {
+    let fetched = cache.fresh("src/reflect2")?;
+    debian.unpack("golang-github-modern-go-reflect2-dev", &fetched)?;
+    let fixed = fetched.join("usr/share/gocode/src/github.com/modern-go/reflect2");
+    let copy = tree.join("vendor/github.com/modern-go/reflect2");
+    let is_code = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        (name.ends_with(".go") || name.ends_with(".s")) && !name.ends_with("_test.go")
+    };
+    for path in files(&copy)?.iter().filter(|path| is_code(path)) {
+        fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+    }
+    for path in files(&fixed)?.iter().filter(|path| is_code(path)) {
+        let name = path.file_name().context("a file without a name")?;
+        fs::copy(path, copy.join(name))
+            .with_context(|| format!("cannot copy {}", path.display()))?;
+    }
+    fs::remove_dir_all(&fetched).context("cannot remove the fetched library")
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    Ok(entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_file())
+        .collect())
 }
 
 fn build_extensions(cache: &Cache, debian: &Debian) -> Result<()> {

@@ -168,7 +168,7 @@ impl Judge {
                 .arg("--tls-private-key-file")
                 .arg(&serving.key)
                 .arg("--service-account-key-file")
-                .arg(&accounts.key)
+                .arg(&accounts.certificate)
                 .arg("--service-account-signing-key-file")
                 .arg(&accounts.key)
                 .args(["--disable-admission-plugins", without])
@@ -202,7 +202,7 @@ impl Judge {
                 .arg("--kubeconfig")
                 .arg(&manager)
                 .args([
-                    "--use-service-account-credentials=false",
+                    "--use-service-account-credentials=true",
                     "--leader-elect=false",
                     "--port=0",
                     "--secure-port",

@@ -12,7 +12,7 @@ use crate::process::{Karavel, Running, pause, wait_until};
 
 const COPIER_PYTHON: &str = include_str!("../../controllers/copier.py");
 const COPIER_NODE: &str = include_str!("../../controllers/copier.mjs");
-const OPERATOR: &str = include_str!("../../controllers/operator.py");
+const OPERATOR: &str = include_str!("../../controllers/doubler.py");
 
 const WIDGETS: &str = "
 apiVersion: apiextensions.k8s.io/v1
@@ -57,7 +57,7 @@ pub(crate) fn run(
     kubectl.run("create namespace work")?;
     kubectl.run("wait --for=condition=Established crd/widgets.test.io --timeout=20s")?;
     fs::write(folder.join("copier.py"), COPIER_PYTHON)?;
-    fs::write(folder.join("operator.py"), OPERATOR)?;
+    fs::write(folder.join("doubler.py"), OPERATOR)?;
     // Node looks for packages beside the program.
     let program = node.join("copier.mjs");
     fs::write(&program, COPIER_NODE)?;
@@ -80,7 +80,7 @@ pub(crate) fn run(
             "kopf",
             start(
                 "kopf",
-                Command::new(python).args(["-m", "kopf", "run", "--all-namespaces", "operator.py"]),
+                Command::new(python).args(["-m", "kopf", "run", "--all-namespaces", "doubler.py"]),
             )?,
         ),
     ];

@@ -80,8 +80,9 @@ pub fn run(cache: &Cache, choice: &Choice) -> Result<bool> {
         let python = ensure_python(cache)?;
         let node = ensure_node(cache)?;
         let folder = make_folder(directory.path(), "controllers")?;
-        let problems = controllers::run(&choice.karavel, &folder, &python, &node, choice.minutes);
-        report.time("controllers", || problems)?;
+        report.time("controllers", || {
+            controllers::run(&choice.karavel, &folder, &python, &node, choice.minutes)
+        })?;
     }
     report.print();
     Ok(report.failed() == 0)

@@ -80,11 +80,7 @@ pub fn run(cache: &Cache, choice: &Choice) -> Result<bool> {
 
 fn compare(name: &str, judge: &Judge, listed: &'static [Known], choice: &Choice) -> Result<bool> {
     let directory = tempfile::tempdir()?;
-    let server = Karavel::start(
-        &choice.karavel,
-        &directory.path().join("server"),
-        &[],
-    )?;
+    let server = Karavel::start(&choice.karavel, &directory.path().join("server"), &[])?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .worker_threads(2)
