@@ -99,8 +99,11 @@ impl Client {
 
     /// Talks to the server that a kubeconfig names.
     pub async fn from_kubeconfig(source: &KubeconfigSource) -> Result<Self, ConfigError> {
-        let client = source.connect().await?;
-        Ok(Self::new(Transport::Network(client), NETWORK_CALLS))
+        let transport = match source.multiplexed().await? {
+            Some(server) => Transport::Multiplexed(Box::new(server)),
+            None => Transport::Network(source.connect().await?),
+        };
+        Ok(Self::new(transport, NETWORK_CALLS))
     }
 
     /// Talks through a client that somebody else has set up.

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use http::HeaderValue;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use object::Value;
 use serde_json::json;
+
+use crate::multiplex::Multiplexed;
 
 /// How long connecting may take.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
@@ -53,6 +56,8 @@ pub struct Endpoint {
     pub proxy: Option<String>,
     /// Who to act as.
     pub impersonate: Option<Impersonate>,
+    /// Whether connections are to become other protocols, such as WebSocket; then calls do not share them.
+    pub upgrades: bool,
 }
 
 /// Who we are to a server.
@@ -101,6 +106,9 @@ pub enum ConfigError {
     /// The certificates, keys or URLs make no sense.
     #[error("cannot set up the connection")]
     Connect(#[source] Box<kube::Error>),
+    /// The token holds what no header may.
+    #[error("the token cannot be sent")]
+    Token,
 }
 
 /// Secrets stay out of logs.
@@ -141,13 +149,39 @@ impl KubeconfigSource {
     }
 
     pub(crate) async fn connect(&self) -> Result<kube::Client, ConfigError> {
+        let config = self.timed().await?;
+        kube::Client::try_from(config).map_err(|error| ConfigError::Connect(Box::new(error)))
+    }
+
+    /// A server that is named as such, over one connection; `None` where only a connection for each call will do.
+    pub(crate) async fn multiplexed(&self) -> Result<Option<Multiplexed>, ConfigError> {
+        let Self::Endpoint(endpoint) = self else {
+            return Ok(None);
+        };
+        if endpoint.upgrades || endpoint.proxy.is_some() || endpoint.impersonate.is_some() {
+            return Ok(None);
+        }
+        let authorization = match &endpoint.identity {
+            Identity::Certificate { .. } | Identity::Anonymous => None,
+            Identity::Token(token) => {
+                let mut value = HeaderValue::from_str(&format!("Bearer {token}"))
+                    .map_err(|_| ConfigError::Token)?;
+                value.set_sensitive(true);
+                Some(value)
+            }
+        };
+        let config = self.timed().await?;
+        Multiplexed::new(config, authorization).map(Some)
+    }
+
+    async fn timed(&self) -> Result<Config, ConfigError> {
         let mut config = self.config().await?;
         config.connect_timeout = Some(CONNECT_DEADLINE);
         // Calls have a deadline each, and retries are the business of whoever knows what is being done.
         config.read_timeout = None;
         config.write_timeout = None;
         config.default_retry = false;
-        kube::Client::try_from(config).map_err(|error| ConfigError::Connect(Box::new(error)))
+        Ok(config)
     }
 
     pub(crate) async fn config(&self) -> Result<Config, ConfigError> {

@@ -20,6 +20,7 @@ mod door;
 mod error;
 mod follow;
 mod kubeconfig;
+mod multiplex;
 mod options;
 mod query;
 mod skim;

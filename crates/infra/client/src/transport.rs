@@ -11,6 +11,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 use kube::client::Body;
 use tower_service::Service;
 
+use crate::multiplex::Multiplexed;
+
 /// An error of any kind.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// The body of an answer, as it comes.
@@ -25,6 +27,8 @@ pub(crate) enum Transport {
         raw: OnceLock<kube::Client>,
     },
     Network(kube::Client),
+    /// Over one connection for all calls.
+    Multiplexed(Box<Multiplexed>),
 }
 
 /// A service whose types are forgotten.
@@ -58,6 +62,7 @@ impl Transport {
                 let response = client.send(request).await?;
                 Ok(response.map(|body| body.map_err(BoxError::from).boxed_unsync()))
             }
+            Self::Multiplexed(server) => server.send(request).await,
         }
     }
 
@@ -65,6 +70,7 @@ impl Transport {
         match self {
             Self::InProcess { service, raw } => raw.get_or_init(|| service.kube()).clone(),
             Self::Network(client) => client.clone(),
+            Self::Multiplexed(server) => server.raw(),
         }
     }
 }
