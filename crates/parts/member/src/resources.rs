@@ -64,3 +64,20 @@ pub fn cluster_role_bindings() -> ResourceType {
 
 /// The API group of roles and bindings.
 pub const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// Definitions of kinds.
+#[must_use]
+pub fn definitions() -> ResourceType {
+    ResourceType::cluster(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+    )
+}
+
+/// Servers that stand in for groups of kinds.
+#[must_use]
+pub fn api_services() -> ResourceType {
+    ResourceType::cluster("apiregistration.k8s.io", "v1", "APIService", "apiservices")
+}

@@ -45,7 +45,7 @@ pub(crate) fn plan(
     let mut conditions = work.status.conditions.clone();
     if let Some((condition, event)) = dispatching(object, work) {
         conditions = with_condition(conditions, condition, now).0;
-        plan.push(event);
+        plan.extend(event);
     }
     if let Some(done) = done {
         if let Some(applied) = applied(&conditions, done) {
@@ -68,8 +68,8 @@ pub(crate) fn plan(
     plan
 }
 
-/// Whether changes are held back, if that is news, and the event that says so.
-fn dispatching(object: &Object, work: &Work) -> Option<(Condition, Action)> {
+/// Whether changes are held back, if that is news, and the event that says so. That a work begins as it should is no event.
+fn dispatching(object: &Object, work: &Work) -> Option<(Condition, Option<Action>)> {
     let is_held = work.spec.suspend_dispatching.unwrap_or_default();
     let status = ConditionStatus::from(!is_held);
     if find(&work.status.conditions, DISPATCHING).is_some_and(|known| known.status == status) {
@@ -83,12 +83,11 @@ fn dispatching(object: &Object, work: &Work) -> Option<(Condition, Action)> {
     } else {
         (DISPATCHING, "Work is being dispatched to member clusters.")
     };
-    let event = Action::report(
-        ObjectRef::of(object),
-        EventKind::Normal,
-        WORK_DISPATCHING,
-        message,
-    );
+    let is_flip = is_held || find(&work.status.conditions, DISPATCHING).is_some();
+    let event = is_flip.then(|| {
+        let about = ObjectRef::of(object);
+        Action::report(about, EventKind::Normal, WORK_DISPATCHING, message)
+    });
     Some((Condition::new(DISPATCHING, status, reason, message), event))
 }
 

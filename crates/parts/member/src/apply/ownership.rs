@@ -1,60 +1,54 @@
 //! Who owns the fields of a member's object, and how they become ours.
 //!
-//! Works are applied by server-side apply: fields that leave a manifest leave the member, and what others add stays
+//! Works are applied by server-side apply: fields that leave a manifest leave the member, and what others apply stays
 //! theirs. That rests on `metadata.managedFields` naming us as the applier. An object that came into being another way (it
-//! was created, or written by somebody before it was adopted) names others; unless their fields become ours first, a field
-//! they wrote would stay for good after it has left the manifest.
+//! was created, or written by somebody before it was adopted) or that somebody wrote to by hand names others; unless their
+//! fields become ours first, a field they wrote would stay for good.
 
 use object::{Map, Object, Value};
 
 /// The field manager under which works are written to members.
 pub const MANAGER: &str = "karavel";
 
-/// Whether the object's fields are already ours to apply, so that nothing must be taken over first.
-fn is_applied_by_us(object: &Object) -> bool {
-    let mut entries = entries(object).filter(|entry| is_ours(entry));
-    entries.clone().next().is_some() && entries.all(|entry| text(entry, "operation") == "Apply")
-}
-
 /// The list of owners with us as the applier of what was written in other ways, or `None` if there is nothing to take.
 ///
-/// What we created ourselves becomes ours to apply as it is. Of an object that we never wrote, the fields of all who
-/// wrote it by plain updates become ours, as if it had been replaced; but for metadata and subresources, which belong to
-/// whoever put them there.
+/// What we created ourselves becomes ours to apply as it is. Of what others wrote by plain updates, everything becomes ours
+/// but metadata and status, so that applying brings the object to what replacing would have made of it: a field that
+/// somebody added by hand goes. Those who apply on the server's side say which fields are theirs, and keep them.
 pub(crate) fn taken_over(object: &Object, api_version: &str) -> Option<Value> {
-    if is_applied_by_us(object) {
-        return None;
-    }
-    let created_by_us = entries(object).any(is_ours);
     let mut fields = Map::new();
     let mut time = None;
     let mut rest = Vec::new();
+    let mut is_news = false;
     for entry in entries(object) {
+        let is_ours = is_ours(entry);
         let is_plain = text(entry, "operation") == "Update"
             && text(entry, "subresource").is_empty()
             && text(entry, "apiVersion") == api_version;
-        let is_taken = is_ours(entry) || (!created_by_us && is_plain);
         let owned = entry.get("fieldsV1").and_then(Value::as_object);
-        let (true, Some(owned)) = (is_taken, owned) else {
+        let (true, Some(owned)) = (is_ours || is_plain, owned) else {
             rest.push(Value::Object(entry.clone()));
             continue;
         };
         let mut left = Map::new();
         for (name, below) in owned {
-            if is_ours(entry) || !matches!(name.as_str(), "f:metadata" | "f:status") {
+            if is_ours || !matches!(name.as_str(), "f:metadata" | "f:status") {
+                is_news |= text(entry, "operation") != "Apply";
                 join(&mut fields, name, below);
             } else {
                 left.insert(name.clone(), below.clone());
             }
         }
-        time = time.max(entry.get("time").and_then(Value::as_str));
+        if left.len() < owned.len() {
+            time = time.max(entry.get("time").and_then(Value::as_str));
+        }
         if !left.is_empty() {
             let mut entry = entry.clone();
             entry.insert("fieldsV1".to_owned(), Value::Object(left));
             rest.push(Value::Object(entry));
         }
     }
-    if fields.is_empty() {
+    if !is_news {
         return None;
     }
     let mut ours = serde_json::json!({

@@ -20,8 +20,10 @@ pub(crate) struct Inputs<'a> {
     pub(crate) resource: &'a ResourceType,
     /// What the member is to have.
     pub(crate) manifest: &'a Object,
-    /// What it has, if anything; with its `managedFields`, unless it is known to have been applied.
+    /// What it has, if anything.
     pub(crate) observed: Option<&'a Object>,
+    /// Whether that was read from the member itself, with its `managedFields`, and not from a cache.
+    pub(crate) is_live: bool,
     /// What was written last, if that is known.
     pub(crate) written: Option<&'a Written>,
     pub(crate) interpreter: &'a Interpreter,
@@ -109,8 +111,12 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Result<Step, Refusal> {
             .retain_all(manifest, observed)
             .map_err(|source| Refusal::retain(manifest, source))?,
     };
-    // Somebody changed the object, but nothing of what the manifest says.
-    if is_known && contains(observed, &retained) {
+    let has_additions = || {
+        // Who wrote what stands only in the object itself.
+        !inputs.is_live || taken_over(observed, &inputs.resource.kind.api_version()).is_some()
+    };
+    // Somebody changed the object, but nothing of what is ours to say.
+    if is_known && contains(observed, &retained) && !has_additions() {
         return Ok(Step::Keep);
     }
     Ok(Step::Bring(bring(inputs, observed, retained)))
@@ -145,9 +151,7 @@ fn bring(inputs: &Inputs<'_>, observed: &Object, retained: Object) -> Vec<Action
     if !uid.is_empty() {
         put(&mut object, &["metadata", "uid"], uid);
     }
-    let is_applied = inputs.written.is_some_and(|written| written.is_applied);
-    let taking = (!is_applied).then(|| take_over(inputs, observed)).flatten();
-    match taking {
+    match take_over(inputs, observed) {
         Some(patch) => {
             actions.push(Action::patch(
                 inputs.resource.clone(),

@@ -60,6 +60,7 @@ fn decide(manifest: &Object, observed: Option<&Object>, written: Option<&Written
         resource: &resource,
         manifest,
         observed,
+        is_live: true,
         written,
         interpreter: &interpreter,
         retained: None,
@@ -251,13 +252,46 @@ fn fields_become_ours_once() {
     assert_eq!(owners[0]["operation"], "Apply");
     assert_eq!(owners[0]["time"], "t1");
     assert_eq!(
-        owners[0]["fieldsV1"], created[0]["fieldsV1"],
-        "with its metadata, and nothing of others"
+        owners[0]["fieldsV1"],
+        json!({"f:spec": {"f:image": {}, "f:replicas": {}}, "f:metadata": {"f:labels": {"f:a": {}}}}),
+        "with its metadata, and what was written by hand"
     );
-    assert_eq!((&owners[1], &owners[2]), (&created[1], &created[2]));
-    assert_eq!(owners.as_array().unwrap().len(), 3);
+    assert_eq!(owners[1], created[2], "the status is whose it was");
+    assert_eq!(owners.as_array().unwrap().len(), 2);
     let again = with(owners);
     assert_eq!(taken_over(&again, "apps/v1"), None);
+}
+
+#[test]
+fn what_somebody_adds_by_hand_is_taken_away_and_what_they_apply_stays() {
+    let wanted = manifest("v1", json!({}));
+    let before = observed("v1", json!({"metadata|managedFields": ours()}));
+    let check = |operation: &str, fields: Value, expected: &[&str]| {
+        let mut owners = ours();
+        let theirs = json!({"manager": "kubectl-edit", "operation": operation, "apiVersion": "apps/v1", "fieldsV1": fields});
+        owners.as_array_mut().unwrap().push(theirs);
+        let touched = observed(
+            "v1",
+            json!({"metadata|managedFields": owners, "metadata|generation": 5, "spec|paused": true}),
+        );
+        let lines = decide(&wanted, Some(&touched), Some(&written(&wanted, &before)));
+        let verbs: Vec<&str> = lines
+            .iter()
+            .filter_map(|line| line.split(' ').next())
+            .collect();
+        assert_eq!(verbs, expected, "{operation}: {lines:?}");
+    };
+    check(
+        "Update",
+        json!({"f:spec": {"f:paused": {}}}),
+        &["patch", "apply"],
+    );
+    check(
+        "Update",
+        json!({"f:metadata": {"f:labels": {"f:own": {}}}}),
+        &["keep"],
+    );
+    check("Apply", json!({"f:spec": {"f:paused": {}}}), &["keep"]);
 }
 
 #[test]
@@ -351,7 +385,6 @@ fn a_work_says_what_became_of_it() {
         &outcome::plan(&object, &fresh, Some(&[(&template, Done::Made)]), at(0)),
         &[
             r#"patch Work karmada-es-m1/web-1 @w/status {"status":{"conditions":[{"type":"Dispatching","status":"True","lastTransitionTime":"<t0>","reason":"Dispatching","message":"Work is being dispatched to member clusters."},{"type":"Applied","status":"True","lastTransitionTime":"<t0>","reason":"AppliedSuccessful","message":"Manifest has been successfully applied"}]}}"#,
-            "report Work karmada-es-m1/web-1 Normal WorkDispatching: Work is being dispatched to member clusters.",
             "report Work karmada-es-m1/web-1 Normal SyncSucceed: applied Deployment shop/web to the cluster",
             "report Deployment shop/web Normal SyncSucceed: applied Deployment shop/web to the cluster",
         ],

@@ -110,7 +110,7 @@ impl Member {
                 .workers(options.workers)
                 .needs(works)
                 .needs(clusters);
-            connection.wake_through(controller.queue());
+            connection.wake_through(controller.queue(), works.clone());
             write(routes).insert(space, controller.queue());
             controller.run(&branch, fleet.cx.clone());
         }

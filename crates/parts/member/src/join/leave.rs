@@ -17,7 +17,7 @@ use crate::join::MANAGER;
 use crate::resources;
 
 /// How often to look whether the cluster is gone.
-const POLL: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(200);
 
 /// How a cluster is let go.
 #[derive(Clone, Debug)]

@@ -51,19 +51,23 @@ pub fn run(caches: &Caches, cx: Cx, workers: usize, spawner: &Spawner) {
         clusters: follow(resources::of::<Cluster>()),
         namespaces: follow(resources::namespaces()),
         works: follow(resources::of::<Work>()),
-        bindings,
+        bindings: bindings.clone(),
     };
     let (clusters, namespaces, works) = (
         lifecycle.clusters.clone(),
         lifecycle.namespaces.clone(),
         lifecycle.works.clone(),
     );
-    Controller::new("cluster", lifecycle)
+    let mut controller = Controller::new("cluster", lifecycle)
         .workers(workers)
         .watch(&clusters, |change| [change.object().name().to_owned()])
         .watch(&namespaces, owner_of_namespace)
-        .needs(&works)
-        .run(spawner, cx);
+        .needs(&works);
+    for cache in &bindings {
+        let known = clusters.clone();
+        controller = controller.watch(cache, move |change| going_targets(change, &known));
+    }
+    controller.run(spawner, cx);
 }
 
 impl Reconcile for Lifecycle {
@@ -110,6 +114,22 @@ impl Lifecycle {
 /// The cluster whose execution namespace changed.
 fn owner_of_namespace(change: &Change) -> Option<String> {
     cluster_of_execution_space(change.object().name()).map(str::to_owned)
+}
+
+/// The clusters on their way out that a binding names or named: they may wait for that alone.
+fn going_targets(change: &Change, clusters: &Cache) -> Vec<String> {
+    let is_going = |name: &String| {
+        let cluster = clusters.get(&ObjectKey::cluster(name.as_str()));
+        cluster.is_some_and(|cluster| cluster.is_terminating())
+    };
+    let mut names: Vec<String> = change
+        .states()
+        .flat_map(|binding| targets(binding))
+        .filter(is_going)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// The clusters a binding names.

@@ -4,8 +4,9 @@
 //! Keeps:  the member sees the user whom the control plane authenticated and no other: the credentials the request came
 //!         with, and whom it asked to act as, end here. The control plane's own credentials are never used for it.
 //!
-//! Watches and upgraded connections (WebSocket, SPDY) are passed through as they come.
+//! Watches and upgraded connections (WebSocket, SPDY) are passed through as they come. The name `*` stands for all members.
 
+mod all;
 mod head;
 mod splice;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use api::cluster::{Cluster, LocalSecretReference};
 use api::names::CLUSTER_NAMESPACE;
@@ -26,17 +28,23 @@ use http_body_util::{BodyExt as _, Limited};
 use object::{Object, ObjectKey};
 use runtime::Spawner;
 use serve::body::Body;
-use serve::call::Call;
+use serve::call::{Call, User};
 use serve::handler::{Asked, Handler, Outcome, RequestBody};
 use serve::server::Server;
-use serve::status::Status;
+use serve::status::{Status, Subject};
 use telemetry::chain;
+use tokio::sync::Semaphore;
 
 use crate::connect::{Connect, impersonator_token, secret_key, trust};
 use crate::resources;
 
 /// The longest body that is carried: more than any API server takes.
 const LONGEST_BODY: usize = 16 * 1024 * 1024;
+/// How long a member may take to begin its answer, as long as API servers themselves give a request.
+const FIRST_BYTE: Duration = Duration::from_secs(60);
+/// How many requests may wait for one member to begin its answer; further ones are refused at once. Watches and
+/// connections that are under way do not count.
+const WAITING: usize = 200;
 
 /// Carries requests to members.
 pub struct Proxy {
@@ -46,7 +54,17 @@ pub struct Proxy {
     connector: Arc<dyn Connect>,
     spawner: Spawner,
     /// One client for each member, as long as it is reached in the same way.
-    reached: Mutex<HashMap<String, (u64, Client)>>,
+    reached: Mutex<HashMap<String, Reached>>,
+}
+
+/// A member that was reached.
+#[derive(Clone)]
+struct Reached {
+    /// Equal as long as it is reached in the same way.
+    identity: u64,
+    client: Client,
+    /// Who may wait for it.
+    seats: Arc<Semaphore>,
 }
 
 impl Proxy {
@@ -66,11 +84,16 @@ impl Proxy {
         }
     }
 
-    async fn carry(&self, call: &Call, asked: Asked) -> Result<Response<Body>, Status> {
+    async fn carry(
+        &self,
+        server: &Server,
+        call: &Call,
+        asked: Asked,
+    ) -> Result<Response<Body>, Status> {
         let name = &call.target.name;
-        let Some(object) = self.clusters.get(&ObjectKey::cluster(name.as_str())) else {
-            return Err(Status::not_found(call.subject()));
-        };
+        if name == all::ALL {
+            return self.carry_to_all(server, call, asked).await;
+        }
         let uri = asked.parts.uri.clone();
         let Some(path) = head::path_below(&uri, name) else {
             return Err(Status::unknown_path());
@@ -78,7 +101,17 @@ impl Proxy {
         if path.is_empty() && matches!(asked.parts.method, Method::GET | Method::HEAD) {
             return Ok(moved(&asked.parts.uri));
         }
-        let (client, token) = self.reach(&object).await?;
+        self.carry_to(name, path, call, asked).await
+    }
+
+    /// Carries a request to one member, and its answer back.
+    async fn carry_to(
+        &self,
+        name: &str,
+        path: &str,
+        call: &Call,
+        asked: Asked,
+    ) -> Result<Response<Body>, Status> {
         let Asked {
             mut parts, body, ..
         } = asked;
@@ -97,12 +130,7 @@ impl Proxy {
             Status::bad_request(format!("the path cannot be forwarded: {error}"))
         })?;
         *request.headers_mut() = head::forwarded(&parts.headers, is_upgrade);
-        head::act_as(request.headers_mut(), &call.user, &token)
-            .map_err(|error| Status::internal(error, None))?;
-        let response = client.send(request).await.map_err(|error| {
-            let message = format!("error trying to reach cluster {name}: {}", chain(&*error));
-            Status::unavailable(message, Some(error))
-        })?;
+        let response = self.ask(name, &call.user, request).await?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             return self.switch(name, response, ours);
         }
@@ -112,6 +140,41 @@ impl Proxy {
             .into_data_stream()
             .scan((), |(), chunk| std::future::ready(chunk.ok()));
         Ok(Response::from_parts(head, Body::Stream(Box::pin(chunks))))
+    }
+
+    /// Asks a member in the name of the user, and waits until it begins to answer.
+    async fn ask(
+        &self,
+        name: &str,
+        user: &User,
+        mut request: Request<ClientBody>,
+    ) -> Result<Response<client::AnswerBody>, Status> {
+        let Some(object) = self.clusters.get(&ObjectKey::cluster(name)) else {
+            return Err(Status::not_found(Subject {
+                group: "cluster.karmada.io",
+                resource: "clusters",
+                name,
+            }));
+        };
+        let (reached, token) = self.reach(&object).await?;
+        head::act_as(request.headers_mut(), user, &token)
+            .map_err(|error| Status::internal(error, None))?;
+        let Ok(_seat) = reached.seats.try_acquire() else {
+            let message = format!("{WAITING} requests wait for cluster {name} already");
+            return Err(Status::too_many_requests(message, 1));
+        };
+        match tokio::time::timeout(FIRST_BYTE, reached.client.send(request)).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => {
+                let message = format!("error trying to reach cluster {name}: {}", chain(&*error));
+                Err(Status::unavailable(message, Some(error)))
+            }
+            Err(_) => {
+                let seconds = FIRST_BYTE.as_secs();
+                let message = format!("cluster {name} has not answered within {seconds} seconds");
+                Err(Status::unavailable(message, None))
+            }
+        }
     }
 
     /// Both sides have agreed on another protocol: from here on bytes go both ways, whatever they mean.
@@ -138,7 +201,7 @@ impl Proxy {
     }
 
     /// A client of the member that is nobody yet, and the token of the account that may impersonate there.
-    async fn reach(&self, object: &Object) -> Result<(Client, String), Status> {
+    async fn reach(&self, object: &Object) -> Result<(Reached, String), Status> {
         let unreachable =
             |error: &dyn std::fmt::Display| Status::unavailable(error.to_string(), None);
         let cluster: Cluster = api::read::read(object)
@@ -155,7 +218,9 @@ impl Proxy {
         let token = impersonator_token(&cluster, impersonator.as_deref())
             .map_err(|error| unreachable(&error))?;
         let secret = self.secret(cluster.spec.secret_ref.as_ref()).await?;
-        let endpoint = trust(&cluster, secret.as_deref()).map_err(|error| unreachable(&error))?;
+        let mut endpoint =
+            trust(&cluster, secret.as_deref()).map_err(|error| unreachable(&error))?;
+        endpoint.upgrades = true;
         let mut hasher = DefaultHasher::new();
         (
             &endpoint.server,
@@ -168,10 +233,10 @@ impl Proxy {
         let known = self
             .reached()
             .get(name)
-            .filter(|(known, _)| *known == identity)
-            .map(|(_, client)| client.clone());
-        if let Some(client) = known {
-            return Ok((client, token));
+            .filter(|known| known.identity == identity)
+            .cloned();
+        if let Some(known) = known {
+            return Ok((known, token));
         }
         let client = self
             .connector
@@ -181,9 +246,13 @@ impl Proxy {
                 let message = format!("cannot connect to cluster {name}: {}", chain(&*error));
                 Status::unavailable(message, Some(error))
             })?;
-        self.reached()
-            .insert(name.clone(), (identity, client.clone()));
-        Ok((client, token))
+        let reached = Reached {
+            identity,
+            client,
+            seats: Arc::new(Semaphore::new(WAITING)),
+        };
+        self.reached().insert(name.clone(), reached.clone());
+        Ok((reached, token))
     }
 
     async fn secret(
@@ -208,15 +277,15 @@ impl Proxy {
         }
     }
 
-    fn reached(&self) -> std::sync::MutexGuard<'_, HashMap<String, (u64, Client)>> {
+    fn reached(&self) -> std::sync::MutexGuard<'_, HashMap<String, Reached>> {
         // Nothing that runs under the lock leaves it half changed.
         self.reached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Handler for Proxy {
-    fn answer<'a>(&'a self, _: &'a Server, call: &'a Call, request: Asked) -> Outcome<'a> {
-        Box::pin(self.carry(call, request))
+    fn answer<'a>(&'a self, server: &'a Server, call: &'a Call, request: Asked) -> Outcome<'a> {
+        Box::pin(self.carry(server, call, request))
     }
 }
 

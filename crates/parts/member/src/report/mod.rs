@@ -71,13 +71,17 @@ impl Reporter {
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         let mut due = Instant::now();
         loop {
-            let feed = match &*self.link.borrow_and_update() {
-                Ok(connection) => connection.census.clone(),
-                Err(_) => None,
-            };
+            let linked = self.link.borrow_and_update().clone().ok();
+            let feed = linked.as_ref().and_then(|linked| linked.census.clone());
             let nodes = async {
                 match &feed {
                     Some(feed) => feed.nodes_changed().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let definitions = async {
+                match &linked {
+                    Some(linked) => linked.definitions_changed().await,
                     None => std::future::pending().await,
                 }
             };
@@ -94,6 +98,10 @@ impl Reporter {
                 }
                 () = self.wanted.notified() => Duration::ZERO,
                 () = nodes => self.rhythm.settle,
+                () = definitions => {
+                    self.discovered = None;
+                    self.rhythm.settle
+                }
             };
             if !wait.is_zero() {
                 tokio::select! {

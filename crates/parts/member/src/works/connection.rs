@@ -5,18 +5,21 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use api::well_known::annotations::{WORK_NAME, WORK_NAMESPACE};
+use api::well_known::conditions::work::APPLIED;
 use api::well_known::labels::{MANAGED, TRUE};
-use client::{Cache, Caches, CallError, Change, Client, Scope, Subscription, WriteOptions};
+use client::{Cache, Caches, CallError, Change, Client, Detail, Scope, Subscription, WriteOptions};
 use control::Cx;
 use intent::{Action, Plan};
-use object::{Object, ObjectKey, ResourceType};
+use object::{Object, ObjectKey, ResourceType, Value};
 use runtime::{Clock, Priority, Queue, Spawner};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::apply::MANAGER;
 use crate::apply::breaker::Breaker;
 use crate::apply::record::Records;
 use crate::census::Feed;
+use crate::resources;
 use crate::works::kinds::Kinds;
 
 /// Everything that is kept about a member while it is reached in one way.
@@ -35,6 +38,9 @@ pub(crate) struct Connection {
     namespace: String,
     breaker: Mutex<Breaker>,
     followed: Mutex<HashMap<ResourceType, (Cache, Subscription)>>,
+    /// The works themselves, once somebody looks at works.
+    works: OnceLock<Cache>,
+    definitions: Definitions,
 }
 
 impl Connection {
@@ -46,22 +52,20 @@ impl Connection {
         spawner: &Spawner,
     ) -> Self {
         let feed = census.then(|| Feed::start(client.clone(), spawner));
+        let caches = Caches::new(client.clone(), spawner.clone(), clock.clone());
         Self {
             kinds: Kinds::new(client.clone()),
             records: Records::default(),
             census: feed,
             queue: OnceLock::new(),
             // Events about what happens in a member are told on the work and the template, in the control plane.
-            member: Cx::new(
-                client.clone(),
-                clock.clone(),
-                control::Recorder::silent(),
-                MANAGER,
-            ),
-            caches: Caches::new(client.clone(), spawner.clone(), clock),
+            member: Cx::new(client.clone(), clock, control::Recorder::silent(), MANAGER),
+            definitions: Definitions::follow(&caches),
+            caches,
             namespace,
             breaker: Mutex::default(),
             followed: Mutex::default(),
+            works: OnceLock::new(),
             client,
         }
     }
@@ -85,9 +89,10 @@ impl Connection {
         cache
     }
 
-    /// Changes in the member go into this queue from now on.
-    pub(crate) fn wake_through(&self, queue: Queue<ObjectKey>) {
+    /// Changes in the member go into this queue from now on; it is for these works.
+    pub(crate) fn wake_through(&self, queue: Queue<ObjectKey>, works: Cache) {
         _ = self.queue.set(queue);
+        _ = self.works.set(works);
     }
 
     /// Wants a work looked at.
@@ -97,9 +102,22 @@ impl Connection {
         }
     }
 
-    /// Lets followers of kinds that were missing look again.
+    /// Lets followers of kinds that were missing look again, and works that may have waited for a kind.
     pub(crate) fn kinds_changed(&self) {
         self.caches.poke();
+        let (Some(queue), Some(works)) = (self.queue.get(), self.works.get()) else {
+            return;
+        };
+        for work in works.in_namespace(&self.namespace) {
+            if !is_applied(&work) {
+                queue.add(work.key());
+            }
+        }
+    }
+
+    /// Waits until what the member serves may have changed.
+    pub(crate) async fn definitions_changed(&self) {
+        self.definitions.changed.notified().await;
     }
 
     /// How long the member is to be spared; `None` if it may be called.
@@ -163,6 +181,38 @@ impl Connection {
         };
         self.heard(written)
     }
+}
+
+/// What decides which kinds a member serves: definitions of kinds, and servers that stand in for it.
+struct Definitions {
+    changed: Arc<Notify>,
+    _followed: [(Cache, Subscription); 2],
+}
+
+impl Definitions {
+    fn follow(caches: &Caches) -> Self {
+        let changed = Arc::new(Notify::new());
+        let followed = [resources::definitions(), resources::api_services()].map(|resource| {
+            // Only that something changed matters, not what.
+            let cache = caches.follow(&resource, Scope::all().keeping(Detail::Identity));
+            let told = Arc::clone(&changed);
+            let subscription = cache.on_change(move |_| told.notify_one());
+            (cache, subscription)
+        });
+        Self {
+            changed,
+            _followed: followed,
+        }
+    }
+}
+
+/// Whether the member has what the work says.
+fn is_applied(work: &Object) -> bool {
+    let conditions = work.at(&["status", "conditions"]).and_then(Value::as_array);
+    conditions.into_iter().flatten().any(|condition| {
+        condition.get("type").and_then(Value::as_str) == Some(APPLIED)
+            && condition.get("status").and_then(Value::as_str) == Some("True")
+    })
 }
 
 /// The works that a change in a member concerns.

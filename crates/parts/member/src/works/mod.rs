@@ -15,6 +15,7 @@ use std::sync::Arc;
 use api::work::v1alpha1::Work;
 use client::Cache;
 use control::{Cx, Reconcile, ReconcileError, Wake};
+use intent::{Action, Part, Plan};
 use interpret::Interpreter;
 use object::{Object, ObjectKey};
 use telemetry::chain;
@@ -71,8 +72,7 @@ impl Reconcile for Works {
             }
         }
         let outcome = (!is_held).then_some(done.as_slice());
-        cx.carry_out(&outcome::plan(&object, &work, outcome, cx.now()))
-            .await?;
+        let outcome = outcome::plan(&object, &work, outcome, cx.now());
         let mut readings = Vec::with_capacity(seen.len());
         for object in seen.iter().map(Option::as_deref) {
             readings.push(match object {
@@ -80,8 +80,8 @@ impl Reconcile for Works {
                 None => None,
             });
         }
-        cx.carry_out(&reflect::plan::plan(&object, &work, &readings))
-            .await?;
+        let reports = reflect::plan::plan(&object, &work, &readings);
+        cx.carry_out(&together(outcome, reports)).await?;
         let failure = done.into_iter().find_map(|(_, done)| match done {
             Done::Failed(why) => Some(why),
             _ => None,
@@ -111,6 +111,29 @@ impl Works {
             .get(&ObjectKey::cluster(self.cluster.as_str()));
         cluster.is_some_and(|cluster| health::is_ready(&cluster))
     }
+}
+
+/// Conditions and reports are parts of one status: what is to be written of both is one write.
+fn together(mut conditions: Plan, mut reports: Plan) -> Plan {
+    let is_status = |action: &&mut Action| {
+        matches!(
+            action,
+            Action::Patch {
+                part: Part::Status,
+                ..
+            }
+        )
+    };
+    let first = conditions.actions.first_mut().filter(is_status);
+    let second = reports.actions.first_mut().filter(is_status);
+    if let (Some(Action::Patch { patch, .. }), Some(Action::Patch { patch: other, .. })) =
+        (first, second)
+    {
+        patch["status"]["manifestStatuses"] = other["status"]["manifestStatuses"].take();
+        reports.actions.remove(0);
+    }
+    conditions.merge(reports);
+    conditions
 }
 
 /// The objects of a work.

@@ -57,9 +57,9 @@ impl Works {
         let step = self
             .decide(&resource, manifest, &seen, written.as_ref(), interpreter)
             .await?;
-        let is_sure = seen.is_live || written.as_ref().is_some_and(|written| written.is_applied);
+        let is_sure = seen.is_live || is_untouched(&seen, written.as_ref());
         let (seen, step) = match step {
-            // Whose fields they are stands only in the object itself, which the cache does not keep.
+            // Whose fields they are stands only in the object itself: the cache does not keep it.
             Step::Bring(_) if !is_sure => {
                 self.look_closely(&resource, manifest, written.as_ref(), interpreter)
                     .await?
@@ -134,6 +134,7 @@ impl Works {
             resource,
             manifest,
             observed: seen.object.as_deref(),
+            is_live: seen.is_live,
             written,
             interpreter,
             retained: None,
@@ -212,6 +213,14 @@ impl Works {
             }
         }
     }
+}
+
+/// Whether nobody has written to the object since it was applied, so that its fields are known to be ours.
+fn is_untouched(seen: &Seen, written: Option<&Written>) -> bool {
+    let (Some(object), Some(written)) = (&seen.object, written) else {
+        return false;
+    };
+    written.is_applied && written.version == Version::of(object)
 }
 
 /// Whether a member's object is what a work brought, so that the work may speak for it.
