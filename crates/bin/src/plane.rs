@@ -8,25 +8,31 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use apiserver::{ApiServer, Extensions, Handle, Options, StartError};
+use apiserver::{ApiServer, Extensions, Handle, Inside, Options, StartError};
 use cli::Failure;
 use client::{Caches, Client};
 use control::election::Election;
 use control::{Cx, EventSink, Recorder};
 use controllers::Enabled;
 use housekeeping::Chores;
-use member::connect::Dial;
+use member::connect::{Connect, Dial};
 use member::fleet::{self, Fleet};
 use member::monitor::Grace;
 use member::namespaces::Skipped;
 use member::proxy::Proxy;
 use object::ObjectKey;
 use runtime::{Clock, Spawner, Tasks};
+use scheduler::DeschedulerSettings;
+use scheduler::estimator::EstimatorSettings;
 use scheduler::recorder::RecorderSettings;
-use serve::call::Call;
+use serve::call::{Call, User};
 use serve::handler::{Asked, Handler, Outcome};
 use serve::server::Server;
 use serve::status::Status;
+
+use crate::decisions::{self, Decisions};
+
+use crate::estimating;
 
 /// The Lease that the one of several processes on a store holds which runs the controllers.
 const LEASE: &str = "karavel-controllers";
@@ -34,147 +40,263 @@ const LEASE: &str = "karavel-controllers";
 const LIFECYCLE_WORKERS: usize = 4;
 
 /// A control plane that runs.
-pub(crate) struct Plane {
+pub struct Plane {
     /// Where it listens.
-    pub(crate) address: SocketAddr,
+    pub address: SocketAddr,
     /// The administrator's kubeconfig.
-    pub(crate) kubeconfig: PathBuf,
+    pub kubeconfig: PathBuf,
     parts: Parts,
 }
 
+/// How the parts behave.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The controllers, and which of all parts run.
+    pub controllers: controllers::Options,
+    /// Who decides where bindings go.
+    pub scheduler: scheduler::Settings,
+    /// Whether and how nodes of members are counted in this process.
+    pub ledgers: Option<estimator::Settings>,
+    /// Whether and how replicas are taken back from members without room.
+    pub descheduler: Option<DeschedulerSettings>,
+    /// The loops that face members.
+    pub fleet: fleet::Options,
+    /// How long silence of clusters is borne.
+    pub grace: Grace,
+    /// Which namespaces stay in the control plane.
+    pub skipped: Skipped,
+}
+
+impl Settings {
+    /// What operators get who say nothing but which parts shall run.
+    #[must_use]
+    pub fn enabling(enabled: Enabled) -> Self {
+        let mut settings = Self::default();
+        settings.controllers.enabled = enabled;
+        settings
+    }
+}
+
 /// Starts the server alone. What works through it comes with [`Plane::begin`].
-pub(crate) async fn start(options: Options, tasks: &mut Tasks) -> Result<Plane, Failure> {
-    let records = options.data_dir.join("decisions");
-    let proxy = Arc::new(Later::default());
-    let mut extensions = Extensions::default();
-    let door = Arc::clone(&proxy) as Arc<dyn Handler>;
-    extensions
-        .handlers
-        .insert("cluster.karmada.io", "clusters", "proxy", door);
+pub async fn start(options: Options, tasks: &mut Tasks) -> Result<Plane, Failure> {
+    let way = Way {
+        clock: Clock::system(),
+        connector: Arc::new(Dial::default()),
+        records: Some(options.data_dir.join("decisions")),
+    };
+    let (door, decisions, extensions) = doors();
     let server = ApiServer::start_with(options, extensions)
         .await
         .map_err(|error| refuse(&error))?;
     telemetry::process::watch_process(server.handle().server().metrics());
-    let plane = Plane {
-        address: server.address(),
-        kubeconfig: server.kubeconfig().to_owned(),
-        parts: Parts {
-            handle: server.handle(),
-            clock: Clock::system(),
-            spawner: tasks.spawner(),
-            proxy,
-            records,
-        },
+    go_on(server, (door, decisions), way, tasks).await
+}
+
+/// Starts a server that only this process reaches, and that reaches members as `connector` does: everything else is as
+/// in [`start`].
+pub async fn start_inside(
+    inside: Inside,
+    connector: Arc<dyn Connect>,
+    tasks: &mut Tasks,
+) -> Result<Plane, Failure> {
+    let way = Way {
+        clock: inside.clock.clone(),
+        connector,
+        records: None,
     };
-    server.run(tasks).await.map_err(|error| refuse(&error))?;
-    Ok(plane)
+    let (door, decisions, extensions) = doors();
+    let server = ApiServer::start_inside(inside, extensions)
+        .await
+        .map_err(|error| refuse(&error))?;
+    go_on(server, (door, decisions), way, tasks).await
 }
 
 impl Plane {
     /// Starts the parts that are enabled.
-    pub(crate) fn begin(&self, enabled: &Enabled) -> Result<(), Failure> {
+    pub fn begin(&self, settings: &Settings) -> Result<(), Failure> {
         let caches = self.parts.caches(&self.parts.spawner);
         self.parts.open_proxy(&caches);
-        self.parts.work(enabled, caches, &self.parts.spawner)
+        self.parts.work(settings, caches, &self.parts.spawner)
     }
 
     /// Starts the parts that are enabled whenever this process is the one of several on the same store that shall.
-    pub(crate) fn stand(self, enabled: Enabled) {
+    pub fn stand(self, settings: Settings) {
         let Self { address, parts, .. } = self;
         parts.open_proxy(&parts.caches(&parts.spawner));
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let moment = since.unwrap_or_default().as_micros();
         let identity = format!("{address}_{}_{moment}", std::process::id());
         let election = Election::new(ObjectKey::namespaced("kube-system", LEASE), identity);
-        let (client, clock) = (parts.client("housekeeping"), parts.clock.clone());
+        let (client, clock) = (parts.client("housekeeping"), parts.way.clock.clone());
         let spawner = parts.spawner.clone();
         election.run(client, clock, &spawner, move |spawner| {
             let caches = parts.caches(spawner);
-            if let Err(error) = parts.work(&enabled, caches, spawner) {
+            if let Err(error) = parts.work(&settings, caches, spawner) {
                 tracing::error!(%error, "the controllers cannot start");
             }
         });
     }
 
     /// A client that may do everything: whoever starts a control plane owns it.
-    pub(crate) fn administrator(&self) -> Client {
-        Client::in_process(self.parts.handle.as_user(access::names::apiserver()))
+    #[must_use]
+    pub fn administrator(&self) -> Client {
+        self.client_of(access::names::apiserver())
     }
+
+    /// A client that may do what roles give the user.
+    #[must_use]
+    pub fn client_of(&self, user: User) -> Client {
+        Client::in_process(self.parts.handle.as_user(user))
+    }
+
+    /// The server for those inside the process.
+    #[must_use]
+    pub fn handle(&self) -> &Handle {
+        &self.parts.handle
+    }
+}
+
+/// What differs between a control plane on a machine and one in a test.
+struct Way {
+    clock: Clock,
+    connector: Arc<dyn Connect>,
+    /// Where the scheduler writes down why it decided as it did.
+    records: Option<PathBuf>,
+}
+
+/// What the parts add to the API, and the way to members, which opens when the parts start.
+fn doors() -> (Arc<Later>, Arc<Decisions>, Extensions) {
+    let proxy = Arc::new(Later::default());
+    let decisions = Arc::new(Decisions::default());
+    let mut extensions = Extensions::default();
+    let door = Arc::clone(&proxy) as Arc<dyn Handler>;
+    extensions
+        .handlers
+        .insert("cluster.karmada.io", "clusters", "proxy", door);
+    decisions::register(&decisions, &mut extensions.handlers);
+    (proxy, decisions, extensions)
+}
+
+async fn go_on(
+    server: ApiServer,
+    (proxy, decisions): (Arc<Later>, Arc<Decisions>),
+    way: Way,
+    tasks: &mut Tasks,
+) -> Result<Plane, Failure> {
+    let plane = Plane {
+        address: server.address(),
+        kubeconfig: server.kubeconfig().to_owned(),
+        parts: Parts {
+            handle: server.handle(),
+            spawner: tasks.spawner(),
+            proxy,
+            decisions,
+            way,
+        },
+    };
+    server.run(tasks).await.map_err(|error| refuse(&error))?;
+    Ok(plane)
 }
 
 /// What the parts are made from.
 struct Parts {
     handle: Handle,
-    clock: Clock,
     spawner: Spawner,
     /// The way to members, which opens when the parts start.
     proxy: Arc<Later>,
-    /// Where the scheduler writes down why it decided as it did.
-    records: PathBuf,
+    /// What the scheduler has decided lately, for those who ask.
+    decisions: Arc<Decisions>,
+    way: Way,
 }
 
 impl Parts {
     /// What the parts look at, held once for all of them.
     fn caches(&self, spawner: &Spawner) -> Caches {
-        Caches::new(self.client("cache"), spawner.clone(), self.clock.clone())
+        Caches::new(
+            self.client("cache"),
+            spawner.clone(),
+            self.way.clock.clone(),
+        )
     }
 
     fn open_proxy(&self, caches: &Caches) {
-        let carrier = Proxy::new(caches, Arc::new(Dial::default()), self.spawner.clone());
+        let carrier = Proxy::new(
+            caches,
+            Arc::clone(&self.way.connector),
+            self.spawner.clone(),
+        );
         self.proxy.answer_with(Arc::new(carrier));
     }
 
-    fn work(&self, enabled: &Enabled, caches: Caches, spawner: &Spawner) -> Result<(), Failure> {
+    fn work(&self, settings: &Settings, caches: Caches, spawner: &Spawner) -> Result<(), Failure> {
+        let enabled = &settings.controllers.enabled;
         let cx = |part: &str, manager| self.cx(part, manager, spawner);
         let chores = cx("housekeeping", "karavel-housekeeping");
         housekeeping::start(Chores::default(), &caches, &chores, spawner);
-        let rules = controllers::customizations::follow(&caches, self.clock.clone(), spawner);
-        let options = controllers::Options {
-            enabled: enabled.clone(),
-            ..controllers::Options::default()
-        };
+        let rules = controllers::customizations::follow(&caches, self.way.clock.clone(), spawner);
+        let options = settings.controllers.clone();
         let manager = cx("controllers", "karmada-controller-manager");
         controllers::run(&manager, &caches, spawner, rules.clone(), options);
+        let nearby = settings.ledgers.map(|ledgers| {
+            let (client, connector) = (self.client("member"), Arc::clone(&self.way.connector));
+            let clock = self.way.clock.clone();
+            estimating::nearby(ledgers, &caches, client, connector, clock, spawner)
+        });
+        if let Some(descheduler) = settings.descheduler.clone() {
+            let mut descheduler = descheduler;
+            descheduler.estimators.nearby.clone_from(&nearby);
+            let cx = cx("scheduler", "karmada-descheduler");
+            scheduler::deschedule(descheduler, &caches, &cx, spawner);
+        }
         if enabled.is_on("scheduler") {
             let cx = cx("scheduler", "karmada-scheduler");
+            let estimators = settings.scheduler.estimators.clone();
             let settings = scheduler::Settings {
-                recorder: Some(RecorderSettings {
-                    directory: Some(self.records.clone()),
-                    ..RecorderSettings::default()
+                estimators: estimators.map(|estimators| EstimatorSettings {
+                    nearby,
+                    ..estimators
                 }),
-                ..scheduler::Settings::default()
+                recorder: Some(RecorderSettings {
+                    directory: self.way.records.clone(),
+                    ..settings.scheduler.recorder.clone().unwrap_or_default()
+                }),
+                ..settings.scheduler.clone()
             };
-            scheduler::run(settings, &caches, &cx, spawner).map_err(|error| {
+            let scheduler = scheduler::run(settings, &caches, &cx, spawner).map_err(|error| {
                 Failure::refused(
                     telemetry::chain(&error).to_string(),
                     "choose a directory you own with --data-dir",
                 )
             })?;
+            self.decisions.of(scheduler.recorder());
+            let metrics = self.handle.server().metrics();
+            metrics.include("scheduler", move || scheduler.metrics());
         }
         if enabled.is_on("cluster") {
             let cx = || cx("cluster-lifecycle", "cluster-controller");
             member::lifecycle::run(&caches, cx(), LIFECYCLE_WORKERS, spawner);
-            member::monitor::run(&caches, cx(), Grace::default(), spawner);
+            member::monitor::run(&caches, cx(), settings.grace, spawner);
         }
         if enabled.is_on("namespace") {
             let cx = cx("work", "namespace-sync-controller");
-            member::namespaces::run(&caches, cx, Skipped::default(), spawner);
+            member::namespaces::run(&caches, cx, settings.skipped.clone(), spawner);
         }
         if enabled.is_on("unifiedAuth") {
             let cx = cx("work", "unified-auth-controller");
             member::impersonation::run(&caches, cx, spawner);
         }
-        let (reports, applies) = (enabled.is_on("clusterStatus"), enabled.is_on("execution"));
+        let reports = enabled.is_on("clusterStatus") && settings.fleet.reports;
+        let applies = enabled.is_on("execution") && settings.fleet.applies;
         if reports || applies {
             let fleet = Fleet {
                 caches,
                 cx: cx("member", "execution-controller"),
-                connector: Arc::new(Dial::default()),
+                connector: Arc::clone(&self.way.connector),
                 interpreter: rules,
                 options: fleet::Options {
                     reports,
                     applies,
-                    ..fleet::Options::default()
+                    ..settings.fleet.clone()
                 },
             };
             fleet::run(fleet, spawner);
@@ -195,8 +317,8 @@ impl Parts {
             component: manager,
             namespace: "default",
         };
-        let events = Recorder::start(sink, self.clock.clone(), spawner);
-        Cx::new(client, self.clock.clone(), events, manager)
+        let events = Recorder::start(sink, self.way.clock.clone(), spawner);
+        Cx::new(client, self.way.clock.clone(), events, manager)
     }
 }
 

@@ -1,0 +1,154 @@
+//! Joining: what it makes on both sides, and what it refuses.
+
+use member::join::{JoinError, JoinOptions, join};
+use world::{World, config, json};
+
+#[tokio::test(start_paused = true)]
+async fn c01_joining_makes_two_accounts_there_and_two_secrets_here() {
+    let world = World::with_members(1).await;
+    let m1 = world.member("m1");
+    for account in ["karmada-m1", "karmada-impersonator"] {
+        let key = format!("karmada-cluster/{account}");
+        let found = m1.get("serviceaccounts", &key).await;
+        let found = found.unwrap_or_else(|| panic!("no account {key}"));
+        assert_eq!(found.label("karmada.io/system"), Some("true"), "{account}");
+        let kind = m1.field("secrets", &key, "type").await;
+        assert_eq!(
+            kind,
+            json!("kubernetes.io/service-account-token"),
+            "{account}"
+        );
+    }
+    for kind in ["clusterroles", "clusterrolebindings"] {
+        let found = m1.get(kind, "karmada-controller-manager:karmada-m1").await;
+        let found = found.unwrap_or_else(|| panic!("no {kind}"));
+        assert_eq!(found.label("karmada.io/system"), Some("true"), "{kind}");
+    }
+    let cluster = world
+        .get("clusters", "m1")
+        .await
+        .expect("the cluster is there");
+    let id = m1.field("namespaces", "kube-system", "metadata.uid").await;
+    assert_eq!(cluster.at(&["spec", "id"]), Some(&id));
+    for secret in ["m1", "m1-impersonator"] {
+        let secret = world
+            .get("secrets", &format!("karmada-cluster/{secret}"))
+            .await;
+        let secret = secret.expect("the credentials are kept");
+        let owners: Vec<String> = secret.owner_references().map(|owner| owner.uid).collect();
+        assert_eq!(owners, [cluster.uid()]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c02_and_c03_a_cluster_joins_once_and_under_a_name_that_can_be() {
+    let world = World::with_members(1).await;
+    let m1 = world.member("m1");
+    let before = world.names("secrets", "karmada-cluster").await;
+    let options = JoinOptions::new("other", m1.address());
+    let error = join(world.client(), m1.client(), &options)
+        .await
+        .unwrap_err();
+    let id = m1.field("namespaces", "kube-system", "metadata.uid").await;
+    let id = id.as_str().unwrap_or_default();
+    assert_eq!(
+        error.to_string(),
+        format!("the cluster ID {id} or the cluster name other has been registered")
+    );
+    assert_eq!(world.names("clusters", "").await, ["m1"]);
+    assert_eq!(world.names("secrets", "karmada-cluster").await, before);
+
+    let options = JoinOptions::new("a".repeat(49), m1.address());
+    let error = join(world.client(), m1.client(), &options)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, JoinError::Name { .. }), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_join_that_failed_half_way_is_done_again() {
+    let world = World::build().member(config("m1")).stranger().start().await;
+    let m1 = world.member("m1");
+    let options = JoinOptions::new("m1", m1.address());
+    // Credentials of an earlier life are in the way, and the control plane is lost after the member's side is done.
+    world
+        .apply("{apiVersion: v1, kind: Secret, metadata: {name: m1, namespace: karmada-cluster}, stringData: {token: old}}")
+        .await;
+    world.stop().await;
+    join(world.client(), m1.client(), &options)
+        .await
+        .unwrap_err();
+    world.begin().await;
+    world.join("m1").await;
+    world.until_ready("m1").await;
+    let again = join(world.client(), m1.client(), &options).await;
+    assert!(matches!(again, Err(JoinError::Registered { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn credentials_go_to_no_other_cluster() {
+    let world = World::build()
+        .members(1)
+        .member(config("thief"))
+        .start()
+        .await;
+    let thief = world.member("thief").address().to_owned();
+    world
+        .apply(&format!(
+            "
+            apiVersion: cluster.karmada.io/v1alpha1
+            kind: Cluster
+            metadata: {{name: trap}}
+            spec:
+              syncMode: Push
+              apiEndpoint: {thief}
+              secretRef: {{namespace: karmada-cluster, name: m1}}
+            "
+        ))
+        .await;
+    world
+        .until("the trap is told why", crate::SOON, async || {
+            let message = world
+                .field("clusters", "trap", "status.conditions.type=Ready.message")
+                .await;
+            message
+                .as_str()
+                .is_some_and(|text| text.contains("does not belong to cluster trap"))
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c04_and_c05_what_a_cluster_says_is_checked_and_filled_in() {
+    let world = World::with_members(0).await;
+    let cluster = |spec: &str| {
+        format!(
+            "{{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {{name: c}}, spec: {{syncMode: Pull, {spec}}}}}"
+        )
+    };
+    for refused in [
+        "taints: [{key: a, effect: PreferNoSchedule}]",
+        "zone: a, zones: [b]",
+    ] {
+        let error = world.try_create(&cluster(refused)).await.unwrap_err();
+        assert!(error.is_invalid(), "{refused}: {error}");
+    }
+    world
+        .apply(&cluster("zone: a, taints: [{key: a, effect: NoExecute}]"))
+        .await;
+    let stored = world.get("clusters", "c").await.expect("it is stored");
+    let field = |path: &[&str]| stored.at(path).cloned().unwrap_or_default();
+    assert_eq!(field(&["spec", "zones"]), json!(["a"]));
+    assert_eq!(stored.at(&["spec", "zone"]), None);
+    let models = field(&["spec", "resourceModels"]);
+    assert_eq!(models.as_array().map(Vec::len), Some(9));
+    let taint = world
+        .field("clusters", "c", "spec.taints.key=a.timeAdded")
+        .await;
+    assert!(taint.is_string(), "{taint}");
+    world
+        .patch("clusters", "c", json!({"spec": {"resourceModels": []}}))
+        .await;
+    let models = world.field("clusters", "c", "spec.resourceModels").await;
+    assert!(models.as_array().is_none_or(Vec::is_empty), "{models}");
+}

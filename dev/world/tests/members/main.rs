@@ -1,0 +1,44 @@
+//! Member clusters from the moment they are introduced until they are gone. `c01` and so on are the numbers of the
+//! acceptance checks that a test stands for.
+
+mod additions;
+mod faults;
+mod health;
+mod joining;
+mod leaving;
+mod objects;
+mod proxying;
+mod pulled;
+mod reports;
+
+use std::time::Duration;
+
+/// How long anything may take, in virtual time.
+const SOON: Duration = Duration::from_secs(60);
+
+/// So many seconds.
+const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// Brings everything of a kind to all members.
+fn everywhere(api_version: &str, kind: &str) -> String {
+    format!(
+        "
+        apiVersion: policy.karmada.io/v1alpha1
+        kind: PropagationPolicy
+        metadata: {{name: {lower}}}
+        spec:
+          resourceSelectors: [{{apiVersion: {api_version}, kind: {kind}}}]
+          placement: {{}}
+        ",
+        lower = kind.to_ascii_lowercase()
+    )
+}
+
+/// A ConfigMap with one value.
+fn config_map(name: &str, value: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {{value: {value}}}}}"
+    )
+}

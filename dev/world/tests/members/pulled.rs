@@ -1,0 +1,104 @@
+//! Clusters whose agents report: what the control plane thinks when they are silent.
+
+use object::time::MicroTime;
+use world::{World, json};
+
+use crate::seconds;
+
+const CLUSTER: &str = "
+    apiVersion: cluster.karmada.io/v1alpha1
+    kind: Cluster
+    metadata: {name: far}
+    spec: {syncMode: Pull}
+";
+
+async fn ready(world: &World) -> object::Value {
+    json!(world.condition("clusters", "far", "Ready").await)
+}
+
+async fn report(world: &World) {
+    let now = world.now().to_string();
+    let condition = json!({"type": "Ready", "status": "True", "reason": "ClusterReady", "message": "", "lastTransitionTime": now});
+    world
+        .patch_status(
+            "clusters",
+            "far",
+            json!({"status": {"conditions": [condition]}}),
+        )
+        .await;
+}
+
+async fn renew(world: &World) {
+    let now = MicroTime::from(world.now()).to_string();
+    world
+        .apply(&format!(
+            "
+            apiVersion: coordination.k8s.io/v1
+            kind: Lease
+            metadata: {{name: far, namespace: karmada-cluster}}
+            spec: {{holderIdentity: far, leaseDurationSeconds: 40, renewTime: '{now}'}}
+            "
+        ))
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_an_agent_that_never_reports_is_unknown_after_a_minute() {
+    let world = World::with_members(0).await;
+    world.apply(CLUSTER).await;
+    world
+        .stays("it is given time", seconds(58), async || {
+            ready(&world).await == json!("")
+        })
+        .await;
+    world
+        .until_is(
+            "it never was heard of",
+            seconds(10),
+            json!("Unknown ClusterStatusNeverUpdated"),
+            async || ready(&world).await,
+        )
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c10_and_c12_signs_of_life_keep_a_cluster_and_silence_loses_it() {
+    let world = World::with_members(0).await;
+    world.apply(CLUSTER).await;
+    report(&world).await;
+    for _ in 0..12 {
+        renew(&world).await;
+        world.advance(seconds(10)).await;
+        assert_eq!(
+            ready(&world).await,
+            json!("True ClusterReady"),
+            "renewed, whatever the status"
+        );
+    }
+    world
+        .stays("silence is borne", seconds(28), async || {
+            ready(&world).await == json!("True ClusterReady")
+        })
+        .await;
+    world
+        .until_is(
+            "and then it is not",
+            seconds(22),
+            json!("Unknown ClusterStatusUnknown"),
+            async || ready(&world).await,
+        )
+        .await;
+    world
+        .until(
+            "it is called unreachable, not unready",
+            seconds(5),
+            async || {
+                let taints = world
+                    .field("clusters", "far", "spec.taints")
+                    .await
+                    .to_string();
+                taints.contains("cluster.karmada.io/unreachable") && !taints.contains("not-ready")
+            },
+        )
+        .await;
+}

@@ -1,0 +1,194 @@
+//! What a cluster's status says of its member.
+
+use object::Value;
+use world::{World, json, sized};
+
+use crate::{SOON, seconds};
+
+#[tokio::test(start_paused = true)]
+async fn c13_an_api_that_is_away_takes_no_other_with_it() {
+    let world = World::with_members(1).await;
+    let groups = async || {
+        let listed = world.field("clusters", "m1", "status.apiEnablements").await;
+        let listed = listed.as_array().cloned().unwrap_or_default();
+        let name = |entry: &Value| {
+            entry["groupVersion"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        listed.iter().map(name).collect::<Vec<String>>()
+    };
+    let before = groups().await;
+    assert!(before.contains(&"apps/v1".to_owned()), "{before:?}");
+    let complete = async || {
+        json!(
+            world
+                .condition("clusters", "m1", "CompleteAPIEnablements")
+                .await
+        )
+    };
+    assert_eq!(complete().await, json!("True Complete"));
+    world
+        .member("m1")
+        .apply(
+            "
+            apiVersion: apiregistration.k8s.io/v1
+            kind: APIService
+            metadata: {name: v1.away.example}
+            spec: {group: away.example, version: v1, groupPriorityMinimum: 100, versionPriority: 10, service: {name: nobody, namespace: default}}
+            ",
+        )
+        .await;
+    world.advance(seconds(70)).await;
+    let after = groups().await;
+    assert!(
+        before.iter().all(|group| after.contains(group)),
+        "{after:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn c14_a_node_is_counted_in_the_grade_of_what_is_free_on_it() {
+    let world = World::build()
+        .member(sized("m1", 1, "4", "40Gi"))
+        .start()
+        .await;
+    world
+        .member("m1")
+        .apply(
+            "
+            apiVersion: v1
+            kind: Pod
+            metadata: {name: big}
+            spec:
+              containers:
+              - {name: main, image: app, resources: {requests: {cpu: '1', memory: 20Gi}}}
+            ",
+        )
+        .await;
+    world
+        .until_is(
+            "the grade is 2",
+            SOON,
+            json!([0, 0, 1, 0, 0, 0, 0, 0, 0]),
+            async || {
+                let path = "status.resourceSummary.allocatableModelings";
+                let listed = world.field("clusters", "m1", path).await;
+                let listed = listed.as_array().cloned().unwrap_or_default();
+                Value::Array(listed.iter().map(|entry| entry["count"].clone()).collect())
+            },
+        )
+        .await;
+    let summary = world
+        .field("clusters", "m1", "status.resourceSummary")
+        .await;
+    assert_eq!(summary["allocated"]["cpu"], json!("1"), "{summary}");
+    let nodes = world.field("clusters", "m1", "status.nodeSummary").await;
+    assert_eq!(nodes, json!({"totalNum": 1, "readyNum": 1}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_kind_is_known_within_seconds_and_works_that_waited_go_on() {
+    let world = World::with_members(1).await;
+    let crd = "
+        apiVersion: apiextensions.k8s.io/v1
+        kind: CustomResourceDefinition
+        metadata: {name: gadgets.shop.example}
+        spec:
+          group: shop.example
+          names: {kind: Gadget, plural: gadgets}
+          scope: Namespaced
+          versions:
+          - name: v1
+            served: true
+            storage: true
+            schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    ";
+    world.apply(crd).await;
+    world
+        .until("the kind is served here", SOON, async || {
+            world.client().discover().await.is_ok_and(|found| {
+                found
+                    .resources
+                    .iter()
+                    .any(|found| found.resource.plural == "gadgets")
+            })
+        })
+        .await;
+    // A work for a kind that the member does not serve, as if its scheduling did not look.
+    world
+        .apply(
+            "
+            apiVersion: work.karmada.io/v1alpha1
+            kind: Work
+            metadata: {name: gadget, namespace: karmada-es-m1}
+            spec:
+              workload:
+                manifests:
+                - {apiVersion: shop.example/v1, kind: Gadget, metadata: {name: g, namespace: default}, spec: {size: 1}}
+            ",
+        )
+        .await;
+    world
+        .until_is(
+            "the work says what is missing",
+            SOON,
+            json!("False AppliedFailed"),
+            async || {
+                json!(
+                    world
+                        .condition("works", "karmada-es-m1/gadget", "Applied")
+                        .await
+                )
+            },
+        )
+        .await;
+    // Long enough that the work is tried but rarely.
+    world.advance(seconds(900)).await;
+    world.member("m1").apply(crd).await;
+    let took = world
+        .until("the object is there", seconds(10), async || {
+            let found = world.member("m1").client().discover().await;
+            let served = found.is_ok_and(|found| {
+                found
+                    .resources
+                    .iter()
+                    .any(|found| found.resource.plural == "gadgets")
+            });
+            served
+                && world
+                    .member("m1")
+                    .get("gadgets", "default/g")
+                    .await
+                    .is_some()
+        })
+        .await;
+    assert!(took < seconds(5), "{took:?}");
+    world
+        .until("the status lists it", seconds(5), async || {
+            let listed = world.field("clusters", "m1", "status.apiEnablements").await;
+            listed.to_string().contains("shop.example/v1")
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_of_five_thousand_nodes_is_counted() {
+    let world = World::build()
+        .member(sized("m1", 5_000, "8", "16Gi"))
+        .start()
+        .await;
+    world
+        .until_is(
+            "all nodes are counted",
+            seconds(120),
+            json!({"totalNum": 5000, "readyNum": 5000}),
+            async || world.field("clusters", "m1", "status.nodeSummary").await,
+        )
+        .await;
+    let cpu = world
+        .field("clusters", "m1", "status.resourceSummary.allocatable.cpu")
+        .await;
+    assert_eq!(cpu, json!("40k"));
+}
