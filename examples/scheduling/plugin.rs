@@ -23,7 +23,7 @@ const UNKNOWN: i64 = i64::MAX;
 
 /// Prefers cheap clusters.
 #[derive(Debug)]
-pub struct Cheapest;
+pub(crate) struct Cheapest;
 
 impl Score for Cheapest {
     fn begin<'c>(&'c self, _cycle: &'c Cycle<'c>) -> Scorer<'c> {
@@ -51,12 +51,12 @@ impl Score for Cheapest {
 }
 
 /// The plugin, as it goes into `scheduler::Settings::others`.
-pub fn plugin() -> Plugin {
+pub(crate) fn plugin() -> Plugin {
     Plugin::named("Cheapest").scoring(Cheapest)
 }
 
 /// Where a template goes that wants one of three clusters, with these values of `--plugins`.
-pub fn decide(plugins: &[&str]) -> String {
+pub(crate) fn decide(plugins: &[&str]) -> String {
     let cluster = |name: &str, price: &str| {
         let value = json!({
             "metadata": {"name": name, "labels": {"example.com/cents-per-hour": price}},

@@ -21,7 +21,7 @@ use serde_json::json;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The whole of the plugin: from a question to an answer.
-pub fn review(question: &Value) -> Value {
+pub(crate) fn review(question: &Value) -> Value {
     let request = &question["request"];
     let clusters = request["clusters"].as_array();
     let opinion = |cluster: &Value| {
@@ -39,7 +39,7 @@ pub fn review(question: &Value) -> Value {
 }
 
 /// Answers over HTTPS until told to stop; calls `ready` with the address and the authority to trust.
-pub async fn answer(
+pub(crate) async fn answer(
     directory: &Path,
     stop: CancellationToken,
     ready: impl FnOnce(SocketAddr, &str),

@@ -85,7 +85,7 @@ impl Desk {
                 };
                 if concerned.iter().any(|cluster| affects(cluster)) {
                     self.metrics.came(Incoming::ClusterChanged);
-                    self.push(&Arc::new(binding.key()), &glance, Cause::Elsewhere);
+                    self.push(&Arc::new(binding.key()), &glance, Cause::Cluster);
                 }
             }
         }
@@ -121,7 +121,7 @@ impl Desk {
             if prepared.is_some_and(|prepared| may_help(&prepared.compiled, cluster)) {
                 self.metrics.came(Incoming::ClusterChanged);
                 let glance = Glance::at(binding);
-                self.push(&Arc::new(binding.key()), &glance, Cause::Elsewhere);
+                self.push(&Arc::new(binding.key()), &glance, Cause::Cluster);
             }
         }
     }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 /// How long one that failed is left alone.
 const PAUSE: Duration = Duration::from_secs(10);
 /// How long an answer may be owed before others stop waiting, until it is known what is usual.
-const FIRST_PATIENCE: Duration = Duration::from_millis(500);
+const FIRST_PATIENCE: Duration = Duration::from_millis(200);
 /// The least that is waited: a hiccup is no reason.
 const LEAST_PATIENCE: Duration = Duration::from_millis(100);
 /// How many times the usual time an answer may take before others stop waiting.
@@ -204,7 +204,7 @@ mod tests {
     async fn one_that_is_slow_as_ever_is_waited_for() {
         let trust = Trust::default();
         let slow = || async {
-            tokio::time::sleep(Duration::from_millis(400)).await;
+            tokio::time::sleep(Duration::from_millis(150)).await;
             Ok(7)
         };
         for _ in 0..3 {

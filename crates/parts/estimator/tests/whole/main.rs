@@ -93,7 +93,7 @@ async fn answers_follow_nodes_and_pods() {
     let ledger = ledger(&member, Settings::default()).await;
     // 2.5 processors and 7 places on the one, 6 and 1 on the other.
     until(&ledger, &replicas("1"), 3).await;
-    until(&ledger, &sets(&[(1, "1"), (1, "500m")]), 1).await;
+    until(&ledger, &sets(&[(1, "1"), (1, "500m")]), 2).await;
     // A pod that waits for a node counts for nothing, one that ends gives its room back.
     member.pod("waiting", "2", "", json!({})).await;
     let ended = json!({"status": {"phase": "Succeeded"}});

@@ -4,9 +4,10 @@
 //! error, *unschedulable* until there may be more room, or *in work*. The queue is a plain value without a clock: the
 //! moment is a parameter, counted from whatever start its owner chose.
 //!
-//! Order among the active: the greater priority first. Within one priority those that an event brought go before those
-//! that failed before, so that ten thousand bindings without a place do not hold up one that has one; after
-//! [`FRESH_IN_A_ROW`] of the former one of the latter has its turn. Within each, the one that waits longest.
+//! Order among the active: the greater priority first. Within one priority those that an event of their own brought go
+//! before those that failed before or that a cluster brought, so that neither ten thousand bindings without a place nor a
+//! cluster that flaps under ten thousand others hold one up that somebody waits for; after [`FRESH_IN_A_ROW`] of the
+//! former one of the latter has its turn. Within each, the one that waits longest.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-/// How many bindings that events brought are taken in a row while others wait for another try.
+/// How many bindings that their own events brought are taken in a row while others wait.
 pub const FRESH_IN_A_ROW: u32 = 8;
 
 /// How long bindings wait.
@@ -60,8 +61,10 @@ impl Patience {
 pub enum Cause {
     /// It is new, or was edited: this is its generation.
     Changed(i64),
-    /// Something it depends on changed, such as a cluster.
+    /// It is to be decided whatever its generation: it came into our hands.
     Elsewhere,
+    /// A cluster changed that it may use. Nobody waits for such a decision as for one about a new binding.
+    Cluster,
 }
 
 /// How an attempt ended.
@@ -104,7 +107,7 @@ pub struct Queue<K> {
     entries: HashMap<K, Entry>,
     /// Brought by events: priority, then order of arrival.
     fresh: BTreeSet<(Reverse<i32>, u64, K)>,
-    /// To be tried again: the same.
+    /// To be tried again, or brought by clusters: the same.
     retried: BTreeSet<(Reverse<i32>, u64, K)>,
     /// When those that wait become active.
     waiting: BTreeSet<(Duration, u64, K)>,
@@ -166,7 +169,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// Brings a binding. Returns whether that made a difference.
     ///
-    /// One that is active already keeps its place and priority; one that waits becomes active at once and its attempts
+    /// One that is active already keeps its age and priority; one that waits becomes active at once and its attempts
     /// are forgotten; one in work is decided again afterwards, unless the change turns out to be our own write.
     pub fn push(&mut self, key: &K, priority: i32, cause: Cause) -> bool {
         if let Cause::Changed(generation) = cause
@@ -180,15 +183,27 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         match self.entries.get_mut(key) {
             None => {}
             Some(Entry {
-                place: Place::Active { .. },
+                priority,
+                place: Place::Active { arrival, is_retry },
                 ..
-            }) => return false,
+            }) => {
+                // What somebody waits for now does not wait behind what a cluster brought.
+                if *is_retry && cause != Cause::Cluster {
+                    *is_retry = false;
+                    let place = (Reverse(*priority), *arrival, key.clone());
+                    self.retried.remove(&place);
+                    self.fresh.insert(place);
+                }
+                return false;
+            }
             Some(Entry {
                 place: Place::InWork { again },
                 ..
             }) => {
                 *again = Some(match (cause, &*again) {
-                    (Cause::Elsewhere, _) | (_, Some(Again::Regardless)) => Again::Regardless,
+                    (Cause::Elsewhere | Cause::Cluster, _) | (_, Some(Again::Regardless)) => {
+                        Again::Regardless
+                    }
                     (Cause::Changed(generation), Some(Again::Generation(known))) => {
                         Again::Generation(generation.max(*known))
                     }
@@ -201,7 +216,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 ..
             }) => self.leave_waiting(key),
         }
-        self.enter_active(key, priority, 0, false);
+        self.enter_active(key, priority, 0, cause == Cause::Cluster);
         true
     }
 

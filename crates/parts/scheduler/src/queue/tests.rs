@@ -218,3 +218,23 @@ fn plain_waits_double_from_five_milliseconds() {
         .collect();
     assert_eq!(waits, [1, 2, 4, 8, 10, 10, 10]);
 }
+
+#[test]
+fn a_cluster_that_flaps_does_not_hold_up_what_is_new() {
+    let mut queue = Queue::new(Patience::PLAIN);
+    let names: Vec<String> = (0..100).map(|number| format!("old-{number}")).collect();
+    for name in &names {
+        queue.push(&name.as_str(), 0, Cause::Cluster);
+    }
+    queue.push(&"new", 0, Cause::Elsewhere);
+    let first = queue.pop(Duration::ZERO).map(|turn| turn.key);
+    assert_eq!(first, Some("new"));
+    // Nor one of the old that is edited meanwhile.
+    assert!(!queue.push(&"old-7", 0, Cause::Changed(2)));
+    let next = [queue.pop(Duration::ZERO), queue.pop(Duration::ZERO)];
+    assert_eq!(
+        next.map(|turn| turn.map(|turn| turn.key)),
+        [Some("old-7"), Some("old-0")]
+    );
+    assert_eq!(queue.counts().active, 98);
+}

@@ -111,11 +111,8 @@ async fn a_webhook_refuses_and_orders_clusters() {
         .create(&RESOURCE_BINDING, binding("coal", 1, &coal))
         .await;
     world.expect("shop/coal", "NoClusterFit").await;
-    let condition = &world
-        .binding("shop/coal")
-        .await
-        .at(&["status", "conditions"])
-        .unwrap()[0];
+    let refused = world.binding("shop/coal").await;
+    let condition = &refused.at(&["status", "conditions"]).unwrap()[0];
     let message = condition["message"].as_str().unwrap();
     assert!(message.contains("1 cluster(s) run on coal"), "{message}");
 }

@@ -11,7 +11,7 @@ use protocol::Question;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::world::{World, binding, by_room, cluster};
+use crate::world::{World, binding, by_room, cluster, show};
 
 /// Estimators of which that of m1 never answers; the others have room for five.
 #[derive(Debug)]
@@ -88,27 +88,30 @@ async fn many_without_a_place_and_a_cluster_that_flaps_do_not_hold_up_who_has_on
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     // More room brings all of them back, and there is not enough for any; ten times over.
+    let only = json!({"clusterAffinity": {"clusterNames": ["m2"]}});
     for round in 0..10 {
         world.report("m1", cluster("m1", 11 + round)).await;
+        // No time passes here: it would only pass once all of them have had their turn.
+        while scheduler.counts().active < MANY / 2 {
+            tokio::task::yield_now().await;
+        }
         let name = format!("small-{round}");
         world
-            .create(
-                &RESOURCE_BINDING,
-                binding(
-                    &name,
-                    1,
-                    &json!({"clusterAffinity": {"clusterNames": ["m2"]}}),
-                ),
-            )
+            .create(&RESOURCE_BINDING, binding(&name, 1, &only))
             .await;
-        world.expect(&format!("shop/{name}"), "m2=1 Success").await;
+        while show(&world.binding(&format!("shop/{name}")).await) != "m2=1 Success" {
+            tokio::task::yield_now().await;
+        }
         let counts = scheduler.counts();
-        assert_eq!(
-            counts.unschedulable + counts.active + counts.in_work,
-            MANY,
-            "{counts:?}"
+        assert!(
+            counts.active > 0,
+            "it waited for all of the many: {counts:?}"
         );
     }
+    while scheduler.counts().active + scheduler.counts().in_work > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(scheduler.counts().unschedulable, MANY);
     let text = scheduler.metrics();
     let placed = "karmada_scheduler_schedule_attempts_total{result=\"scheduled\",schedule_type=\"ReconcileSchedule\"} 10";
     assert!(text.contains(placed), "{text}");
