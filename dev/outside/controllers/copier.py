@@ -25,9 +25,10 @@ def main():
             print(f"watching from {revision}", flush=True)
             for event in stream:
                 found = event["object"]
-                revision = found.metadata.resource_version
                 if event["type"] in ("ADDED", "MODIFIED"):
                     copy(core, found)
+                # Only what was done is done: whatever fails before is told again.
+                revision = found.metadata.resource_version
         except client.ApiException as problem:
             if problem.status == 410:
                 print("gone", flush=True)

@@ -11,7 +11,7 @@ def configure(settings, **_):
 
 
 @kopf.on.create("test.io", "v1", "widgets")
-@kopf.on.update("test.io", "v1", "widgets", field="spec.size")
+@kopf.on.update("test.io", "v1", "widgets")
 def double(spec, **_):
     return {"size": spec["size"] * 2}
 
