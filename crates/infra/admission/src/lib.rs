@@ -25,5 +25,5 @@ mod webhooks;
 pub use caller::{CallError, Caller};
 pub use endpoint::{Endpoint, EndpointError};
 pub use expression::Authority;
-pub use policies::ValidatingPolicies;
+pub use policies::{ValidatingPolicies, policy_status};
 pub use webhooks::Webhooks;

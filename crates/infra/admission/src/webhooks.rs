@@ -56,10 +56,8 @@ struct Followed {
 struct Wanted<'a> {
     webhook: &'a Webhook,
     version: String,
-    /// Its place among those asked.
+    /// Its place among all webhooks.
     place: usize,
-    /// The object as the webhook left it.
-    left: Option<Value>,
 }
 
 /// What came of asking.
@@ -108,43 +106,37 @@ impl Webhooks {
         };
         let chain = followed.mutating.current();
         let mut warnings = Vec::new();
-        let mut again = Vec::new();
+        // How each of those who want to know of later changes left the object.
+        let mut left: Vec<Option<Value>> = vec![None; chain.webhooks.len()];
         for round in 0..2 {
-            let asked = Asked::new(call, old, Some(&*new));
-            let mut wanted = match round {
-                0 => followed.wanted(&chain, &asked)?,
-                // Those who want to know of changes others made after them, once.
-                _ => again
-                    .drain(..)
-                    .filter(|wanted: &Wanted<'_>| wanted.left.as_ref() != Some(&*new))
-                    .collect(),
-            };
-            for wanted in &mut wanted {
-                let (webhook, version) = (wanted.webhook, wanted.version.as_str());
+            for ((place, webhook), left) in chain.webhooks.iter().enumerate().zip(&mut left) {
+                let unchanged = left.as_ref().is_none_or(|left| left == &*new);
+                if round > 0 && unchanged {
+                    continue;
+                }
                 let asked = Asked::new(call, old, Some(&*new));
+                let Some(version) = followed.version(webhook, &asked)? else {
+                    continue;
+                };
                 let answer = self.ask(webhook, version, &asked, true).await?;
+                let version = version.to_owned();
                 let changed = match answer {
                     Asking::FailedOpen => {
-                        note_failed_open("mutating", round, wanted.place, webhook);
+                        note_failed_open("mutating", round, place, webhook);
                         false
                     }
                     Asking::Answered(answer) => {
-                        warnings.extend(self.take(webhook, call, &answer)?);
-                        self.apply(webhook, version, call, old, new, *answer)?
+                        warnings.extend(take(webhook, call, &answer)?);
+                        self.apply(webhook, &version, call, old, new, *answer)?
                     }
                 };
                 note(
-                    format!(
-                        "mutation.webhook.admission.k8s.io/round_{round}_index_{}",
-                        wanted.place
-                    ),
+                    format!("mutation.webhook.admission.k8s.io/round_{round}_index_{place}"),
                     json!({"configuration": webhook.configuration, "webhook": webhook.name, "mutated": changed})
                         .to_string(),
                 );
-                wanted.left = webhook.again.then(|| new.clone());
+                *left = webhook.again.then(|| new.clone());
             }
-            again = wanted;
-            again.retain(|wanted| wanted.webhook.again);
         }
         Ok(warnings)
     }
@@ -158,7 +150,7 @@ impl Webhooks {
                 let answer = self
                     .ask(wanted.webhook, &wanted.version, &asked, true)
                     .await?;
-                warnings.extend(self.settle("mutating", &wanted, &asked, answer)?);
+                warnings.extend(settle("mutating", &wanted, &asked, answer)?);
             }
         }
         let chain = followed.validating.current();
@@ -170,25 +162,9 @@ impl Webhooks {
         });
         // The first refusal in the order of the configurations is the one told, whoever answered first.
         for (wanted, answer) in join_all(asking).await {
-            warnings.extend(self.settle("validating", wanted, asked, answer?)?);
+            warnings.extend(settle("validating", wanted, asked, answer?)?);
         }
         Ok(warnings)
-    }
-
-    fn settle(
-        &self,
-        sort: &str,
-        wanted: &Wanted<'_>,
-        asked: &Asked<'_>,
-        answer: Asking,
-    ) -> Result<Vec<String>, Status> {
-        match answer {
-            Asking::Answered(answer) => self.take(wanted.webhook, asked.call, &answer),
-            Asking::FailedOpen => {
-                note_failed_open(sort, 0, wanted.place, wanted.webhook);
-                Ok(Vec::new())
-            }
-        }
     }
 
     /// Asks one webhook about an object in a version.
@@ -250,17 +226,6 @@ impl Webhooks {
             .map_err(|error| format!("failed to call webhook: {error}"))?;
         review::read(&answered, webhook.review, &uid, may_change)
             .map_err(|why| format!("received invalid webhook response: {why}"))
-    }
-
-    /// What an answer says besides a patch.
-    fn take(&self, webhook: &Webhook, call: &Call, answer: &Answer) -> Result<Vec<String>, Status> {
-        for (name, value) in &answer.notes {
-            note(format!("{}/{name}", webhook.name), value.as_str());
-        }
-        match &answer.refusal {
-            Some(refusal) => Err(refusal.status(&webhook.name, call)),
-            None => Ok(answer.warnings.clone()),
-        }
     }
 
     /// Carries a webhook's patch out; says whether anything changed.
@@ -369,26 +334,56 @@ async fn in_time(
     })
 }
 
+/// What an answer says besides a patch.
+fn take(webhook: &Webhook, call: &Call, answer: &Answer) -> Result<Vec<String>, Status> {
+    for (name, value) in &answer.notes {
+        note(format!("{}/{name}", webhook.name), value.as_str());
+    }
+    match &answer.refusal {
+        Some(refusal) => Err(refusal.status(&webhook.name, call)),
+        None => Ok(answer.warnings.clone()),
+    }
+}
+
+fn settle(
+    sort: &str,
+    wanted: &Wanted<'_>,
+    asked: &Asked<'_>,
+    answer: Asking,
+) -> Result<Vec<String>, Status> {
+    match answer {
+        Asking::Answered(answer) => take(wanted.webhook, asked.call, &answer),
+        Asking::FailedOpen => {
+            note_failed_open(sort, 0, wanted.place, wanted.webhook);
+            Ok(Vec::new())
+        }
+    }
+}
+
 impl Followed {
     /// The webhooks that want to see a request, in order.
     fn wanted<'a>(&self, chain: &'a Chain, asked: &Asked<'_>) -> Result<Vec<Wanted<'a>>, Status> {
         let mut takers = Vec::new();
-        for webhook in &chain.webhooks {
-            let Some(version) = webhook.matches.version(asked) else {
-                continue;
-            };
-            if webhook.matches.selects(asked, &self.cache)
-                && self.meets_conditions(webhook, version, asked)?
-            {
+        for (place, webhook) in chain.webhooks.iter().enumerate() {
+            if let Some(version) = self.version(webhook, asked)? {
                 takers.push(Wanted {
                     webhook,
                     version: version.to_owned(),
-                    place: takers.len(),
-                    left: None,
+                    place,
                 });
             }
         }
         Ok(takers)
+    }
+
+    /// The version of its resource in which a webhook wants to see a request; `None` if it does not.
+    fn version<'a>(&self, webhook: &Webhook, asked: &Asked<'a>) -> Result<Option<&'a str>, Status> {
+        let Some(version) = webhook.matches.version(asked) else {
+            return Ok(None);
+        };
+        let wants = webhook.matches.selects(asked, &self.cache)
+            && self.meets_conditions(webhook, version, asked)?;
+        Ok(wants.then_some(version))
     }
 
     fn meets_conditions(

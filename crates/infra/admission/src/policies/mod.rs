@@ -5,6 +5,7 @@
 
 mod judging;
 mod read;
+mod typing;
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -18,6 +19,7 @@ use crate::expression::{Authority, Conditions};
 use crate::following::{Compiled, GROUP};
 use crate::matching::Asked;
 use read::{Bindings, Policies, Policy};
+pub use typing::policy_status;
 
 /// The policies of a server, as an admission of it.
 #[derive(Default)]
