@@ -5,20 +5,23 @@
 #![expect(clippy::print_stdout, reason = "its figures are for people")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on stops")]
 
-use std::path::Path;
+#[path = "../tests/protection/served.rs"]
+#[expect(dead_code, reason = "the tests use more of it")]
+mod served;
+
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use client::{Client, Endpoint, Identity, Impersonate, KubeconfigSource};
-use http::Method;
-use karavel_apiserver::{ApiServer, Options, Security, Storage};
-use object::Value;
-use runtime::Tasks;
+use karavel_apiserver::{Security, Storage};
 use serde_json::json;
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 
-/// How many requests the noisy client keeps under way.
+use served::{Credentials, Served, connect, exchange};
+
+/// How many requests the noisy client keeps under way, each on a connection of its own.
 const NOISE: usize = 64;
 /// How often the quiet client asks.
 const PERIOD: Duration = Duration::from_millis(10);
@@ -27,126 +30,114 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 fn main() {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok());
     let each = Duration::from_secs(seconds.unwrap_or(5));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(measure(each));
+}
+
+/// One connection of one user.
+struct Client {
+    stream: TlsStream<TcpStream>,
+    headers: String,
+}
+
+impl Client {
+    async fn open(address: SocketAddr, shown: &Credentials, user: &str) -> Self {
+        let stream = connect(address, &shown.authority, Some(shown), "localhost").await;
+        Self {
+            stream: stream.unwrap(),
+            headers: format!("Impersonate-User: {user}\r\n"),
+        }
+    }
+
+    async fn send(&mut self, line: &str, body: &str) -> u16 {
+        let answer = exchange(&mut self.stream, line, &self.headers, body).await;
+        answer.unwrap().0
+    }
 }
 
 async fn measure(each: Duration) {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options {
-        data_dir: directory.path().to_owned(),
-        storage: Storage::Embedded,
-        listen: "127.0.0.1:0".parse().unwrap(),
-        names: Vec::new(),
-        security: Security::default(),
-    };
-    let server = ApiServer::start(options).await.unwrap();
-    let path = server.kubeconfig().to_owned();
-    let mut tasks = Tasks::new();
-    server.run(&mut tasks).await.unwrap();
-    let root = connect(&path, None).await;
+    let served = Served::start(directory.path(), Storage::Embedded, Security::default()).await;
+    let served = served.unwrap();
+    let shown = Credentials::of(directory.path());
+    let mut root = Client::open(served.address, &shown, "system:admin").await;
+    root.headers.clear();
     for user in ["quiet", "noisy"] {
         let binding = json!({
             "metadata": {"name": user},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
             "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": user}],
         });
-        let path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
-        send(&root, Method::POST, path, &binding).await;
+        let line = "POST /apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+        assert_eq!(root.send(line, &binding.to_string()).await, 201);
     }
-    let quiet = connect(&path, Some("quiet")).await;
-    send(&quiet, Method::POST, MAPS, &map("mine", 0)).await;
+    let mut quiet = Client::open(served.address, &shown, "quiet").await;
+    let line = format!("POST {MAPS}");
+    assert_eq!(quiet.send(&line, &map("mine", 0)).await, 201);
     for (name, write) in [("reading", false), ("writing", true)] {
-        let alone = percentiles(ask_regularly(&quiet, each, write).await);
+        let alone = percentiles(ask_regularly(&mut quiet, each, write).await);
         let stop = Arc::new(AtomicBool::new(false));
         let count = Arc::new(AtomicU64::new(0));
-        let noise = connect(&path, Some("noisy")).await;
-        let spawner = tasks.spawner();
+        let spawner = served.tasks.spawner();
         for number in 0..NOISE {
-            let (stop, count, noise) = (Arc::clone(&stop), Arc::clone(&count), noise.clone());
+            let (stop, count) = (Arc::clone(&stop), Arc::clone(&count));
+            let mut noise = Client::open(served.address, &shown, "noisy").await;
             spawner.spawn_brief("noise", move |_| async move {
                 let name = format!("noise-{number}");
-                send(&noise, Method::POST, MAPS, &map(&name, 0)).await;
+                noise.send(&format!("POST {MAPS}"), &map(&name, 0)).await;
                 let mut round = 0;
                 while !stop.load(Ordering::Relaxed) {
                     round += 1;
-                    let path = format!("{MAPS}/{name}");
-                    if round % 4 == 0 {
-                        send(&noise, Method::GET, MAPS, &Value::Null).await;
-                    } else {
-                        send(&noise, Method::PUT, &path, &map(&name, round)).await;
-                    }
+                    let line = format!("PUT {MAPS}/{name}");
+                    noise.send(&line, &map(&name, round)).await;
                     count.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
         let begun = Instant::now();
-        let beside = percentiles(ask_regularly(&quiet, each, write).await);
+        let beside = percentiles(ask_regularly(&mut quiet, each, write).await);
         let rate = count.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64();
         stop.store(true, Ordering::Relaxed);
         println!(
-            "{name}: alone p50 {:.2} ms p99 {:.2} ms; beside {rate:.0} requests a second of another p50 {:.2} ms p99 {:.2} ms; ratio of p99 {:.2}",
-            alone.0, alone.1, beside.0, beside.1, beside.1 / alone.1
+            "{name}: alone p50 {:.2} ms p99 {:.2} ms; beside {rate:.0} writes a second of another p50 {:.2} ms p99 {:.2} ms; ratio of p99 {:.2}",
+            alone.0,
+            alone.1,
+            beside.0,
+            beside.1,
+            beside.1 / alone.1
         );
     }
 }
 
-async fn connect(path: &Path, user: Option<&str>) -> Client {
-    let document: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let decode = |value: &Value| {
-        use base64::Engine;
-        base64::engine::general_purpose::STANDARD.decode(value.as_str().unwrap()).unwrap()
-    };
-    let (cluster, shown) = (&document["clusters"][0]["cluster"], &document["users"][0]["user"]);
-    let endpoint = Endpoint {
-        server: cluster["server"].as_str().unwrap().to_owned(),
-        ca: decode(&cluster["certificate-authority-data"]),
-        identity: Identity::Certificate {
-            certificate: decode(&shown["client-certificate-data"]),
-            key: decode(&shown["client-key-data"]),
-        },
-        impersonate: user.map(|user| Impersonate {
-            user: user.to_owned(),
-            ..Impersonate::default()
-        }),
-        ..Endpoint::default()
-    };
-    Client::from_kubeconfig(&KubeconfigSource::Endpoint(Box::new(endpoint))).await.unwrap()
-}
-
-async fn send(client: &Client, method: Method, path: &str, body: &Value) {
-    let body = match body {
-        Value::Null => Bytes::new(),
-        body => body.to_string().into(),
-    };
-    // A client that is told to come back later does.
-    drop(client.request(method, path, "application/json", body).await);
-}
-
 /// Asks once a period for a while; how long each answer took, in milliseconds.
-async fn ask_regularly(client: &Client, each: Duration, write: bool) -> Vec<f64> {
+async fn ask_regularly(client: &mut Client, each: Duration, write: bool) -> Vec<f64> {
     let mut ticks = tokio::time::interval(PERIOD);
     let (begun, mut took, mut round) = (Instant::now(), Vec::new(), 0);
-    let path = format!("{MAPS}/mine");
     while begun.elapsed() < each {
         ticks.tick().await;
         round += 1;
         let asked = Instant::now();
-        if write {
-            send(client, Method::PUT, &path, &map("mine", round)).await;
+        let code = if write {
+            let line = format!("PUT {MAPS}/mine");
+            client.send(&line, &map("mine", round)).await
         } else {
-            send(client, Method::GET, &path, &Value::Null).await;
-        }
+            client.send(&format!("GET {MAPS}/mine"), "").await
+        };
+        assert_eq!(code, 200);
         took.push(asked.elapsed().as_secs_f64() * 1000.0);
     }
     took
 }
 
-fn map(name: &str, round: u64) -> Value {
-    json!({
+fn map(name: &str, round: u64) -> String {
+    let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"},
         "data": {"round": round.to_string(), "text": "x".repeat(256)},
-    })
+    });
+    map.to_string()
 }
 
 fn percentiles(mut took: Vec<f64>) -> (f64, f64) {

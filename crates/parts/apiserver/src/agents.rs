@@ -60,9 +60,7 @@ impl Way {
             Self::Itself => {
                 "Auto approving self karmada agent certificate after SubjectAccessReview."
             }
-            Self::Newcomer => {
-                "Auto approving karmada agent certificate after SubjectAccessReview."
-            }
+            Self::Newcomer => "Auto approving karmada agent certificate after SubjectAccessReview.",
         }
     }
 }
@@ -86,7 +84,12 @@ pub(crate) async fn follow(server: Arc<Server>, access: Arc<Access>) {
                     approve(&server, &name, request, way).await;
                 }
                 Err(why) => {
-                    tracing::info!(name, cluster, why, "agent's certificate request waits for approval");
+                    tracing::info!(
+                        name,
+                        cluster,
+                        why,
+                        "agent's certificate request waits for approval"
+                    );
                 }
             }
         }
@@ -212,7 +215,12 @@ async fn grant(server: &Server, cluster: &str) {
     {
         let base = "/apis/rbac.authorization.k8s.io/v1";
         let (kind, base, roles, bindings) = match namespace {
-            "" => ("ClusterRole", base.to_owned(), "clusterroles", "clusterrolebindings"),
+            "" => (
+                "ClusterRole",
+                base.to_owned(),
+                "clusterroles",
+                "clusterrolebindings",
+            ),
             namespace => (
                 "Role",
                 format!("{base}/namespaces/{namespace}"),
@@ -229,7 +237,13 @@ async fn grant(server: &Server, cluster: &str) {
             }],
         });
         write(server, Method::POST, &format!("{base}/{roles}"), &role).await;
-        write(server, Method::POST, &format!("{base}/{bindings}"), &binding).await;
+        write(
+            server,
+            Method::POST,
+            &format!("{base}/{bindings}"),
+            &binding,
+        )
+        .await;
     }
 }
 
@@ -257,12 +271,30 @@ fn grants<'a>(cluster: &str, works: &'a str) -> [Grant<'a>; 4] {
             namespace: "",
             name: format!("system:karmada:{cluster}:agent"),
             rules: json!([
-                rule("cluster.karmada.io", &["clusters"], &["get", "delete"], &[cluster]),
-                rule("cluster.karmada.io", &["clusters"], &["create", "list", "watch"], &[]),
-                rule("cluster.karmada.io", &["clusters/status"], &["update"], &[cluster]),
+                rule(
+                    "cluster.karmada.io",
+                    &["clusters"],
+                    &["get", "delete"],
+                    &[cluster]
+                ),
+                rule(
+                    "cluster.karmada.io",
+                    &["clusters"],
+                    &["create", "list", "watch"],
+                    &[]
+                ),
+                rule(
+                    "cluster.karmada.io",
+                    &["clusters/status"],
+                    &["update"],
+                    &[cluster]
+                ),
                 rule(
                     "config.karmada.io",
-                    &["resourceinterpreterwebhookconfigurations", "resourceinterpretercustomizations"],
+                    &[
+                        "resourceinterpreterwebhookconfigurations",
+                        "resourceinterpretercustomizations"
+                    ],
                     &read,
                     &[],
                 ),
@@ -276,9 +308,19 @@ fn grants<'a>(cluster: &str, works: &'a str) -> [Grant<'a>; 4] {
             namespace: CLUSTER_NAMESPACE,
             name: format!("system:karmada:{cluster}:agent-secret"),
             rules: json!([
-                rule("", &["secrets"], &["get", "patch"], &[cluster, &impersonator]),
+                rule(
+                    "",
+                    &["secrets"],
+                    &["get", "patch"],
+                    &[cluster, &impersonator]
+                ),
                 rule("", &["secrets"], &["create"], &[]),
-                rule("coordination.k8s.io", &["leases"], &["get", "update"], &[cluster]),
+                rule(
+                    "coordination.k8s.io",
+                    &["leases"],
+                    &["get", "update"],
+                    &[cluster]
+                ),
                 rule("coordination.k8s.io", &["leases"], &["create"], &[]),
             ]),
         },
@@ -286,7 +328,12 @@ fn grants<'a>(cluster: &str, works: &'a str) -> [Grant<'a>; 4] {
             namespace: SYSTEM_NAMESPACE,
             name: format!("system:karmada:{cluster}:agent-election"),
             rules: json!([
-                rule("coordination.k8s.io", &["leases"], &["get", "update"], &[&election]),
+                rule(
+                    "coordination.k8s.io",
+                    &["leases"],
+                    &["get", "update"],
+                    &[&election]
+                ),
                 rule("coordination.k8s.io", &["leases"], &["create"], &[]),
             ]),
         },
@@ -300,7 +347,12 @@ fn grants<'a>(cluster: &str, works: &'a str) -> [Grant<'a>; 4] {
                     &["get", "create", "list", "watch", "update", "delete"],
                     &[],
                 ),
-                rule("work.karmada.io", &["works/status"], &["patch", "update"], &[]),
+                rule(
+                    "work.karmada.io",
+                    &["works/status"],
+                    &["patch", "update"],
+                    &[]
+                ),
             ]),
         },
     ]

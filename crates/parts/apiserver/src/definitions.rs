@@ -1,22 +1,30 @@
 //! Users' own kinds: follows the CustomResourceDefinitions and serves what they describe.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use ::admission::Endpoint;
 use access::names;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use kinds::resource_of_definition;
+use kinds::resource_with_webhooks;
 use object::Value;
 use runtime::CancellationToken;
 use serde_json::json;
 use serve::resource::Table;
 use serve::server::Server;
+use serve::webhook::{Caller, Calling};
 
 const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";
 
 /// Serves `base` and every definition there is, as they come and go.
-pub(crate) async fn follow(server: Arc<Server>, base: Table, stop: CancellationToken) {
+pub(crate) async fn follow(
+    server: Arc<Server>,
+    base: Table,
+    caller: Arc<dyn Caller>,
+    stop: CancellationToken,
+) {
     let collection = server.cache().collection(COLLECTION);
     let mut arrivals = collection.arrivals();
     loop {
@@ -30,7 +38,7 @@ pub(crate) async fn follow(server: Arc<Server>, base: Table, stop: CancellationT
         let mut table = base.clone();
         let mut verdicts = Vec::new();
         for definition in definitions {
-            let verdict = judge(&base, &definition);
+            let verdict = judge(&base, &definition, &caller);
             match verdict {
                 Ok(resource) => {
                     if let Some(resource) = resource {
@@ -55,12 +63,43 @@ pub(crate) async fn follow(server: Arc<Server>, base: Table, stop: CancellationT
 
 /// What a definition adds to what is served. One of a kind that is built in is as good as its word: the kind is served,
 /// and the definition changes nothing about it.
-fn judge(base: &Table, definition: &Value) -> Result<Option<serve::resource::Resource>, String> {
-    let resource = resource_of_definition(definition).map_err(|error| error.to_string())?;
+fn judge(
+    base: &Table,
+    definition: &Value,
+    caller: &Arc<dyn Caller>,
+) -> Result<Option<serve::resource::Resource>, String> {
+    let resource =
+        resource_with_webhooks(definition, Some(caller)).map_err(|error| error.to_string())?;
     let taken = base
         .iter()
         .any(|known| known.group == resource.group && known.plural == resource.plural);
     Ok((!taken).then_some(resource))
+}
+
+/// Every version objects were ever stored in, as far as nobody has taken it off the list.
+fn stored_versions(definition: &Value) -> Value {
+    let listed = definition["status"]["storedVersions"].as_array();
+    let mut stored = listed.cloned().unwrap_or_default();
+    let versions = definition["spec"]["versions"].as_array();
+    for version in versions.into_iter().flatten() {
+        if version["storage"] == true && !stored.contains(&version["name"]) {
+            stored.push(version["name"].clone());
+        }
+    }
+    Value::Array(stored)
+}
+
+/// Calls the webhooks of definitions as those of admission are called.
+pub(crate) struct Conversions(pub(crate) ::admission::Caller);
+
+impl Caller for Conversions {
+    fn post<'a>(&'a self, config: &'a Value, document: Bytes, limit: Duration) -> Calling<'a> {
+        Box::pin(async move {
+            let endpoint = Endpoint::from_config(config).map_err(|error| error.to_string())?;
+            let answer = self.0.post(&endpoint, document, limit).await;
+            answer.map_err(|error| error.to_string())
+        })
+    }
 }
 
 /// Writes the conditions clients wait for, if they are not there already.
@@ -79,7 +118,8 @@ async fn report(server: &Server, mut definition: Value, verdict: Result<(), Stri
                     && (accepted || condition["message"] == message.as_str())
             })
         });
-    if is_said {
+    let stored = stored_versions(&definition);
+    if is_said && definition["status"]["storedVersions"] == stored {
         return;
     }
     let now = server.now().to_string();
@@ -98,13 +138,6 @@ async fn report(server: &Server, mut definition: Value, verdict: Result<(), Stri
     } else {
         message.as_str()
     };
-    let stored: Vec<Value> = definition["spec"]["versions"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(|version| version["storage"] == true)
-        .map(|version| version["name"].clone())
-        .collect();
     definition["status"] = json!({
         "conditions": [
             condition("NamesAccepted", names, if accepted { "no conflicts found" } else { &message }),

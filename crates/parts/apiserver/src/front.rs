@@ -4,8 +4,9 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use access::fairness::{Limits, Seats};
+use access::fairness::{self, Limits, Seats};
 use access::names::{self, AUTHENTICATED};
 use access::{Access, Admitted, Refused, issuer};
 use http::request::Parts;
@@ -176,6 +177,7 @@ impl Front {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
+        let is_unbounded = fairness::is_unbounded(&admitted.attempt);
         let _seat = match self.seats.take(&admitted.user, &admitted.attempt).await {
             Ok(seat) => seat,
             Err(status) => return body::refusal(&status, Encoding::Json),
@@ -183,7 +185,13 @@ impl Front {
         if let Some(response) = self.own_path(request.method(), request.uri().path()) {
             return response;
         }
-        self.server.answer(admitted.user, request).await
+        let answering = self.server.answer(admitted.user, request);
+        if is_unbounded {
+            return answering.await;
+        }
+        // A body that comes in drops must not keep a seat from others.
+        let answered = tokio::time::timeout(LONGEST, answering).await;
+        answered.unwrap_or_else(|_| body::refusal(&late(), Encoding::Json))
     }
 
     /// Paths that are neither resources nor known to `serve`.
@@ -204,6 +212,20 @@ impl Front {
 /// What is kept in etcd is saved with etcd's own tools, which save all of it at one revision.
 const IN_ETCD: &str = "objects are kept in etcd; save them with etcdctl snapshot save";
 const IN_MEMORY: &str = "objects are kept in memory; there is nothing to save them from";
+
+/// How long a request may take, with everything that is asked about it. Upstream: the same.
+const LONGEST: Duration = Duration::from_secs(60);
+
+fn late() -> Status {
+    let seconds = LONGEST.as_secs();
+    Status {
+        code: 504,
+        reason: "Timeout",
+        message: format!("Timeout: request did not complete within the allotted {seconds}s"),
+        details: Box::default(),
+        cause: None,
+    }
+}
 
 fn elsewhere(why: &str) -> Status {
     Status::bad_request(why)

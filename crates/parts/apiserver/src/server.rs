@@ -41,8 +41,10 @@ use crate::definitions;
 use crate::front::Handle;
 use crate::issuers::{self, Followed};
 use crate::kubeconfig;
+use crate::limits::LimitRanges;
 use crate::multicluster;
 use crate::namespaces::NamespaceLifecycle;
+use crate::policies;
 use crate::roles;
 use crate::sealing::{self, SealingError, Unfinished};
 use crate::security::Security;
@@ -126,6 +128,8 @@ pub struct ApiServer {
     listener: Option<Listener>,
     certificates: Certificates,
     base: Table,
+    /// Calls the webhooks that convert users' kinds.
+    conversions: Arc<definitions::Conversions>,
     roles: Vec<access::roles::Expected>,
     /// Issuers whose keys are to be fetched.
     issuers: Vec<Followed>,
@@ -294,6 +298,7 @@ impl ApiServer {
         let surroundings = Arc::new(machine.clone());
         let admission = Arc::new(MultiClusterAdmission::new(FeatureGates::default(), machine));
         let namespaces = Arc::new(NamespaceLifecycle::default());
+        let limits = Arc::new(LimitRanges::default());
         let escalation = Arc::new(EscalationCheck::default());
         let signing = Arc::new(CertificateAdmission::default());
         let caller = Caller::default();
@@ -301,14 +306,15 @@ impl ApiServer {
             caller.clone(),
             Arc::clone(&surroundings) as _,
         ));
-        let policies = Arc::new(ValidatingPolicies::default());
+        let judging = Arc::new(ValidatingPolicies::default());
         // The product's own rules first: users' webhooks and policies see what will be stored.
         let hooks: Vec<Arc<dyn Admission>> = vec![
             Arc::clone(&namespaces) as Arc<dyn Admission>,
+            Arc::clone(&limits) as Arc<dyn Admission>,
             Arc::clone(&admission) as Arc<dyn Admission>,
             Arc::clone(&escalation) as Arc<dyn Admission>,
             Arc::clone(&signing) as Arc<dyn Admission>,
-            Arc::clone(&policies) as Arc<dyn Admission>,
+            Arc::clone(&judging) as Arc<dyn Admission>,
             Arc::clone(&webhooks) as Arc<dyn Admission>,
         ];
         let host = about.address.clone();
@@ -329,6 +335,7 @@ impl ApiServer {
         };
         let access = Arc::new(Access::new(server.cache(), access_options, surroundings));
         namespaces.look_into(server.cache());
+        limits.look_into(server.cache());
         admission.look_into(server.cache());
         escalation.judge_by(&access);
         signing.judge_by(&access);
@@ -344,7 +351,7 @@ impl ApiServer {
             (None, None) => None,
         };
         let server = Arc::new(server.with_handlers(handlers));
-        policies.look_into(&server, asker);
+        judging.look_into(&server, asker);
         let handle = Handle::new(server, access, audit, store.clone(), host);
         Ok(Self {
             handle,
@@ -354,6 +361,7 @@ impl ApiServer {
             listener,
             certificates,
             base,
+            conversions: Arc::new(definitions::Conversions(caller)),
             roles,
             issuers,
             unfinished,
@@ -395,6 +403,7 @@ impl ApiServer {
             listener,
             certificates,
             base,
+            conversions,
             roles,
             issuers,
             unfinished,
@@ -447,12 +456,17 @@ impl ApiServer {
         }
         spawn_chore(
             tasks,
+            "status of policies",
+            policies::follow(Arc::clone(&server)),
+        );
+        spawn_chore(
+            tasks,
             "cluster-info",
             cluster_info::follow(Arc::clone(&server), public),
         );
         let defined = Arc::clone(&server);
         tasks.spawn("definitions", |stop| {
-            definitions::follow(defined, base, stop)
+            definitions::follow(defined, base, conversions, stop)
         });
         spawn_chore(tasks, "certificate renewal", certificates.renew());
         for issuer in issuers {

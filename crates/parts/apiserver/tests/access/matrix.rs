@@ -36,79 +36,14 @@ fn identities() -> [(&'static str, User); 10] {
     ]
 }
 
-/// The calls; a `+` for each identity that is let, a `-` for each that is refused.
-#[rustfmt::skip]
-const CALLS: &[(&str, &str)] = &[
-    ("+++++-----", "GET /api/v1/namespaces/shop/pods"),
-    ("+---+-----", "GET /api/v1/pods"),
-    ("+---+-----", "GET /api/v1/namespaces/other/pods"),
-    ("+++++-----", "GET /api/v1/namespaces/shop/pods?watch=true&timeoutSeconds=1"),
-    ("+++-------", "POST /api/v1/namespaces/shop/pods"),
-    ("+---------", "POST /api/v1/namespaces/other/pods"),
-    ("+++-------", "DELETE /api/v1/namespaces/shop/pods/x"),
-    ("+++-------", "DELETE /api/v1/namespaces/shop/pods"),
-    ("+++-------", "GET /api/v1/namespaces/shop/secrets"),
-    ("+++-------", "POST /api/v1/namespaces/shop/secrets"),
-    ("+---------", "GET /api/v1/secrets"),
-    ("+++++-----", "GET /api/v1/namespaces/shop/configmaps/x"),
-    ("+++-------", "PUT /api/v1/namespaces/shop/configmaps/x"),
-    ("+++-------", "PATCH /apis/apps/v1/namespaces/shop/deployments/x"),
-    ("+++++-----", "GET /apis/apps/v1/namespaces/shop/deployments/x/scale"),
-    ("+++-------", "PUT /apis/apps/v1/namespaces/shop/deployments/x/scale"),
-    ("+---------", "PUT /apis/apps/v1/namespaces/shop/deployments/x/status"),
-    ("++--------", "GET /apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles"),
-    ("++--------", "POST /apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings"),
-    ("+---------", "POST /apis/rbac.authorization.k8s.io/v1/clusterroles"),
-    ("+---------", "GET /apis/rbac.authorization.k8s.io/v1/clusterroles"),
-    ("+---------", "GET /api/v1/nodes"),
-    ("+++++-++--", "GET /api/v1/namespaces/shop"),
-    ("+---+--+--", "GET /api/v1/namespaces"),
-    ("+---------", "DELETE /api/v1/namespaces/absent"),
-    ("+++-------", "POST /api/v1/namespaces/shop/serviceaccounts/absent/token"),
-    ("+++++-----", "GET /apis/batch/v1/namespaces/shop/jobs"),
-    ("+++-------", "POST /apis/batch/v1/namespaces/shop/cronjobs"),
-    ("+++++--+--", "GET /apis/policy.karmada.io/v1alpha1/namespaces/shop/propagationpolicies"),
-    ("+++-------", "POST /apis/policy.karmada.io/v1alpha1/namespaces/shop/propagationpolicies"),
-    ("+------+--", "GET /apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies"),
-    ("+-----++--", "GET /apis/cluster.karmada.io/v1alpha1/clusters"),
-    ("+-----++--", "GET /apis/cluster.karmada.io/v1alpha1/clusters/m1"),
-    ("+------+--", "GET /apis/cluster.karmada.io/v1alpha1/clusters/m2"),
-    ("+-----+---", "PUT /apis/cluster.karmada.io/v1alpha1/clusters/m1/status"),
-    ("+---------", "PUT /apis/cluster.karmada.io/v1alpha1/clusters/m2/status"),
-    ("+---------", "PUT /apis/cluster.karmada.io/v1alpha1/clusters/m1"),
-    ("+---------", "GET /apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api"),
-    ("+---+-+---", "GET /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"),
-    ("+---+-----", "GET /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m2/works"),
-    ("+-----+---", "PATCH /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/w/status"),
-    ("+---------", "PATCH /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m2/works/w/status"),
-    ("+-----+---", "GET /api/v1/namespaces/karmada-cluster/secrets/m1"),
-    ("+---------", "GET /api/v1/namespaces/karmada-cluster/secrets/m2"),
-    ("+---------", "GET /api/v1/namespaces/karmada-cluster/secrets"),
-    ("+++++--+--", "GET /apis/work.karmada.io/v1alpha2/namespaces/shop/resourcebindings"),
-    ("+++----+--", "PATCH /apis/work.karmada.io/v1alpha2/namespaces/shop/resourcebindings/x"),
-    ("+------+--", "PATCH /apis/work.karmada.io/v1alpha2/clusterresourcebindings/x"),
-    ("+-----+-+-", "POST /apis/certificates.k8s.io/v1/certificatesigningrequests"),
-    ("+-----+-+-", "GET /apis/certificates.k8s.io/v1/certificatesigningrequests/x"),
-    ("+---------", "PUT /apis/certificates.k8s.io/v1/certificatesigningrequests/x/approval"),
-    ("++++++++++", "GET /healthz"),
-    ("++++++++++", "GET /readyz"),
-    ("++++++++++", "GET /version"),
-    ("+++++++++-", "GET /api"),
-    ("+++++++++-", "GET /apis/apps/v1"),
-    ("+++++++++-", "GET /openapi/v3"),
-    ("+---------", "GET /metrics"),
-    ("+---------", "GET /karavel/v1/backup"),
-    ("+++++++++-", "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews"),
-    ("+---------", "POST /apis/authorization.k8s.io/v1/subjectaccessreviews"),
-    ("++--------", "POST /apis/authorization.k8s.io/v1/namespaces/shop/localsubjectaccessreviews"),
-    ("+---------", "POST /apis/authentication.k8s.io/v1/tokenreviews"),
-    ("+---+----+", "GET /api/v1/namespaces/kube-public/configmaps/cluster-info"),
-    ("+---+-----", "GET /api/v1/namespaces/kube-public/configmaps"),
-    ("+---------", "GET /openid/v1/jwks"),
-    ("+++---++--", "POST /api/v1/namespaces/shop/events"),
-    ("+++---++--", "POST /apis/coordination.k8s.io/v1/namespaces/shop/leases"),
-    ("+---------", "DELETE /apis/apiextensions.k8s.io/v1/customresourcedefinitions/x.y"),
-];
+/// The calls, and who is let.
+const CALLS: &str = include_str!("calls.txt");
+
+/// A row: a `+` or a `-` for each identity, and the call.
+fn calls() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = CALLS.lines().filter(|line| !line.starts_with('#'));
+    rows.map(|row| row.split_once(' ').unwrap())
+}
 
 async fn prepare() -> World {
     let world = World::start().await;
@@ -186,7 +121,7 @@ async fn everybody_may_do_what_their_roles_give_and_nothing_else() {
     let world = prepare().await;
     let mut asked = 0;
     let mut wrong = Vec::new();
-    for (expected, line) in CALLS {
+    for (expected, line) in calls() {
         for ((who, user), expected) in identities().iter().zip(expected.chars()) {
             let body = if line.starts_with("GET") || line.starts_with("DELETE") {
                 serde_json::Value::Null
@@ -205,7 +140,8 @@ async fn everybody_may_do_what_their_roles_give_and_nothing_else() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(asked, CALLS.len() * 10);
+    assert_eq!(asked, calls().count() * 10);
+    assert!(asked >= 200);
 }
 
 #[tokio::test]

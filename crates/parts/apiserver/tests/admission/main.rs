@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod hook;
+mod limits;
 mod policies;
 mod webhooks;
 #[path = "../access/world.rs"]

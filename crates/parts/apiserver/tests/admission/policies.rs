@@ -1,4 +1,10 @@
+use access::audit::{AuditLog, AuditPolicy, LogOptions};
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use karavel_apiserver::{Audit, Extensions};
 use serde_json::{Value, json};
+use tower_service::Service;
 
 use crate::world::{Answer, World, master};
 
@@ -32,7 +38,10 @@ fn deployment(replicas: u32, labels: Value) -> Value {
 
 /// A world with a policy in force.
 async fn world(spec: Value, binding: Value) -> World {
-    let world = World::start().await;
+    enforce(World::start().await, spec, binding).await
+}
+
+async fn enforce(world: World, spec: Value, binding: Value) -> World {
     let path = format!("{GROUP}/validatingadmissionpolicies");
     world.create(&path, policy(spec)).await;
     let mut bound = json!({"metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}});
@@ -217,4 +226,101 @@ async fn expressions_that_cannot_be_compiled_are_refused_when_they_are_written()
             "{spec}"
         );
     }
+}
+
+#[tokio::test]
+async fn expressions_that_do_not_fit_the_kind_are_doubted_in_the_status() {
+    let world = World::start().await;
+    let spec = json!({"validations": [
+        {"expression": "object.spec.replicas <= 5"},
+        {"expression": "object.spec.replicas == 'many'"},
+        {"expression": "object.spec.replicsa > 1"},
+    ]});
+    let path = format!("{GROUP}/validatingadmissionpolicies");
+    world.create(&path, policy(spec)).await;
+    let waited = tokio::time::timeout(std::time::Duration::from_secs(10), async {
+        loop {
+            let answer = world
+                .ask(&master(), &format!("GET {path}/p"), json!(null))
+                .await;
+            if answer.body["status"]["observedGeneration"] == 1 {
+                return answer.body["status"]["typeChecking"]["expressionWarnings"].clone();
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    let warnings = waited.await.unwrap();
+    let fields: Vec<&str> = warnings
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|warning| warning["fieldRef"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        fields,
+        [
+            "spec.validations[1].expression",
+            "spec.validations[2].expression"
+        ]
+    );
+    let warning = warnings[0]["warning"].as_str().unwrap();
+    assert!(
+        warning.starts_with("apps/v1, Kind=Deployment: "),
+        "{warning}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failed_checks_may_warn_and_be_noted_instead() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = LogOptions {
+        path: directory.path().join("audit.log"),
+        largest: 1 << 20,
+        kept: 1,
+        oldest: None,
+    };
+    let (log, writer) = AuditLog::open(options.clone()).unwrap();
+    let writer = std::thread::spawn(writer);
+    let policy = AuditPolicy::read(&json!({"rules": [
+        {"level": "Metadata", "resources": [{"group": "apps"}]},
+    ]}));
+    let audit = Audit {
+        policy: policy.unwrap(),
+        log: log.clone(),
+    };
+    let world = World::with(Extensions {
+        audit: Some(audit),
+        ..Extensions::default()
+    })
+    .await;
+    let spec = json!({
+        "validations": [{"expression": "object.spec.replicas > 5", "message": "too few"}],
+        "auditAnnotations": [{"key": "replicas", "valueExpression": "string(object.spec.replicas)"}],
+    });
+    let world = enforce(world, spec, json!({"validationActions": ["Warn", "Audit"]})).await;
+    let request = Request::post(DEPLOYMENTS)
+        .body(Full::new(Bytes::from(deployment(3, json!({})).to_string())))
+        .unwrap();
+    let answer = world.handle.as_user(master()).call(request).await.unwrap();
+    assert_eq!(answer.status(), 201);
+    assert_eq!(
+        answer.headers()["warning"],
+        "299 - \"Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': too few\""
+    );
+    log.flush().await;
+    let text = std::fs::read_to_string(&options.path).unwrap();
+    let line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let notes = &line["annotations"];
+    assert_eq!(notes["p/replicas"], "3");
+    let failures = notes["validation.policy.admission.k8s.io/validation_failure"].as_str();
+    let failures: Value = serde_json::from_str(failures.unwrap()).unwrap();
+    assert_eq!(
+        failures,
+        json!([{
+            "message": "too few", "policy": "p", "binding": "b", "expressionIndex": 0,
+            "validationActions": ["Warn", "Audit"],
+        }])
+    );
+    drop((world, log));
+    writer.join().unwrap();
 }

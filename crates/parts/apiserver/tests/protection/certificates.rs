@@ -26,25 +26,40 @@ async fn clients_stay_connected_while_certificates_of_seconds_are_replaced() {
         },
         ..Security::default()
     };
-    let served = Served::start(directory.path(), Storage::Memory, security).await.unwrap();
+    let served = Served::start(directory.path(), Storage::Memory, security)
+        .await
+        .unwrap();
     let first = Credentials::of(directory.path());
     let trusted = first.authority.clone();
     // This one is opened once and used throughout.
-    let mut steady = connect(served.address, &trusted, Some(&first), "localhost").await.unwrap();
+    let mut steady = connect(served.address, &trusted, Some(&first), "localhost")
+        .await
+        .unwrap();
     let (begun, mut certificates, mut asked) = (Instant::now(), Vec::new(), 0);
     while begun.elapsed() < 3 * life {
         let (code, _) = exchange(&mut steady, NAMESPACES, "", "").await.unwrap();
         assert_eq!(code, 200, "the open connection goes on");
         // A newcomer with the kubeconfig as it is now is served by a certificate that is valid now.
         let now = Credentials::of(directory.path());
-        assert!(is_served(&served, &trusted, &now).await, "after {:?}", begun.elapsed());
+        assert!(
+            is_served(&served, &trusted, &now).await,
+            "after {:?}",
+            begun.elapsed()
+        );
         if certificates.last() != Some(&now.certificate) {
             certificates.push(now.certificate);
         }
         asked += 1;
     }
-    assert!(certificates.len() >= 4, "{} certificates in {asked} rounds", certificates.len());
-    assert!(!is_served(&served, &trusted, &first).await, "the first certificate has expired");
+    assert!(
+        certificates.len() >= 4,
+        "{} certificates in {asked} rounds",
+        certificates.len()
+    );
+    assert!(
+        !is_served(&served, &trusted, &first).await,
+        "the first certificate has expired"
+    );
     drop(steady);
     served.stop().await;
 }
@@ -52,10 +67,18 @@ async fn clients_stay_connected_while_certificates_of_seconds_are_replaced() {
 #[tokio::test(flavor = "multi_thread")]
 async fn certificates_of_others_and_of_an_authority_that_was_replaced_are_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let served = Served::start(directory.path(), Storage::Memory, Security::default()).await.unwrap();
+    let served = Served::start(directory.path(), Storage::Memory, Security::default())
+        .await
+        .unwrap();
     let old = Credentials::of(directory.path());
     assert!(is_served(&served, &old.authority, &old).await);
-    let elsewhere = connect(served.address, &old.authority, Some(&old), "elsewhere.example").await;
+    let elsewhere = connect(
+        served.address,
+        &old.authority,
+        Some(&old),
+        "elsewhere.example",
+    )
+    .await;
     assert!(elsewhere.is_err(), "a name the server does not have");
     let foreign = tempfile::tempdir().unwrap();
     let stranger = Authority::open(foreign.path(), std::time::SystemTime::now()).unwrap();
@@ -64,23 +87,38 @@ async fn certificates_of_others_and_of_an_authority_that_was_replaced_are_refuse
         group: Some("system:masters".to_owned()),
     };
     let forged = stranger
-        .issue(&forged, Duration::from_secs(3600), std::time::SystemTime::now())
+        .issue(
+            &forged,
+            Duration::from_secs(3600),
+            std::time::SystemTime::now(),
+        )
         .unwrap();
     let forged = Credentials {
         certificate: forged.certificate_pem,
         key: forged.key_pem,
         ..old.clone()
     };
-    assert!(!is_served(&served, &old.authority, &forged).await, "a foreign authority");
+    assert!(
+        !is_served(&served, &old.authority, &forged).await,
+        "a foreign authority"
+    );
     served.stop().await;
     // Replacing the authority is how everything it ever signed is taken back.
     for file in ["ca.crt", "ca.key"] {
         std::fs::remove_file(directory.path().join("pki").join(file)).unwrap();
     }
-    let served = Served::start(directory.path(), Storage::Memory, Security::default()).await.unwrap();
+    let served = Served::start(directory.path(), Storage::Memory, Security::default())
+        .await
+        .unwrap();
     let new = Credentials::of(directory.path());
     assert!(is_served(&served, &new.authority, &new).await);
-    assert!(!is_served(&served, &new.authority, &old).await, "taken back");
-    assert!(!is_served(&served, &old.authority, &new).await, "the client notices too");
+    assert!(
+        !is_served(&served, &new.authority, &old).await,
+        "taken back"
+    );
+    assert!(
+        !is_served(&served, &old.authority, &new).await,
+        "the client notices too"
+    );
     served.stop().await;
 }

@@ -22,8 +22,13 @@ async fn users_of_an_issuer_over_https_are_who_their_claims_say() {
     let shown = authority
         .issue(&Subject::Server { names }, Duration::from_secs(3600), now)
         .unwrap();
-    let tls = ServerIdentity::new(&shown).unwrap().tls_config(authority.certificate_pem()).unwrap();
-    let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let tls = ServerIdentity::new(&shown)
+        .unwrap()
+        .tls_config(authority.certificate_pem())
+        .unwrap();
+    let listener = Listener::bind("127.0.0.1:0".parse().unwrap())
+        .await
+        .unwrap();
     let issuer = format!("https://localhost:{}/realm", listener.address().port());
     let keys = Keys::ephemeral().unwrap();
     let documents = [
@@ -34,7 +39,9 @@ async fn users_of_an_issuer_over_https_are_who_their_claims_say() {
         ("/realm/keys", keys.key_set()),
     ];
     let handler = move |request: Request<Incoming>| {
-        let found = documents.iter().find(|(path, _)| *path == request.uri().path());
+        let found = documents
+            .iter()
+            .find(|(path, _)| *path == request.uri().path());
         let response = match found {
             Some((_, document)) => Response::new(Full::new(Bytes::from(document.to_string()))),
             None => {
@@ -65,16 +72,22 @@ async fn users_of_an_issuer_over_https_are_who_their_claims_say() {
         ..Security::default()
     };
     let directory = tempfile::tempdir().unwrap();
-    let served = Served::start(directory.path(), Storage::Memory, security).await.unwrap();
+    let served = Served::start(directory.path(), Storage::Memory, security)
+        .await
+        .unwrap();
     let trusted = Credentials::of(directory.path()).authority;
-    let seconds = now.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let seconds = now
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
     let claims = json!({
         "iss": issuer, "aud": "karavel", "sub": "7", "email": "ann@corp.example", "groups": ["dev"],
         "exp": seconds + 600,
     });
     let token = keys.sign(&claims).unwrap();
     let line = "POST /apis/authentication.k8s.io/v1/selfsubjectreviews";
-    let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}).to_string();
+    let body =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}).to_string();
     let begun = std::time::Instant::now();
     let user = loop {
         let (code, text) = served.ask(&trusted, &token, line, &body).await.unwrap();
@@ -83,13 +96,19 @@ async fn users_of_an_issuer_over_https_are_who_their_claims_say() {
             break review["status"]["userInfo"].clone();
         }
         assert_eq!(code, 401);
-        assert!(begun.elapsed() < Duration::from_secs(20), "the keys were fetched in time");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "the keys were fetched in time"
+        );
     };
     assert_eq!(user["username"], "ann@corp.example");
     assert_eq!(user["groups"], json!(["corp:dev", "system:authenticated"]));
     let stranger = Keys::ephemeral().unwrap().sign(&claims).unwrap();
     for refused in [stranger.as_str(), "x.y.z"] {
-        assert_eq!(served.ask(&trusted, refused, line, &body).await.unwrap().0, 401);
+        assert_eq!(
+            served.ask(&trusted, refused, line, &body).await.unwrap().0,
+            401
+        );
     }
     served.stop().await;
 }

@@ -18,10 +18,19 @@ struct Etcd {
 
 impl Etcd {
     fn start() -> Self {
-        let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let free = || {
+            TcpListener::bind("127.0.0.1:0")
+                .unwrap()
+                .local_addr()
+                .unwrap()
+                .port()
+        };
         let directory = tempfile::tempdir().unwrap();
         let (client, peer) = (free(), free());
-        let (url, peer) = (format!("http://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
+        let (url, peer) = (
+            format!("http://127.0.0.1:{client}"),
+            format!("http://127.0.0.1:{peer}"),
+        );
         let child = Command::new(program())
             .arg(format!("--data-dir={}", directory.path().display()))
             .args([
@@ -77,7 +86,10 @@ async fn servers_on_one_etcd_accept_each_others_certificates_and_tokens() {
     let Err(StartError::Sealing(refused)) = start(&etcd, two.path()).await else {
         panic!("a server without the key started");
     };
-    assert!(refused.to_string().contains("--encryption-key-file"), "{refused}");
+    assert!(
+        refused.to_string().contains("--encryption-key-file"),
+        "{refused}"
+    );
     let key = Path::new("pki/encryption.key");
     std::fs::copy(one.path().join(key), two.path().join(key)).unwrap();
     let second = start(&etcd, two.path()).await.unwrap();
@@ -85,18 +97,27 @@ async fn servers_on_one_etcd_accept_each_others_certificates_and_tokens() {
     assert_eq!(here.authority, there.authority);
     let account = "/api/v1/namespaces/default/serviceaccounts";
     let body = json!({"metadata": {"name": "till"}}).to_string();
-    let mut stream = connect(first.address, &here.authority, Some(&there), "localhost").await.unwrap();
-    let (code, text) = exchange(&mut stream, &format!("POST {account}"), "", &body).await.unwrap();
+    let mut stream = connect(first.address, &here.authority, Some(&there), "localhost")
+        .await
+        .unwrap();
+    let (code, text) = exchange(&mut stream, &format!("POST {account}"), "", &body)
+        .await
+        .unwrap();
     assert_eq!(code, 201, "{text}");
     let line = format!("POST {account}/till/token");
-    let (code, text) = exchange(&mut stream, &line, "", r#"{"spec":{}}"#).await.unwrap();
+    let (code, text) = exchange(&mut stream, &line, "", r#"{"spec":{}}"#)
+        .await
+        .unwrap();
     assert_eq!(code, 201, "{text}");
     let answer: Value = serde_json::from_str(&text).unwrap();
     let token = answer["status"]["token"].as_str().unwrap().to_owned();
     let line = "POST /apis/authentication.k8s.io/v1/selfsubjectreviews";
     let begun = Instant::now();
     let review: Value = loop {
-        let (code, text) = second.ask(&there.authority, &token, line, "{}").await.unwrap();
+        let (code, text) = second
+            .ask(&there.authority, &token, line, "{}")
+            .await
+            .unwrap();
         if code == 201 {
             break serde_json::from_str(&text).unwrap();
         }

@@ -40,7 +40,10 @@ impl<'a> MakeWriter<'a> for Log {
 fn master() -> User {
     User {
         name: "root".to_owned(),
-        groups: vec!["system:masters".to_owned(), "system:authenticated".to_owned()],
+        groups: vec![
+            "system:masters".to_owned(),
+            "system:authenticated".to_owned(),
+        ],
         ..User::default()
     }
 }
@@ -54,11 +57,18 @@ async fn ask(served: &Served, line: &str, token: &str, body: Value) -> (u16, Byt
     if !token.is_empty() {
         request = request.header("authorization", format!("Bearer {token}"));
     }
-    let body = if body.is_null() { Bytes::new() } else { body.to_string().into() };
+    let body = if body.is_null() {
+        Bytes::new()
+    } else {
+        body.to_string().into()
+    };
     let request = request.body(Full::new(body)).unwrap();
     let response = served.handle.as_user(master()).call(request).await.unwrap();
     let code = response.status().as_u16();
-    (code, response.into_body().collect().await.unwrap().to_bytes())
+    (
+        code,
+        response.into_body().collect().await.unwrap().to_bytes(),
+    )
 }
 
 fn files(directory: &Path, found: &mut Vec<(String, Vec<u8>)>) {
@@ -92,7 +102,9 @@ async fn planted_secrets_appear_neither_in_logs_nor_errors_nor_files_nor_backups
         audit: Some((AuditPolicy::read(&policy).unwrap(), options)),
         ..Security::default()
     };
-    let served = Served::start(directory.path(), Storage::Embedded, security).await.unwrap();
+    let served = Served::start(directory.path(), Storage::Embedded, security)
+        .await
+        .unwrap();
     let encoded = base64(PLANTED.as_bytes());
     let secrets = "/api/v1/namespaces/default/secrets";
     let secret = json!({
@@ -108,16 +120,36 @@ async fn planted_secrets_appear_neither_in_logs_nor_errors_nor_files_nor_backups
     let mut answers = Vec::new();
     for (line, token, body, expected) in [
         (format!("POST {secrets}"), "", secret.clone(), 201),
-        (format!("PATCH {secrets}/s"), "", json!({"data": {"more": encoded}}), 200),
+        (
+            format!("PATCH {secrets}/s"),
+            "",
+            json!({"data": {"more": encoded}}),
+            200,
+        ),
         (format!("POST {works}"), "", work, 201),
         // What goes wrong says so without saying what it was.
         (format!("POST {secrets}"), "", secret, 409),
-        (format!("POST {secrets}"), "", json!({"metadata": {"name": "bad"}, "data": {"x": format!("{PLANTED}!")}}), 400),
-        (format!("PUT {secrets}/s"), "", json!({"metadata": {"name": "s"}, "type": PLANTED, "data": {}}), 422),
+        (
+            format!("POST {secrets}"),
+            "",
+            json!({"metadata": {"name": "bad"}, "data": {"x": format!("{PLANTED}!")}}),
+            400,
+        ),
+        (
+            format!("PUT {secrets}/s"),
+            "",
+            json!({"metadata": {"name": "s"}, "type": PLANTED, "data": {}}),
+            422,
+        ),
         ("GET /api/v1/nodes".to_owned(), PLANTED, json!(null), 200),
     ] {
         let (code, answer) = ask(&served, &line, token, body).await;
-        assert_eq!(code, expected, "{line}: {}", String::from_utf8_lossy(&answer));
+        assert_eq!(
+            code,
+            expected,
+            "{line}: {}",
+            String::from_utf8_lossy(&answer)
+        );
         if code >= 400 {
             answers.push((line, answer.to_vec()));
         }
@@ -128,7 +160,10 @@ async fn planted_secrets_appear_neither_in_logs_nor_errors_nor_files_nor_backups
     answers.push(("a bad token".to_owned(), text.into_bytes()));
     let (code, backup) = ask(&served, "GET /karavel/v1/backup", "", json!(null)).await;
     assert_eq!(code, 200);
-    assert!(backup.len() > 1000 && find(&backup, b"karmada-cluster").is_some(), "a whole backup");
+    assert!(
+        backup.len() > 1000 && find(&backup, b"karmada-cluster").is_some(),
+        "a whole backup"
+    );
     answers.push(("the backup".to_owned(), backup.to_vec()));
     served.stop().await;
     files(directory.path(), &mut answers);
@@ -139,7 +174,10 @@ async fn planted_secrets_appear_neither_in_logs_nor_errors_nor_files_nor_backups
     // A type of a secret is no secret; its field error may name it, the rest may not.
     for (name, bytes) in answers.iter().filter(|(name, _)| !name.starts_with("PUT ")) {
         for form in [PLANTED, &encoded] {
-            assert!(find(bytes, form.as_bytes()).is_none(), "{name} has a planted secret");
+            assert!(
+                find(bytes, form.as_bytes()).is_none(),
+                "{name} has a planted secret"
+            );
         }
     }
 }

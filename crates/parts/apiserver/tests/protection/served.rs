@@ -58,7 +58,9 @@ impl Served {
     pub(crate) async fn stop(self) {
         let Self { handle, tasks, .. } = self;
         drop(handle);
-        tasks.run_until(std::future::ready(()), Duration::from_secs(30)).await;
+        tasks
+            .run_until(std::future::ready(()), Duration::from_secs(30))
+            .await;
     }
 
     /// Asks `METHOD /path` with a body and a token, on a connection of its own.
@@ -105,7 +107,9 @@ pub(crate) async fn connect(
     host: &'static str,
 ) -> Result<TlsStream<TcpStream>, std::io::Error> {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(trusted.as_bytes()).unwrap()).unwrap();
+    roots
+        .add(CertificateDer::from_pem_slice(trusted.as_bytes()).unwrap())
+        .unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -121,7 +125,9 @@ pub(crate) async fn connect(
     };
     let tcp = TcpStream::connect(address).await?;
     let name = ServerName::try_from(host).unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, tcp).await
+    TlsConnector::from(Arc::new(config))
+        .connect(name, tcp)
+        .await
 }
 
 /// One request and its answer on a connection that stays open.
@@ -157,9 +163,14 @@ pub(crate) async fn exchange(
             return Err(early());
         }
     }
-    Ok((code, String::from_utf8_lossy(&received[head..]).into_owned()))
+    Ok((
+        code,
+        String::from_utf8_lossy(&received[head..]).into_owned(),
+    ))
 }
 
 pub(crate) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|window| window == wanted)
+    bytes
+        .windows(wanted.len())
+        .position(|window| window == wanted)
 }

@@ -23,7 +23,11 @@ async fn open_watches_end_cleanly_and_at_once_when_the_server_stops() {
     }
     let begun = Instant::now();
     served.stop().await;
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
     stream.read_to_end(&mut received).await.unwrap();
     // The last chunk: the client sees an end, not a broken connection.
     assert!(received.ends_with(b"0\r\n\r\n"));
