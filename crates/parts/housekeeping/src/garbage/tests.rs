@@ -363,6 +363,32 @@ proptest! {
     }
 
     #[test]
+    fn a_plan_cut_short_anywhere_changes_nothing_about_the_end(
+        graph in graphs(),
+        deleted in prop::collection::btree_map(0..SIZE, any::<bool>(), 0..4),
+        crashes in prop::collection::vec((0..SIZE, 0..3_usize), 0..12),
+        seed in 0..1_000_usize,
+    ) {
+        let mut world = world(&graph);
+        for (number, foreground) in &deleted {
+            let propagation = if *foreground { Propagation::Foreground } else { Propagation::Background };
+            world.delete(&number.to_string(), propagation);
+        }
+        // Each crash carries out the beginning of one decision and forgets the rest.
+        for (number, actions) in crashes {
+            let Some(object) = world.objects.get(&number.to_string()).cloned() else { continue };
+            if is_concerned(&object) {
+                let mut plan = world.plan(&object);
+                plan.actions.truncate(actions);
+                world.carry_out(&plan);
+            }
+        }
+        prop_assert!(world.settle(seed).is_some(), "it never came to rest");
+        let left: BTreeSet<String> = world.objects.keys().cloned().collect();
+        prop_assert_eq!(left, survivors(&graph, &deleted.into_keys().collect()));
+    }
+
+    #[test]
     fn orphans_outlive_their_owner(mut graph in graphs(), owner in 0..SIZE, seed in 0..1_000_usize) {
         // All owners are there: what one that never was does to an orphan depends on who is looked at first.
         for owners in &mut graph {

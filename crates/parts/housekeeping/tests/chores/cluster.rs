@@ -15,7 +15,7 @@ use intent::{Part, Propagation};
 use karavel_housekeeping::Chores;
 use object::time::Time;
 use object::{Object, ObjectKey, ResourceType, Value};
-use runtime::{Clock, Tasks};
+use runtime::{Clock, Spawner, Tasks};
 use serde_json::json;
 use serve::call::User;
 use serve::resource::Table;
@@ -28,7 +28,10 @@ use tower_service::Service;
 /// The server and everything that runs over it.
 pub(crate) struct Cluster {
     pub(crate) client: Client,
-    _tasks: Tasks,
+    clock: Clock,
+    tasks: Tasks,
+    /// Housekeeping, which may end before the server does.
+    chores: Spawner,
 }
 
 struct Counting {
@@ -99,13 +102,29 @@ impl Cluster {
             }
         });
         let client = Client::in_process(InProcess(server));
-        let caches = Caches::new(client.clone(), tasks.spawner(), clock.clone());
-        let cx = Cx::new(client.clone(), clock, Recorder::silent(), "housekeeping");
-        karavel_housekeeping::start(Chores::default(), &caches, &cx, &tasks.spawner());
-        Self {
+        let chores = tasks.spawner().branch();
+        let cluster = Self {
             client,
-            _tasks: tasks,
-        }
+            clock,
+            tasks,
+            chores,
+        };
+        cluster.begin_chores();
+        cluster
+    }
+
+    fn begin_chores(&self) {
+        let (client, clock) = (self.client.clone(), self.clock.clone());
+        let caches = Caches::new(client.clone(), self.chores.clone(), clock.clone());
+        let cx = Cx::new(client, clock, Recorder::silent(), "housekeeping");
+        karavel_housekeeping::start(Chores::default(), &caches, &cx, &self.chores);
+    }
+
+    /// Ends housekeeping in the middle of whatever it does, and begins it anew with nothing remembered.
+    pub(crate) async fn restart_chores(&mut self) {
+        self.chores.stop();
+        self.chores = self.tasks.spawner().branch();
+        self.begin_chores();
     }
 
     pub(crate) async fn create(&self, resource: &ResourceType, object: Value) -> Object {
@@ -131,7 +150,11 @@ impl Cluster {
             propagation: how,
             ..DeleteOptions::default()
         };
-        self.client.delete(resource, key, &options).await.unwrap();
+        match self.client.delete(resource, key, &options).await {
+            // It went with its owner a moment before.
+            Err(error) if error.is_not_found() => {}
+            other => drop(other.unwrap()),
+        }
     }
 
     pub(crate) async fn patch(

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod cluster;
+mod crashes;
 
 use std::time::Duration;
 
