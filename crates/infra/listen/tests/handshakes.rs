@@ -34,13 +34,15 @@ struct Mirror {
 
 impl Mirror {
     async fn start(directory: &Path) -> Self {
+        Self::on("127.0.0.1:0", directory).await
+    }
+
+    async fn on(address: &str, directory: &Path) -> Self {
         let authority = Authority::open(directory, SystemTime::now()).unwrap();
         let issued = authority.issue(&server(), DAY, SystemTime::now()).unwrap();
         let identity = ServerIdentity::new(&issued).unwrap();
         let tls = identity.tls_config(authority.certificate_pem()).unwrap();
-        let listener = Listener::bind("127.0.0.1:0".parse().unwrap())
-            .await
-            .unwrap();
+        let listener = Listener::bind(address.parse().unwrap()).await.unwrap();
         let address = listener.address();
         let stop = CancellationToken::new();
         let handler = |request: http::Request<hyper::body::Incoming>| async move {
@@ -114,7 +116,9 @@ impl Mirror {
 
 fn server() -> Subject {
     Subject::Server {
-        names: vec!["localhost".to_owned(), "127.0.0.1".to_owned()],
+        names: ["localhost", "127.0.0.1", "::1"]
+            .map(str::to_owned)
+            .to_vec(),
     }
 }
 
@@ -236,4 +240,21 @@ fn an_authority_survives_a_restart_and_half_of_one_is_refused() {
     std::fs::remove_file(&key).unwrap();
     let refused = Authority::open(directory.path(), SystemTime::now());
     assert!(matches!(refused, Err(AuthorityError::Half { .. })));
+}
+
+#[tokio::test]
+async fn an_unspecified_address_is_reached_by_both_families() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut mirror = Mirror::on("[::]:0", directory.path()).await;
+    let trusted = mirror.authority.certificate_pem().to_owned();
+    let port = mirror.address.port();
+    for host in ["127.0.0.1", "::1"] {
+        mirror.address = SocketAddr::new(host.parse().unwrap(), port);
+        assert_eq!(
+            mirror.answer(None, &trusted, host).await.unwrap(),
+            "nobody",
+            "{host}"
+        );
+    }
+    mirror.end().await;
 }
