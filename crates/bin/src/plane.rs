@@ -358,6 +358,10 @@ fn refuse(error: &StartError) -> Failure {
         StartError::Authority(_) | StartError::Identity(_) | StartError::Keys(_) => {
             "restore the files under pki in the data directory"
         }
+        StartError::Sealing(_) => "check the encryption configuration and the keys it names",
+        StartError::Sharing(_) => "check that all servers on this etcd have the same keys",
+        StartError::Issuer(_) => "check the OIDC flags and that the issuer can be reached",
+        StartError::Audit(_) => "choose another place for the audit log",
         StartError::Roles(_) => "this is a mistake in the program; please report it",
     };
     Failure::refused(telemetry::chain(error).to_string(), hint)
