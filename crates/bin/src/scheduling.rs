@@ -23,7 +23,7 @@ pub(crate) fn settle(typed: &Scheduling, settings: &mut Settings) -> Result<(), 
         scheduler.webhooks = webhooks(file)?;
     }
     if typed.enable_empty_workload_propagation {
-        scheduler.options.empty_workloads = schedule::EmptyWorkloads::Propagated;
+        scheduler.options.empty_workloads = scheduler::EmptyWorkloads::Propagated;
     }
     let estimators = EstimatorSettings {
         asks_pull_mode: !typed.disable_scheduler_estimator_in_pull_mode,

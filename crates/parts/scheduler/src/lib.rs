@@ -33,6 +33,9 @@ mod trust;
 pub mod webhook;
 mod writing;
 
+/// What becomes of selected clusters that get no replicas, for [`Settings::options`].
+pub use schedule::EmptyWorkloads;
+
 pub use crate::{
     descheduler::{DeschedulerSettings, deschedule},
     run::{Scheduler, StartError, run},
