@@ -9,8 +9,9 @@
 
 mod builtin_rules;
 mod columns;
+mod conversion;
 mod definition;
 
 pub use builtin_rules::builtin_resources;
 pub use columns::PathColumns;
-pub use definition::{DefinitionError, resource_of_definition};
+pub use definition::{DefinitionError, resource_of_definition, resource_with_webhooks};

@@ -33,6 +33,8 @@ mod program;
 mod ty;
 mod value;
 
+pub mod rules;
+
 mod authorizer;
 mod problem;
 

@@ -1,0 +1,312 @@
+//! Requests nobody means well: every one gets a `Status` or an object, and none that is refused changes anything.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+use serve::call::User;
+
+use crate::api::{Api, gadget, gadgets, path, version};
+
+async fn api() -> Api {
+    let properties =
+        json!({"n": {"type": "integer"}, "items": {"type": "array", "items": {"type": "string"}}});
+    let rules = json!([{"rule": "!has(self.n) || self.n < 100"}]);
+    let definition = gadgets(
+        json!([version("v1", true, properties, rules)]),
+        json!({"strategy": "None"}),
+    );
+    let api = Api::start(&definition, None).await;
+    let made = api
+        .send("POST", &path("v1", ""), &gadget("v1", "a", json!({"n": 1})))
+        .await;
+    assert_eq!(made.0, 201);
+    api
+}
+
+/// One request as it comes; the code, the reason, and whether the answer is a document at all.
+async fn send(
+    api: &Api,
+    method: &str,
+    uri: &str,
+    content: &str,
+    body: Bytes,
+) -> Option<(u16, Value)> {
+    let request = Request::builder()
+        .method(method)
+        .uri(uri)
+        .header("content-type", content)
+        .body(Full::new(body))
+        .ok()?;
+    let response = api.0.answer(User::default(), request).await;
+    let code = response.status().as_u16();
+    let collected = tokio::time::timeout(Duration::from_secs(30), response.into_body().collect());
+    let bytes = collected.await.unwrap().unwrap().to_bytes();
+    let answer = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    Some((code, answer))
+}
+
+#[tokio::test]
+async fn bad_input_is_refused_by_name_and_changes_nothing() {
+    let api = api().await;
+    let one = path("v1", "/a");
+    let all = path("v1", "");
+    let before = api.send("GET", &all, &Value::Null).await.1;
+    let deep = format!("{{\"spec\":{}1{}}}", "[".repeat(10_000), "]".repeat(10_000));
+    let whole = |name: &str| gadget("v1", name, json!({"n": 2})).to_string();
+    let huge = format!("{{\"spec\":\"{}\"}}", "x".repeat(4 * 1024 * 1024));
+    let json = "application/json";
+    let merge = "application/merge-patch+json";
+    let stale = json!({
+        "apiVersion": "test.io/v1", "kind": "Gadget",
+        "metadata": {"name": "a", "namespace": "default", "resourceVersion": "999999"}, "spec": {},
+    });
+    let strict = format!("{all}?fieldValidation=Strict");
+    let unknown = gadget("v1", "b", json!({"n": 2, "nobody": 1})).to_string();
+    for (method, uri, content, body, code, reason) in [
+        ("POST", &*all, json, "{", 400, "BadRequest"),
+        ("POST", &all, json, "", 400, "BadRequest"),
+        ("POST", &all, "application/yaml", "a: [", 400, "BadRequest"),
+        ("POST", &all, json, &deep, 400, "BadRequest"),
+        ("POST", &all, json, &huge, 413, "RequestEntityTooLarge"),
+        (
+            "POST",
+            &all,
+            "text/plain",
+            "{}",
+            415,
+            "UnsupportedMediaType",
+        ),
+        ("POST", &strict, json, &unknown, 400, "BadRequest"),
+        ("POST", &all, json, &whole("Not_A_Name"), 422, "Invalid"),
+        ("POST", &all, json, &whole("a"), 409, "AlreadyExists"),
+        ("POST", &one, json, &whole("a"), 405, "MethodNotAllowed"),
+        ("PUT", &one, json, &stale.to_string(), 409, "Conflict"),
+        ("PUT", &one, json, &whole("other"), 400, "BadRequest"),
+        ("PATCH", &one, json, "{}", 415, "UnsupportedMediaType"),
+        (
+            "PATCH",
+            &one,
+            merge,
+            "{\"spec\":{\"n\":1000}}",
+            422,
+            "Invalid",
+        ),
+        ("PATCH", &one, merge, &deep, 400, "BadRequest"),
+        (
+            "PATCH",
+            &one,
+            "application/json-patch+json",
+            "[{\"op\":\"remove\",\"path\":\"/nothing\"}]",
+            422,
+            "Invalid",
+        ),
+        (
+            "GET",
+            "/apis/test.io/v1/namespaces/default/gadgets/../../x",
+            json,
+            "",
+            404,
+            "NotFound",
+        ),
+        (
+            "GET",
+            "/apis/test.io/v1/namespaces/default/gadgets/%2e%2e",
+            json,
+            "",
+            404,
+            "NotFound",
+        ),
+        (
+            "GET",
+            "/apis/test.io/v1/namespaces/default/gadgets/a%2fstatus",
+            json,
+            "",
+            404,
+            "NotFound",
+        ),
+        (
+            "GET",
+            "/apis/test.io/v1/namespaces/default/gadgets/a%00",
+            json,
+            "",
+            404,
+            "NotFound",
+        ),
+        ("GET", "/apis/test.io/v9/gadgets", json, "", 404, "NotFound"),
+        (
+            "DELETE",
+            "/apis/test.io/v1/namespaces/default/gadgets/nobody",
+            json,
+            "",
+            404,
+            "NotFound",
+        ),
+    ] {
+        let body = Bytes::copy_from_slice(body.as_bytes());
+        let (found, answer) = send(&api, method, uri, content, body).await.unwrap();
+        let shown = answer.to_string();
+        let shown: String = shown.chars().take(300).collect();
+        assert_eq!(answer["kind"], "Status", "{method} {uri}: {shown}");
+        let kind = (found, answer["reason"].as_str().unwrap_or_default());
+        let expected = (code, reason);
+        let bad_path = found == 400 && uri.contains('%');
+        assert!(
+            kind == expected || bad_path,
+            "{method} {uri}: {kind:?} {shown}"
+        );
+        let after = api.send("GET", &all, &Value::Null).await.1;
+        assert_eq!(
+            after["items"], before["items"],
+            "{method} {uri} changed something"
+        );
+    }
+}
+
+/// A generator of numbers that are always the same.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % sides
+    }
+
+    fn pick<'p>(&mut self, from: &[&'p str]) -> &'p str {
+        from[self.roll(from.len())]
+    }
+}
+
+const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+const SEGMENTS: [&str; 24] = [
+    "api",
+    "apis",
+    "v1",
+    "test.io",
+    "namespaces",
+    "default",
+    "gadgets",
+    "a",
+    "status",
+    "scale",
+    "pods",
+    "apps",
+    "deployments",
+    "watch",
+    "",
+    "..",
+    "%2e%2e",
+    "%ff",
+    "%00",
+    "nodes",
+    "finalize",
+    "version",
+    "openapi",
+    "v2",
+];
+const QUERIES: [&str; 20] = [
+    "watch=true&timeoutSeconds=1",
+    "limit=1",
+    "limit=-1",
+    "continue=v1.1.61",
+    "continue=%ff",
+    "resourceVersion=0",
+    "resourceVersion=99999999",
+    "resourceVersion=x",
+    "resourceVersionMatch=Exact",
+    "labelSelector=a%3D%3D",
+    "fieldSelector=metadata.name%3Da",
+    "dryRun=All",
+    "dryRun=None",
+    "fieldManager=x&force=true",
+    "fieldValidation=Strict",
+    "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&watch=1&timeoutSeconds=1",
+    "pretty=maybe",
+    "propagationPolicy=Sideways",
+    "gracePeriodSeconds=-5",
+    "%",
+];
+const CONTENTS: [&str; 8] = [
+    "application/json",
+    "application/yaml",
+    "application/merge-patch+json",
+    "application/json-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+    "application/vnd.kubernetes.protobuf",
+    "nonsense",
+];
+const PIECES: [&str; 22] = [
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"apiVersion\":",
+    "\"test.io/v1\"",
+    "\"v1\"",
+    ",",
+    "\"kind\":\"Gadget\"",
+    "\"metadata\":",
+    "{\"name\":\"b\"}",
+    "\"spec\":",
+    "null",
+    "-1e999",
+    "\"\\ud800\"",
+    "k8s\0",
+    "\n---\n",
+    "&a [*a]",
+    "1",
+    "true",
+    "{\"op\":\"add\",\"path\":\"/spec\",\"value\":1}",
+    "\u{1f600}",
+];
+
+#[tokio::test]
+async fn whatever_comes_is_answered_and_what_is_refused_changes_nothing() {
+    let api = api().await;
+    let mut dice = Dice(7);
+    for round in 0..1_500 {
+        let method = dice.pick(&METHODS);
+        let mut uri = String::new();
+        if dice.roll(3) > 0 {
+            uri.push_str(&path("v1", ""));
+        }
+        for _ in 0..dice.roll(4) {
+            uri.push('/');
+            uri.push_str(dice.pick(&SEGMENTS));
+        }
+        if uri.is_empty() {
+            uri.push('/');
+        }
+        for place in 0..dice.roll(3) {
+            uri.push(if place == 0 { '?' } else { '&' });
+            uri.push_str(dice.pick(&QUERIES));
+        }
+        // Watches take a second each; a few are enough.
+        if uri.contains("timeoutSeconds") && round % 50 != 0 {
+            continue;
+        }
+        let content = dice.pick(&CONTENTS);
+        let body = match dice.roll(4) {
+            0 => gadget("v1", "b", json!({"n": dice.roll(200)})).to_string(),
+            1 => String::new(),
+            _ => (0..dice.roll(12)).map(|_| dice.pick(&PIECES)).collect(),
+        };
+        let before = api.0.cache().revision();
+        let body = Bytes::from(body.into_bytes());
+        let Some((code, answer)) = send(&api, method, &uri, content, body.clone()).await else {
+            continue;
+        };
+        let shown = format!("{round}: {method} {uri} {content} {body:?} -> {code} {answer}");
+        assert_ne!(code, 500, "{shown}");
+        if code >= 400 {
+            assert_eq!(answer["kind"], "Status", "{shown}");
+            assert_eq!(api.0.cache().revision(), before, "{shown}");
+        }
+    }
+}
