@@ -1,7 +1,8 @@
 //! One client sends as fast as it can; how long does another wait? Measured over TLS, in one run.
 //!
 //! `cargo run --release -p karavel-apiserver --example fairness [SECONDS]` prints the quiet client's latencies alone and
-//! beside the noisy one, for reading and for writing, and the ratio of the 99th percentiles.
+//! beside the noisy one, for reading and for writing, and the ratio of the 99th percentiles. The noise comes from a
+//! process of its own, and the quiet client has a thread of its own: only the server stands between them.
 #![expect(clippy::print_stdout, reason = "its figures are for people")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on stops")]
 
@@ -10,12 +11,12 @@
 mod served;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use karavel_apiserver::{Security, Storage};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
@@ -28,13 +29,29 @@ const PERIOD: Duration = Duration::from_millis(10);
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn main() {
-    let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok());
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, word, address, directory] = arguments.as_slice()
+        && word == "noise"
+    {
+        let shown = Credentials::of(std::path::Path::new(directory));
+        return workers().block_on(make_noise(address.parse().unwrap(), &shown));
+    }
+    let seconds = arguments.get(1).and_then(|text| text.parse().ok());
     let each = Duration::from_secs(seconds.unwrap_or(5));
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let directory = tempfile::tempdir().unwrap();
+    let server = workers();
+    let served = Served::start(directory.path(), Storage::Embedded, Security::default());
+    let served = server.block_on(served).unwrap();
+    let alone = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(measure(each));
+    alone.block_on(measure(served.address, directory.path(), each));
+}
+
+fn workers() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.enable_all().build().unwrap()
 }
 
 /// One connection of one user.
@@ -58,12 +75,9 @@ impl Client {
     }
 }
 
-async fn measure(each: Duration) {
-    let directory = tempfile::tempdir().unwrap();
-    let served = Served::start(directory.path(), Storage::Embedded, Security::default()).await;
-    let served = served.unwrap();
-    let shown = Credentials::of(directory.path());
-    let mut root = Client::open(served.address, &shown, "system:admin").await;
+async fn measure(address: SocketAddr, directory: &Path, each: Duration) {
+    let shown = Credentials::of(directory);
+    let mut root = Client::open(address, &shown, "system:admin").await;
     root.headers.clear();
     for user in ["quiet", "noisy"] {
         let binding = json!({
@@ -74,35 +88,28 @@ async fn measure(each: Duration) {
         let line = "POST /apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
         assert_eq!(root.send(line, &binding.to_string()).await, 201);
     }
-    let mut quiet = Client::open(served.address, &shown, "quiet").await;
+    let mut quiet = Client::open(address, &shown, "quiet").await;
     let line = format!("POST {MAPS}");
     assert_eq!(quiet.send(&line, &map("mine", 0)).await, 201);
     for (name, write) in [("reading", false), ("writing", true)] {
         let alone = percentiles(ask_regularly(&mut quiet, each, write).await);
-        let stop = Arc::new(AtomicBool::new(false));
-        let count = Arc::new(AtomicU64::new(0));
-        let spawner = served.tasks.spawner();
-        for number in 0..NOISE {
-            let (stop, count) = (Arc::clone(&stop), Arc::clone(&count));
-            let mut noise = Client::open(served.address, &shown, "noisy").await;
-            spawner.spawn_brief("noise", move |_| async move {
-                let name = format!("noise-{number}");
-                noise.send(&format!("POST {MAPS}"), &map(&name, 0)).await;
-                let mut round = 0;
-                while !stop.load(Ordering::Relaxed) {
-                    round += 1;
-                    let line = format!("PUT {MAPS}/{name}");
-                    noise.send(&line, &map(&name, round)).await;
-                    count.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
+        let mut noise = Command::new(std::env::current_exe().unwrap())
+            .arg("noise")
+            .arg(address.to_string())
+            .arg(directory)
+            .spawn()
+            .unwrap();
+        // Until the noise is as loud as it gets.
+        ask_regularly(&mut quiet, Duration::from_secs(2), write).await;
+        let before = revision(&mut root).await;
         let begun = Instant::now();
         let beside = percentiles(ask_regularly(&mut quiet, each, write).await);
-        let rate = count.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64();
-        stop.store(true, Ordering::Relaxed);
+        let written = revision(&mut root).await - before;
+        let rate = written as f64 / begun.elapsed().as_secs_f64();
+        noise.kill().unwrap();
+        noise.wait().unwrap();
         println!(
-            "{name}: alone p50 {:.2} ms p99 {:.2} ms; beside {rate:.0} writes a second of another p50 {:.2} ms p99 {:.2} ms; ratio of p99 {:.2}",
+            "{name}: alone p50 {:.2} ms p99 {:.2} ms; beside {rate:.0} writes a second p50 {:.2} ms p99 {:.2} ms; ratio of p99 {:.2}",
             alone.0,
             alone.1,
             beside.0,
@@ -110,6 +117,32 @@ async fn measure(each: Duration) {
             beside.1 / alone.1
         );
     }
+}
+
+/// Writes as fast as it can, until it is killed.
+async fn make_noise(address: SocketAddr, shown: &Credentials) {
+    let mut clients = Vec::new();
+    for number in 0..NOISE {
+        let mut client = Client::open(address, shown, "noisy").await;
+        clients.push(async move {
+            let name = format!("noise-{number}");
+            client.send(&format!("POST {MAPS}"), &map(&name, 0)).await;
+            for round in 0.. {
+                let line = format!("PUT {MAPS}/{name}");
+                client.send(&line, &map(&name, round)).await;
+            }
+        });
+    }
+    futures_util::future::join_all(clients).await;
+}
+
+/// How many writes there have been.
+async fn revision(client: &mut Client) -> u64 {
+    let line = format!("GET {MAPS}?limit=1");
+    let answer = exchange(&mut client.stream, &line, &client.headers, "").await;
+    let list: Value = serde_json::from_str(&answer.unwrap().1).unwrap();
+    let revision = list["metadata"]["resourceVersion"].as_str().unwrap();
+    revision.parse().unwrap()
 }
 
 /// Asks once a period for a while; how long each answer took, in milliseconds.
