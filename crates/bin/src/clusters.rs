@@ -27,24 +27,24 @@ pub(crate) fn join(reach: &Reach, typed: &arguments::Join) -> Result<(), Failure
     running::block_on(async {
         let control = reach.connect().await?;
         let target = Reach {
-            kubeconfig: typed.cluster_kubeconfig.clone(),
-            context: typed.cluster_context.clone(),
+            kubeconfig: typed.target.cluster_kubeconfig.clone(),
+            context: typed.target.cluster_context.clone(),
         };
         let (member, about) = (target.connect().await?, target.address().await?);
         let options = JoinOptions {
-            namespace: typed.cluster_namespace.clone(),
+            namespace: typed.target.cluster_namespace.clone(),
             insecure: about.insecure,
             proxy: about.proxy,
             provider: typed.cluster_provider.clone(),
             region: typed.cluster_region.clone(),
             zones: typed.cluster_zones.clone(),
-            dry_run: typed.dry_run,
+            dry_run: typed.target.dry_run,
             ..JoinOptions::new(typed.name.as_str(), about.server)
         };
         member::join::join(&control, &member, &options)
             .await
             .map_err(|error| join_failure(&error))?;
-        if typed.dry_run {
+        if typed.target.dry_run {
             return print(&format!("cluster({}) can be joined\n", typed.name));
         }
         print(&format!("cluster({}) is joined successfully\n", typed.name))
@@ -65,21 +65,21 @@ pub(crate) fn unjoin(reach: &Reach, typed: &arguments::Unjoin) -> Result<(), Fai
     })?;
     running::block_on(async {
         let control = reach.connect().await?;
-        let member = match &typed.cluster_kubeconfig {
+        let member = match &typed.target.cluster_kubeconfig {
             None => None,
             Some(path) => {
                 let target = Reach {
                     kubeconfig: Some(path.clone()),
-                    context: typed.cluster_context.clone(),
+                    context: typed.target.cluster_context.clone(),
                 };
                 Some(target.connect().await?)
             }
         };
         let options = UnjoinOptions {
-            namespace: typed.cluster_namespace.clone(),
+            namespace: typed.target.cluster_namespace.clone(),
             wait: wait.to_wait(),
             force: typed.force,
-            dry_run: typed.dry_run,
+            dry_run: typed.target.dry_run,
             ..UnjoinOptions::new(typed.name.as_str())
         };
         let gone = member::join::unjoin(&control, member.as_ref(), &options)
@@ -88,7 +88,7 @@ pub(crate) fn unjoin(reach: &Reach, typed: &arguments::Unjoin) -> Result<(), Fai
         for left in gone.left_behind {
             print(&format!("left behind: {left}\n"))?;
         }
-        if typed.dry_run {
+        if typed.target.dry_run {
             return print(&format!("cluster({}) can be unjoined\n", typed.name));
         }
         print(&format!("cluster({}) is unjoined\n", typed.name))
@@ -115,11 +115,7 @@ pub(crate) fn join_failure(error: &JoinError) -> Failure {
             "check that the cluster's controller manager runs, then repeat: joining goes on where it was",
         ),
         JoinError::Member { source, .. } | JoinError::ControlPlane { source, .. } => {
-            let said = cli::call_failure(source);
-            match said {
-                Failure::Refused { hint, .. } => Failure::Refused { what, hint },
-                Failure::Failed { hint, .. } => Failure::Failed { what, hint },
-            }
+            cli::call_failure(source).reworded(|_| what)
         }
     }
 }
@@ -193,7 +189,7 @@ fn split(words: &[String]) -> Result<(Vec<&str>, Vec<TaintChange>), Failure> {
     Ok((names, changes?))
 }
 
-fn now() -> Time {
+pub(crate) fn now() -> Time {
     runtime::Clock::system().now()
 }
 

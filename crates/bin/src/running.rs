@@ -26,16 +26,20 @@ pub(crate) fn log(filter: &str, format: LogFormat) -> Result<(), Failure> {
 
 /// Runs a future on a runtime of its own.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
+    Ok(runtime()?.block_on(future))
+}
+
+/// The threads that everything runs on.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
-    let runtime = runtime.map_err(|error| {
+    runtime.map_err(|error| {
         Failure::failed(
             format!("cannot start threads: {error}"),
             "check the limits on processes and memory",
         )
-    })?;
-    Ok(runtime.block_on(future))
+    })
 }
 
 /// Lets tasks run until the process is told to stop, and stops them.

@@ -1,13 +1,15 @@
 //! The role `server`: the control plane alone.
 
 use apiserver::{Options, Storage};
+use assembly::plane::{self, Settings};
 use cli::Failure;
 use controllers::Enabled;
 use runtime::Tasks;
 
 use crate::arguments::Server;
+use crate::security::security;
 use crate::storage::storage;
-use crate::{plane, print, running};
+use crate::{print, running, scheduling};
 
 /// Runs until it is told to stop.
 pub(crate) fn run(typed: Server) -> Result<(), Failure> {
@@ -18,11 +20,14 @@ pub(crate) fn run(typed: Server) -> Result<(), Failure> {
 async fn serve(typed: Server) -> Result<(), Failure> {
     let enabled = Enabled::parse(&typed.controllers.join(","))
         .map_err(|error| Failure::refused(error.to_string(), "correct --controllers"))?;
+    let mut settings = Settings::enabling(enabled);
+    scheduling::settle(&typed.scheduling, &mut settings)?;
     let options = Options {
         storage: storage(&typed.storage)?,
         data_dir: typed.data_dir,
         listen: typed.listen,
         names: typed.names,
+        security: security(typed.security)?,
     };
     let shared = matches!(options.storage, Storage::Etcd { .. });
     let mut tasks = Tasks::new();
@@ -30,9 +35,9 @@ async fn serve(typed: Server) -> Result<(), Failure> {
     let (address, kubeconfig) = (plane.address, plane.kubeconfig.clone());
     let kubeconfig = kubeconfig.display();
     if shared {
-        plane.stand(enabled);
+        plane.stand(settings);
     } else {
-        plane.begin(&enabled)?;
+        plane.begin(&settings)?;
     }
     print(&format!(
         "karavel is ready on https://{address}\n\n  export KUBECONFIG={kubeconfig}\n  kubectl get namespaces\n  karavel join NAME --cluster-kubeconfig FILE\n\nCtrl-C stops it.\n"

@@ -1,18 +1,24 @@
 //! The role `sim`: simulated members on sockets.
 
-use cli::Failure;
+use std::path::Path;
+
+use cli::{Failure, Reach};
 use object::quantity::Quantity;
 use runtime::Tasks;
+use sim::behaviour::Rules;
 use sim::{RunError, SimConfig};
 
-use crate::arguments::Sim;
-use crate::{print, running};
+use crate::arguments::{Sim, SimCommand};
+use crate::{fault, print, running};
 
 /// As many members as are named one by one when they are ready.
 const NAMED: usize = 5;
 
-/// Runs until it is told to stop.
-pub(crate) fn run(typed: Sim) -> Result<(), Failure> {
+/// Runs until it is told to stop, or does something to members that run.
+pub(crate) fn run(reach: &Reach, typed: Sim) -> Result<(), Failure> {
+    if let Some(SimCommand::Fault(fault)) = &typed.command {
+        return fault::run(reach, fault);
+    }
     running::log(&typed.logging.log, typed.logging.log_format)?;
     running::block_on(async {
         let config = config(typed)?;
@@ -32,7 +38,7 @@ pub(crate) fn run(typed: Sim) -> Result<(), Failure> {
         }
         let kubeconfig = started.kubeconfig.display();
         text.push_str(&format!(
-            "\n  export KUBECONFIG={kubeconfig}\n  kubectl get nodes\n\nCtrl-C stops it.\n"
+            "\n  export KUBECONFIG={kubeconfig}\n  kubectl get nodes\n  karavel sim fault --help\n\nCtrl-C stops it.\n"
         ));
         print(&text)?;
         running::run(tasks).await
@@ -51,7 +57,14 @@ fn config(typed: Sim) -> Result<SimConfig, Failure> {
                 )
             })
     };
+    let data_dir = typed.data_dir.ok_or_else(|| {
+        Failure::refused(
+            "there is no directory to keep members in",
+            "choose one with --data-dir",
+        )
+    })?;
     Ok(SimConfig {
+        rules: rules(typed.rules.as_deref())?,
         cpu: quantity("--cpu", &typed.cpu)?,
         memory: quantity("--memory", &typed.memory)?,
         listen: typed.listen,
@@ -59,8 +72,23 @@ fn config(typed: Sim) -> Result<SimConfig, Failure> {
         nodes: typed.nodes,
         pods: typed.pods,
         count: usize::from(typed.count),
-        ..SimConfig::new(typed.name, typed.data_dir)
+        ..SimConfig::new(typed.name, data_dir)
     })
+}
+
+/// The rules of a file; none without one.
+fn rules(file: Option<&Path>) -> Result<Rules, Failure> {
+    let Some(file) = file else {
+        return Ok(Rules::default());
+    };
+    let refused = |why: String| {
+        Failure::refused(
+            format!("--rules {}: {why}", file.display()),
+            r#"write a JSON list such as [{"namespace": "shop", "start-after": "3s"}]"#,
+        )
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
+    Rules::parse(&text).map_err(|error| refused(error.to_string()))
 }
 
 /// Why simulated members do not start, and what to do about it.

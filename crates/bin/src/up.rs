@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use apiserver::Options;
+use assembly::plane::{self, Settings};
 use cli::Failure;
 use client::{Client, KubeconfigSource, ListOptions, PatchKind, WriteOptions};
-use controllers::Enabled;
 use intent::Part;
 use member::join::{JoinError, JoinOptions};
 use object::{Object, ObjectKey, ResourceType, Value};
@@ -16,13 +16,12 @@ use serde_json::json;
 use sim::SimConfig;
 
 use crate::arguments::Up;
-use crate::{plane, print, running, sim as role};
-
-/// Divides every Deployment of a namespace over all members: a first policy, short enough to be typed.
-const POLICY: &str = r#"{"apiVersion":"policy.karmada.io/v1alpha1","kind":"PropagationPolicy","metadata":{"name":"all"},"spec":{"resourceSelectors":[{"apiVersion":"apps/v1","kind":"Deployment"}],"placement":{"replicaScheduling":{"replicaSchedulingType":"Divided","replicaDivisionPreference":"Weighted"}}}}"#;
+use crate::{demo, preflight, print, running, scheduling, sim as role, terminal};
 
 /// How long members may take to be seen as ready.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long nothing is said while they are waited for.
+const SILENCE: Duration = Duration::from_secs(2);
 /// Between two looks at them.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -38,6 +37,15 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         Some(given) => given,
         None => default_data_dir()?,
     };
+    preflight::check_directory(&data_dir)?;
+    preflight::check_addresses(&addresses(typed.listen, typed.members)?)?;
+    let resumes = data_dir.join("kubeconfig").exists();
+    if resumes {
+        print(&format!(
+            "going on with what is in {}\n",
+            data_dir.display()
+        ))?;
+    }
     let mut tasks = Tasks::new();
     // Members first: a control plane that comes back should find them where they were.
     let mut members = Vec::new();
@@ -62,11 +70,14 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
             &format!("{} simulated members are running", members.len()),
         )?;
     }
+    let mut settings = Settings::default();
+    scheduling::settle(&typed.scheduling, &mut settings)?;
     let options = Options {
         storage: apiserver::Storage::Embedded,
         data_dir,
         listen: typed.listen,
         names: Vec::new(),
+        security: apiserver::Security::default(),
     };
     let plane = plane::start(options, &mut tasks).await?;
     step(
@@ -82,7 +93,7 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         )?;
     }
     // Nobody looks for members before it is known where they are now.
-    plane.begin(&Enabled::default())?;
+    plane.begin(&settings)?;
     let kubeconfigs: Vec<PathBuf> = members
         .iter()
         .map(|member| member.kubeconfig.clone())
@@ -91,21 +102,34 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
     if !members.is_empty() && wait_until_ready(&control, members.len()).await? {
         step(begun, "all members are ready")?;
     }
-    print(&farewell(&plane.kubeconfig))?;
+    if typed.demo {
+        demo::show(&control, begun).await?;
+    }
+    print(&farewell(&plane.kubeconfig, typed.demo))?;
     running::run(tasks).await
 }
 
-/// What to do next.
-fn farewell(kubeconfig: &Path) -> String {
+/// What to do next: where the kubeconfig is, and three commands worth typing.
+fn farewell(kubeconfig: &Path, has_demo: bool) -> String {
+    let commands = match has_demo {
+        true => {
+            "  karavel get deployments,pods -n shop -s all
+  karavel explain deployment/web -n shop
+  karavel simulate --lose member1"
+        }
+        false => {
+            "  karavel clusters
+  karavel create deployment web --image=nginx --dry-run -o yaml |
+    karavel apply -f - --all-clusters
+  karavel get deployments -s all"
+        }
+    };
     format!(
         "
-karavel is up. Try:
+karavel is up. In another terminal:
 
   export KUBECONFIG={kubeconfig}
-  karavel clusters
-  kubectl create deployment web --image=nginx --replicas=6
-  echo '{POLICY}' | kubectl apply -f -
-  karavel get deployments -s all
+{commands}
 
 Ctrl-C stops it; the same command goes on where it was.
 ",
@@ -113,12 +137,19 @@ Ctrl-C stops it; the same command goes on where it was.
     )
 }
 
+/// Everybody who will listen, and where.
+fn addresses(listen: SocketAddr, members: u16) -> Result<Vec<(String, SocketAddr)>, Failure> {
+    let mut all = vec![("the control plane".to_owned(), listen)];
+    for number in 1..=members {
+        all.push((format!("member{number}"), after(listen, number)?));
+    }
+    Ok(all)
+}
+
 /// Says what has been done, and how long it took altogether.
-fn step(begun: Instant, what: &str) -> Result<(), Failure> {
-    print(&format!(
-        "[{:5.2} s] {what}\n",
-        begun.elapsed().as_secs_f64()
-    ))
+pub(crate) fn step(begun: Instant, what: &str) -> Result<(), Failure> {
+    let time = format!("[{:5.2} s]", begun.elapsed().as_secs_f64());
+    print(&format!("{} {what}\n", terminal::good(&time)))
 }
 
 /// A simulated member that runs.
@@ -186,20 +217,28 @@ async fn move_to(control: &Client, name: &str, id: &str, endpoint: &str) -> Resu
 
 /// Waits until so many clusters are seen as ready, and says whether they are.
 async fn wait_until_ready(control: &Client, count: usize) -> Result<bool, Failure> {
+    let begun = Instant::now();
+    let mut told = None;
     let ready = async {
         loop {
             let listed = control
                 .list_all(&clusters(), "", &ListOptions::default())
                 .await
                 .map_err(|error| cli::call_failure(&error))?;
-            if listed
+            let ready = listed
                 .items
                 .iter()
                 .filter(|cluster| is_ready(cluster))
-                .count()
-                >= count
-            {
+                .count();
+            if ready >= count {
                 return Ok(true);
+            }
+            // Whoever waits for long is told for what, and again when something happens.
+            if begun.elapsed() > SILENCE && told != Some(ready) {
+                told = Some(ready);
+                print(&format!(
+                    "waiting for members: {ready} of {count} are ready\n"
+                ))?;
             }
             tokio::time::sleep(LOOK).await;
         }

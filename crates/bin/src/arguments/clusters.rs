@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Join a cluster.
+/// The cluster that joins or goes.
 #[derive(Args, Debug)]
-pub(crate) struct Join {
-    /// What the cluster is to be called.
-    pub(crate) name: String,
-    /// The cluster's kubeconfig; what the environment names if absent.
+pub(crate) struct Target {
+    /// The cluster's kubeconfig. To join, what the environment names if absent; to unjoin, nothing is cleaned up there
+    /// if absent.
     #[arg(long, value_name = "FILE")]
     pub(crate) cluster_kubeconfig: Option<PathBuf>,
     /// The context of the cluster's kubeconfig; its current one if absent.
@@ -18,6 +17,18 @@ pub(crate) struct Join {
     /// The namespace for credentials, in the control plane and in the cluster.
     #[arg(long, value_name = "NAMESPACE", default_value = "karmada-cluster")]
     pub(crate) cluster_namespace: String,
+    /// Say what would be done and do nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Join a cluster.
+#[derive(Args, Debug)]
+pub(crate) struct Join {
+    /// What the cluster is to be called.
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) target: Target,
     /// Who runs the cluster.
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) cluster_provider: String,
@@ -27,9 +38,6 @@ pub(crate) struct Join {
     /// The zones the cluster is in, with commas in between.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) cluster_zones: Vec<String>,
-    /// Say what would be done and do nothing.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
 }
 
 /// Let a cluster go.
@@ -37,24 +45,14 @@ pub(crate) struct Join {
 pub(crate) struct Unjoin {
     /// The cluster.
     pub(crate) name: String,
-    /// The cluster's kubeconfig, to clean up there too.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) cluster_kubeconfig: Option<PathBuf>,
-    /// The context of the cluster's kubeconfig; its current one if absent.
-    #[arg(long, value_name = "CONTEXT")]
-    pub(crate) cluster_context: Option<String>,
-    /// The namespace for credentials, in the control plane and in the cluster.
-    #[arg(long, value_name = "NAMESPACE", default_value = "karmada-cluster")]
-    pub(crate) cluster_namespace: String,
+    #[command(flatten)]
+    pub(crate) target: Target,
     /// How long to wait for the cluster to be gone, in seconds or such as 90s or 2m.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) wait: String,
     /// Give up on a cluster that cannot be reached, and leave behind what is in it.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Say what would be done and do nothing.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
 }
 
 /// Close a cluster for new work, or open it.

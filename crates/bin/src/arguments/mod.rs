@@ -1,20 +1,36 @@
 //! What can be typed.
 
+mod bench;
 mod clusters;
 mod files;
+mod places;
+mod pods;
 mod reading;
+mod scheduling;
+mod security;
 mod server;
+mod sim;
 mod storage;
+mod writing;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use bench::{Bench, BenchCommand, BenchSize};
 pub(crate) use clusters::{Cordon, Join, Taint, Unjoin};
 pub(crate) use files::{Backup, Crds, Restore};
-pub(crate) use reading::{Explain, Get};
-pub(crate) use server::{LogFormat, Server, Sim, Up};
+pub(crate) use pods::{Attach, Exec, Logs, PortForward, Terminal};
+pub(crate) use reading::{Describe, Events, Explain, Get, Telling, Top};
+pub(crate) use scheduling::{Estimator, Estimators, Scheduling};
+pub(crate) use security::{Audit, Oidc, Security};
+pub(crate) use server::{LogFormat, Server, Up};
+pub(crate) use sim::{Fault, Sim, SimCommand, Trouble};
 pub(crate) use storage::{Storage, StoreKind};
+pub(crate) use writing::{
+    Apply, Cascade, Create, Delete, Edit, Files, Interpret, Mark, Patch, PatchType, Promote,
+    Simulate,
+};
 
 /// A multi-cluster Kubernetes control plane in one binary.
 #[derive(Debug, Parser)]
@@ -35,6 +51,20 @@ pub(crate) struct Reach {
     /// The context of that kubeconfig; its current one if absent.
     #[arg(long, value_name = "CONTEXT", global = true)]
     pub(crate) karmada_context: Option<String>,
+    /// A YAML file with flags: `data-dir: ./data`. Flags and the environment go before it.
+    #[arg(long, env = "KARAVEL_CONFIG", value_name = "FILE", global = true)]
+    #[expect(dead_code, reason = "read before everything else, by `configuration`")]
+    pub(crate) config: Option<PathBuf>,
+    /// How much to say of what happens on the way; kept for scripts, 0 is all there is.
+    #[arg(
+        short = 'v',
+        long = "v",
+        value_name = "LEVEL",
+        global = true,
+        hide = true
+    )]
+    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
+    pub(crate) verbosity: Option<String>,
 }
 
 impl From<Reach> for cli::Reach {
@@ -60,7 +90,11 @@ pub(crate) enum Command {
     /// Run simulated Kubernetes clusters, for demonstrations, tests and benches.
     ///
     /// Example: karavel sim --name member1 --data-dir ./member1
-    Sim(Sim),
+    Sim(Box<Sim>),
+    /// Answer schedulers how much still fits into one member, from its nodes.
+    ///
+    /// Example: karavel estimator --cluster-name member1 --kubeconfig ./member1/kubeconfig
+    Estimator(Box<Estimator>),
     /// Join a cluster to the control plane.
     ///
     /// Example: karavel join member1 --cluster-kubeconfig ./member1/kubeconfig
@@ -89,17 +123,90 @@ pub(crate) enum Command {
     ///
     /// Example: karavel get clusters
     Get(Box<Get>),
-    /// Explain where a template goes and what became of it there: policy, binding, works, status.
+    /// Show objects in full: everything they say, and what happened to them lately.
     ///
-    /// What the scheduler weighed for its decision is not told: its records are in the server's data directory, which
-    /// the API does not show.
+    /// Example: karavel describe cluster member1
+    Describe(Box<Describe>),
+    /// Print what containers in a member have written.
+    ///
+    /// Example: karavel logs deployment/web -C member1 --tail 5
+    Logs(Box<Logs>),
+    /// Run a command in a container of a member, and end as it does.
+    ///
+    /// Example: karavel exec deployment/web -C member1 -- date
+    Exec(Box<Exec>),
+    /// Connect to what runs in a container of a member.
+    ///
+    /// Example: karavel attach deployment/web -C member1
+    Attach(Box<Attach>),
+    /// Reach ports of a pod in a member on this machine.
+    ///
+    /// Example: karavel port-forward deployment/web 8080:80 -C member1
+    PortForward(Box<PortForward>),
+    /// Show what nodes and pods of members use.
+    ///
+    /// Example: karavel top nodes
+    #[command(subcommand)]
+    Top(Box<Top>),
+    /// Show what happened lately, in the control plane and in members.
+    ///
+    /// Example: karavel events -A -s all
+    Events(Box<Events>),
+    /// Explain why a template is where it is, and what became of it there.
+    ///
+    /// Tells the policy that claims it and why the others do not, what the scheduler held of every cluster, how replicas
+    /// were divided, what overrides change, the works, and what members have.
     ///
     /// Example: karavel explain deployment/web
     Explain(Explain),
+    /// Say what would happen, without doing it: what would be placed, moved, changed, created and deleted.
+    ///
+    /// Example: karavel simulate --lose member1
+    Simulate(Box<Simulate>),
+    /// Apply objects from files, and on request send them to clusters.
+    ///
+    /// Example: karavel apply -f examples/first-steps
+    Apply(Box<Apply>),
+    /// Create objects from files, or of a few words.
+    ///
+    /// Example: karavel create deployment web --image=nginx --replicas=3 --dry-run
+    Create(Box<Create>),
+    /// Delete objects.
+    ///
+    /// Example: karavel delete deployment web --ignore-not-found
+    Delete(Box<Delete>),
+    /// Change an object in an editor.
+    ///
+    /// Example: EDITOR=true karavel edit cluster member1
+    Edit(Box<Edit>),
+    /// Change part of an object.
+    ///
+    /// Example: karavel patch cluster member1 --type merge -p '{"spec":{"region":"north"}}'
+    Patch(Box<Patch>),
+    /// Set and remove labels.
+    ///
+    /// Example: karavel label clusters member1 tier=gold --overwrite
+    Label(Box<Mark>),
+    /// Set and remove annotations.
+    ///
+    /// Example: karavel annotate clusters member1 owner=shop --overwrite
+    Annotate(Box<Mark>),
+    /// Take an object that a member has into the control plane, without touching the member's copy.
+    ///
+    /// Example: karavel promote deployment web -C member1 -o yaml
+    Promote(Box<Promote>),
+    /// Try customizations: check scripts, run one rule on objects from files, say who answers.
+    ///
+    /// Example: karavel interpret -f examples/interpretation/customization.yaml --check
+    Interpret(Box<Interpret>),
     /// Print the multi-cluster kinds as CustomResourceDefinitions.
     ///
     /// Example: karavel crds propagationpolicies
     Crds(Crds),
+    /// Measure a control plane, this or another, with named workloads.
+    ///
+    /// Example: karavel bench --self --size small api
+    Bench(Box<Bench>),
     /// Save everything a running server has into a file.
     ///
     /// Example: karavel backup today.karavel --kubeconfig ./data/kubeconfig
@@ -109,7 +216,30 @@ pub(crate) enum Command {
     /// Example: karavel restore today.karavel --data-dir ./restored
     Restore(Restore),
     /// Print the version.
+    ///
+    /// Example: karavel version
     Version,
+    /// Print the flags that all commands take.
+    ///
+    /// Example: karavel options
+    Options,
+    /// Print a script that completes commands, flags, types and names in a shell.
+    ///
+    /// Example: karavel completion bash
+    Completion {
+        /// The shell: bash, zsh, fish.
+        shell: Option<String>,
+    },
+    /// Print the reference of all commands, as the documentation has it.
+    #[command(name = "__reference", hide = true)]
+    Reference,
+    /// What may come next on a line; for the scripts of `completion`.
+    #[command(name = "__complete", hide = true)]
+    Complete {
+        /// The words so far, the last one unfinished.
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        words: Vec<String>,
+    },
 }
 
 #[cfg(test)]
@@ -133,6 +263,15 @@ mod tests {
             "server --data-dir d --store etcd --etcd-servers http://127.0.0.1:2379",
             "sim --name m --data-dir d --listen 127.0.0.1:0 --nodes 2 --cpu 8 --memory 16Gi --pods 110",
             "sim --data-dir d --count 100",
+            "estimator --cluster-name m --kubeconfig k --server-port 0 --metrics-bind-address 0 --health-probe-bind-address :1",
+            "server --data-dir d --plugins *,-ClusterEviction --feature-gates WorkloadAffinity=true --enable-scheduler-estimator",
+            "sim fault show",
+            "sim fault cut-off --member a,b --kubeconfig k",
+            "sim fault -m a slow 3s",
+            "sim fault fail 30% -m a",
+            "sim fault fail-pods web shop/db",
+            "sim fault restart --lose-data",
+            "sim fault heal lose-node n1 n2",
             "join m --cluster-kubeconfig f --cluster-context c --kubeconfig k",
             "--karmada-context x join m --cluster-kubeconfig f",
             "unjoin m --wait 90s --force",
@@ -146,6 +285,10 @@ mod tests {
             "explain deployment/web -n shop -o json",
             "explain deployment web",
             "backup f --kubeconfig k",
+            "bench --self api --size small --report r.json --report r.html",
+            "bench --control k,c --members a=f,c --members b=g --pid 7",
+            "bench compare a.json b.json",
+            "bench --list",
         ] {
             let words = std::iter::once("karavel").chain(line.split(' '));
             if let Err(error) = Arguments::try_parse_from(words) {

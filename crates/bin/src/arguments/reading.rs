@@ -1,6 +1,8 @@
 //! Commands that read objects.
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::places::{Namespaces, OnePlace, Places};
 
 /// Read objects.
 #[derive(Args, Debug)]
@@ -8,17 +10,8 @@ pub(crate) struct Get {
     /// `TYPE[.VERSION][.GROUP]` and names, several types with commas in between, or TYPE/NAME for each.
     #[arg(required = true, value_name = "TYPE [NAME...] | TYPE/NAME")]
     pub(crate) words: Vec<String>,
-    /// The namespace; what the kubeconfig names if absent.
-    #[arg(
-        short,
-        long,
-        value_name = "NAMESPACE",
-        conflicts_with = "all_namespaces"
-    )]
-    pub(crate) namespace: Option<String>,
-    /// All namespaces.
-    #[arg(short = 'A', long)]
-    pub(crate) all_namespaces: bool,
+    #[command(flatten)]
+    pub(crate) namespaces: Namespaces,
     /// Only objects with these labels, such as app=web,tier!=test.
     #[arg(
         short = 'l',
@@ -28,22 +21,145 @@ pub(crate) struct Get {
         default_value = ""
     )]
     pub(crate) selector: String,
-    /// Where to look.
-    #[arg(short = 's', long = "operation-scope", value_enum, default_value_t = Scope::Karmada)]
-    pub(crate) scope: Scope,
-    /// Which members to ask, with commas in between; all if absent. Has no effect on the scope karmada.
-    #[arg(short = 'C', long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) clusters: Vec<String>,
-    /// How to write it. In json and yaml, objects of members are marked by the annotation
-    /// resource.karmada.io/cached-from-cluster.
-    #[arg(short, long, value_enum, default_value_t = Output::Table)]
-    pub(crate) output: Output,
+    /// Only objects with these fields, such as metadata.name=web.
+    #[arg(long, value_name = "SELECTOR", default_value = "")]
+    pub(crate) field_selector: String,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    /// How to write it: table, wide, json, yaml, name, jsonpath=..., custom-columns=... In json and yaml, objects of
+    /// members are marked by the annotation resource.karmada.io/cached-from-cluster.
+    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse, default_value = "table")]
+    pub(crate) output: cli::Output,
     /// Leave the headline out.
     #[arg(long)]
     pub(crate) no_headers: bool,
+    /// A column with all labels.
+    #[arg(long)]
+    pub(crate) show_labels: bool,
+    /// The kind before every name.
+    #[arg(long)]
+    pub(crate) show_kind: bool,
+    /// A column for each of these labels.
+    #[arg(short = 'L', long, value_name = "LABELS", value_delimiter = ',')]
+    pub(crate) label_columns: Vec<String>,
+    /// Show who wrote which field, in json and yaml.
+    #[arg(long)]
+    pub(crate) show_managed_fields: bool,
+    /// Sort by the value at this path, such as .metadata.creationTimestamp.
+    #[arg(long, value_name = "PATH", default_value = "")]
+    pub(crate) sort_by: String,
     /// A named object that is not there is no mistake.
     #[arg(long)]
     pub(crate) ignore_not_found: bool,
+    /// Go on with what changes, in all places at once, until interrupted.
+    #[arg(short, long)]
+    pub(crate) watch: bool,
+    /// Show what changes from now on, not what is there already.
+    #[arg(long)]
+    pub(crate) watch_only: bool,
+    /// Say of each row whether the object is new, changed or gone; with --watch or --watch-only.
+    #[arg(long)]
+    pub(crate) output_watch_events: bool,
+}
+
+/// Show objects in full.
+#[derive(Args, Debug)]
+pub(crate) struct Describe {
+    /// `TYPE[.VERSION][.GROUP]` and beginnings of names, or TYPE/NAME for each.
+    #[arg(required = true, value_name = "TYPE [NAME...] | TYPE/NAME")]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) namespaces: Namespaces,
+    /// Only objects with these labels, such as app=web.
+    #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "")]
+    pub(crate) selector: String,
+    #[command(flatten)]
+    pub(crate) place: OnePlace,
+    /// What happened lately too.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) show_events: bool,
+}
+
+/// Show what happened lately.
+#[derive(Args, Debug)]
+pub(crate) struct Events {
+    /// Only about this object: TYPE/NAME.
+    #[arg(long = "for", value_name = "TYPE/NAME")]
+    pub(crate) about: Option<String>,
+    #[command(flatten)]
+    pub(crate) namespaces: Namespaces,
+    /// Only events of these types, with commas in between: Normal, Warning.
+    #[arg(long, value_name = "TYPES", value_delimiter = ',')]
+    pub(crate) types: Vec<String>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    /// How to write it: table, json, yaml.
+    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse, default_value = "table")]
+    pub(crate) output: cli::Output,
+    /// Leave the headline out.
+    #[arg(long)]
+    pub(crate) no_headers: bool,
+}
+
+/// Show what nodes and pods use.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Top {
+    /// Show what the members' nodes use, of how much.
+    ///
+    /// Example: karavel top nodes --clusters member1
+    #[command(name = "node", visible_aliases = ["nodes", "no"])]
+    Node(Usage),
+    /// Show what the members' pods use.
+    ///
+    /// Example: karavel top pods -A --sort-by memory
+    #[command(name = "pod", visible_aliases = ["pods", "po"])]
+    Pod(Usage),
+}
+
+/// Whose use.
+#[derive(Args, Debug)]
+pub(crate) struct Usage {
+    /// Only this one.
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) namespaces: Namespaces,
+    /// Only those with these labels.
+    #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "")]
+    pub(crate) selector: String,
+    /// Only those with these fields.
+    #[arg(long, value_name = "SELECTOR", default_value = "")]
+    pub(crate) field_selector: String,
+    /// Which members, with commas in between; all if absent.
+    #[arg(short = 'C', long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) clusters: Vec<String>,
+    /// The largest first.
+    #[arg(long, value_enum)]
+    pub(crate) sort_by: Option<SortBy>,
+    /// A row for each container.
+    #[arg(long)]
+    pub(crate) containers: bool,
+    /// A last row with the sum.
+    #[arg(long)]
+    pub(crate) sum: bool,
+    /// Shares of all a node has, not of what pods may have.
+    #[arg(long)]
+    pub(crate) show_capacity: bool,
+    /// Leave the headline out.
+    #[arg(long)]
+    pub(crate) no_headers: bool,
+    /// Has no effect: answers are small.
+    #[arg(long, hide = true, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
+    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
+    pub(crate) use_protocol_buffers: bool,
+}
+
+/// What rows are sorted by.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SortBy {
+    /// Processors.
+    Cpu,
+    /// Memory.
+    Memory,
 }
 
 /// Explain where a template goes.
@@ -55,6 +171,9 @@ pub(crate) struct Explain {
     /// The namespace; what the kubeconfig names if absent.
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
+    /// Only what concerns this cluster.
+    #[arg(short = 'C', long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
     /// How to write it.
     #[arg(short, long, value_enum, default_value_t = Telling::Text)]
     pub(crate) output: Telling,
@@ -67,32 +186,6 @@ pub(crate) enum Telling {
     Text,
     /// For programs.
     Json,
-}
-
-/// Where to look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scope {
-    /// In the control plane.
-    Karmada,
-    /// In members.
-    Members,
-    /// In the control plane and in members.
-    All,
-}
-
-/// How to write what was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    /// The columns that matter most.
-    Table,
-    /// All columns.
-    Wide,
-    /// One list.
-    Json,
-    /// One list.
-    Yaml,
-    /// A kind and a name in each line.
-    Name,
 }
 
 impl From<Telling> for cli::Telling {
@@ -108,24 +201,70 @@ impl From<Get> for cli::Query {
     fn from(typed: Get) -> Self {
         Self {
             words: typed.words,
-            namespace: typed.namespace,
-            all_namespaces: typed.all_namespaces,
+            namespace: typed.namespaces.namespace,
+            all_namespaces: typed.namespaces.all_namespaces,
             selector: typed.selector,
-            scope: match typed.scope {
-                Scope::Karmada => cli::Scope::Karmada,
-                Scope::Members => cli::Scope::Members,
-                Scope::All => cli::Scope::All,
-            },
-            clusters: typed.clusters,
-            output: match typed.output {
-                Output::Table => cli::Output::Table,
-                Output::Wide => cli::Output::Wide,
-                Output::Json => cli::Output::Json,
-                Output::Yaml => cli::Output::Yaml,
-                Output::Name => cli::Output::Name,
-            },
+            field_selector: typed.field_selector,
+            scope: typed.places.scope.into(),
+            clusters: typed.places.clusters,
+            output: typed.output,
             no_headers: typed.no_headers,
+            show_labels: typed.show_labels,
+            show_kind: typed.show_kind,
+            label_columns: typed.label_columns,
+            show_managed_fields: typed.show_managed_fields,
+            sort_by: typed.sort_by,
             ignore_not_found: typed.ignore_not_found,
+        }
+    }
+}
+
+impl From<Describe> for cli::DescribeQuery {
+    fn from(typed: Describe) -> Self {
+        Self {
+            words: typed.words,
+            namespace: typed.namespaces.namespace,
+            all_namespaces: typed.namespaces.all_namespaces,
+            selector: typed.selector,
+            scope: typed.place.scope.map(Into::into),
+            cluster: typed.place.cluster,
+            show_events: typed.show_events,
+        }
+    }
+}
+
+impl From<Events> for cli::EventsQuery {
+    fn from(typed: Events) -> Self {
+        Self {
+            about: typed.about,
+            namespace: typed.namespaces.namespace,
+            all_namespaces: typed.namespaces.all_namespaces,
+            types: typed.types,
+            scope: typed.places.scope.into(),
+            clusters: typed.places.clusters,
+            output: typed.output,
+            no_headers: typed.no_headers,
+        }
+    }
+}
+
+impl From<Usage> for cli::UsageQuery {
+    fn from(typed: Usage) -> Self {
+        Self {
+            name: typed.name,
+            namespace: typed.namespaces.namespace,
+            all_namespaces: typed.namespaces.all_namespaces,
+            selector: typed.selector,
+            field_selector: typed.field_selector,
+            clusters: typed.clusters,
+            sort_by: typed.sort_by.map(|sort_by| match sort_by {
+                SortBy::Cpu => cli::SortBy::Cpu,
+                SortBy::Memory => cli::SortBy::Memory,
+            }),
+            containers: typed.containers,
+            sum: typed.sum,
+            capacity: typed.show_capacity,
+            no_headers: typed.no_headers,
         }
     }
 }

@@ -19,6 +19,14 @@ pub enum Failure {
         /// What to do about it.
         hint: String,
     },
+    /// A command that ran elsewhere ended with a code of its own, which is passed on.
+    #[error("{what}")]
+    Ended {
+        /// What happened.
+        what: String,
+        /// The exit code.
+        code: u8,
+    },
 }
 
 impl Failure {
@@ -44,6 +52,7 @@ impl Failure {
         match self {
             Self::Refused { .. } => 1,
             Self::Failed { .. } => 2,
+            Self::Ended { code, .. } => *code,
         }
     }
 
@@ -52,6 +61,43 @@ impl Failure {
     pub fn hint(&self) -> &str {
         match self {
             Self::Refused { hint, .. } | Self::Failed { hint, .. } => hint,
+            Self::Ended { .. } => "",
+        }
+    }
+
+    /// The same with something put before what happened.
+    #[must_use]
+    pub fn prefixed(self, with: &str) -> Self {
+        self.reworded(|what| format!("{with}{what}"))
+    }
+
+    /// The same, said otherwise.
+    #[must_use]
+    pub fn reworded(self, say: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Refused { what, hint } => Self::Refused {
+                what: say(what),
+                hint,
+            },
+            Self::Failed { what, hint } => Self::Failed {
+                what: say(what),
+                hint,
+            },
+            Self::Ended { what, code } => Self::Ended {
+                what: say(what),
+                code,
+            },
+        }
+    }
+
+    /// The same with other advice.
+    #[must_use]
+    pub fn advised(self, advice: impl Into<String>) -> Self {
+        let hint = advice.into();
+        match self {
+            Self::Refused { what, .. } => Self::Refused { what, hint },
+            Self::Failed { what, .. } => Self::Failed { what, hint },
+            ended @ Self::Ended { .. } => ended,
         }
     }
 }

@@ -14,19 +14,44 @@ mod age;
 mod backup;
 mod clusters;
 mod definitions;
+mod describe;
+mod events;
 mod explain;
 mod failure;
+pub mod interpret;
 mod kubeconfigs;
+mod lines;
+mod manifests;
+mod page;
+mod picture;
+mod pods;
+mod promote;
+mod proposals;
 mod reach;
 mod reading;
+mod simulate;
 mod table;
+mod usage;
+mod writing;
 
 pub use backup::{Saved, backup, restore};
 pub use clusters::{Cordon, TaintChange, clusters, cordon, taint};
 pub use definitions::{Format, crds};
-pub use explain::{Telling, explain};
+pub use describe::{DescribeQuery, describe};
+pub use events::{EventsQuery, events};
+pub use explain::{Question, Telling, explain};
 pub use failure::Failure;
 pub use kubeconfigs::merge_kubeconfigs;
+pub use manifests::{Manifest, read_values};
+pub use pods::{LogQuery, PodQuery, PortPair, Streams, Told, attach, exec, forward, logs};
+pub use promote::{PromoteQuery, promote};
+pub use proposals::proposals;
 pub use reach::{Reach, call_failure};
-pub use reading::{Answer, Output, Query, Scope, get};
+pub use reading::{Answer, Output, Query, Scope, Sink, distance, get, watch};
+pub use simulate::{Supposition, simulate};
 pub use table::Table;
+pub use usage::{SortBy, UsageQuery, top_nodes, top_pods};
+pub use writing::{
+    ApplyOptions, DeleteQuery, DryRun, MarkQuery, Marks, PatchQuery, Propagation, Writing, apply,
+    create, delete, edit, generate, mark, patch,
+};

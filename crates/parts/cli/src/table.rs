@@ -23,28 +23,41 @@ impl Table {
     }
 }
 
-impl std::fmt::Display for Table {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let lines = || {
-            let header = (!self.header.is_empty()).then_some(&self.header);
-            header.into_iter().chain(&self.rows)
-        };
-        let columns = lines().map(Vec::len).max().unwrap_or_default();
-        let width = |column: usize| {
-            let cells = lines().filter_map(|line| line.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
+impl Table {
+    /// The text, with columns at least as wide as `widths`, which grow to what the columns took: so tables that
+    /// are printed one after the other stand below each other.
+    #[must_use]
+    pub fn write(&self, widths: &mut Vec<usize>) -> String {
+        let header = (!self.header.is_empty()).then_some(&self.header);
+        let lines = || header.into_iter().chain(&self.rows);
         for line in lines() {
-            let mut text = String::new();
-            for (cell, width) in line.iter().zip(&widths) {
+            for (column, cell) in line.iter().enumerate() {
+                let width = cell.chars().count();
+                match widths.get_mut(column) {
+                    Some(known) => *known = width.max(*known),
+                    None => widths.push(width),
+                }
+            }
+        }
+        let mut text = String::new();
+        for line in lines() {
+            let begin = text.len();
+            for (cell, width) in line.iter().zip(widths.iter()) {
                 text.push_str(cell);
                 let padding = width.saturating_sub(cell.chars().count()) + GAP;
                 text.extend(std::iter::repeat_n(' ', padding));
             }
-            writeln!(f, "{}", text.trim_end())?;
+            let end = text.trim_end().len().max(begin);
+            text.truncate(end);
+            text.push('\n');
         }
-        Ok(())
+        text
+    }
+}
+
+impl std::fmt::Display for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.write(&mut Vec::new()))
     }
 }
 

@@ -3,18 +3,26 @@
 use std::collections::BTreeSet;
 
 use api::names::cluster_of_execution_space;
-use api::well_known::annotations::{
-    CLUSTER_PROPAGATION_POLICY_NAME, PROPAGATION_POLICY_NAME, PROPAGATION_POLICY_NAMESPACE,
-};
-use api::well_known::labels::{CLAIMED_BY, permanent_id as ids};
+use api::well_known::labels::permanent_id as ids;
 use object::Object;
+use policy::Outcome;
 use serde_json::{Value, json};
+
+use super::{clusters, decisions};
+use crate::picture::Picture;
 
 /// What an explanation is made from.
 pub(super) struct Facts<'a> {
     pub(super) template: &'a Object,
     pub(super) binding: Option<&'a Object>,
     pub(super) works: &'a [Object],
+    pub(super) picture: &'a Picture,
+    /// The newest first; or why there are none.
+    pub(super) decisions: &'a Result<Vec<Value>, String>,
+    /// What members have; or why it is not known.
+    pub(super) members: &'a [(String, Result<Object, String>)],
+    /// Only what concerns this cluster.
+    pub(super) cluster: Option<&'a str>,
 }
 
 /// The label and its value by which the works of a binding are known.
@@ -33,9 +41,30 @@ pub(super) fn is_about(binding: &Object, template: &Object) -> bool {
     group(about.unwrap_or_default()) == group(template.api_version())
 }
 
-/// Everything in one value; `policy` and `binding` are null if there is none.
+/// The members that have or should have something of the template, by name.
+pub(super) fn members(binding: Option<&Object>, works: &[Object]) -> Vec<String> {
+    let targets = binding.and_then(|binding| binding.at(&["spec", "clusters"])?.as_array());
+    let mut names: BTreeSet<String> = targets
+        .into_iter()
+        .flatten()
+        .filter_map(|target| Some(target["name"].as_str()?.to_owned()))
+        .collect();
+    let places = works.iter().map(Object::namespace);
+    names.extend(
+        places
+            .filter_map(cluster_of_execution_space)
+            .map(str::to_owned),
+    );
+    names.into_iter().collect()
+}
+
+/// Everything in one value; `binding` is null if there is none.
 pub(super) fn tell(facts: &Facts<'_>) -> Value {
     let template = facts.template;
+    let (records, unknown) = match facts.decisions {
+        Ok(records) => (records.as_slice(), None),
+        Err(why) => (&[][..], Some(why)),
+    };
     json!({
         "template": {
             "apiVersion": template.api_version(),
@@ -43,31 +72,58 @@ pub(super) fn tell(facts: &Facts<'_>) -> Value {
             "namespace": template.namespace(),
             "name": template.name(),
             "generation": template.generation(),
+            "resourceVersion": template.resource_version(),
         },
-        "policy": policy(template),
+        "policy": policy(facts),
         "binding": facts.binding.map(binding),
-        "clusters": clusters(facts),
+        "decision": records.first(),
+        "decisionsUnknown": unknown,
+        "changed": decisions::changes(records),
+        "earlier": records.iter().skip(1).map(decisions::without_diagnosis).collect::<Vec<Value>>(),
+        "clusters": clusters::tell(facts, records.first()),
+        "unreadable": facts.picture.unreadable,
     })
 }
 
-fn policy(template: &Object) -> Value {
-    if let Some(name) = template.annotation(PROPAGATION_POLICY_NAME) {
-        return json!({
-            "kind": "PropagationPolicy",
-            "namespace": template.annotation(PROPAGATION_POLICY_NAMESPACE),
-            "name": name,
-            "permanentID": template.label(ids::PROPAGATION_POLICY),
-        });
-    }
-    if let Some(name) = template.annotation(CLUSTER_PROPAGATION_POLICY_NAME) {
-        return json!({
-            "kind": "ClusterPropagationPolicy",
-            "name": name,
-            "permanentID": template.label(ids::CLUSTER_PROPAGATION_POLICY),
-        });
-    }
-    let other = template.label(CLAIMED_BY);
-    other.map_or(Value::Null, |kind| json!({"kind": kind}))
+/// Whose the template is, and why not others'.
+fn policy(facts: &Facts<'_>) -> Value {
+    let decision = facts.picture.claim(facts.template, facts.binding);
+    let (state, why) = match &decision.outcome {
+        Outcome::Exempt(exemption) => ("exempt", Some(exemption.to_string())),
+        Outcome::Unclaimed => ("unclaimed", None),
+        Outcome::Awaiting { missing, .. } => (
+            "awaiting",
+            Some(format!(
+                "waits for override policies that do not exist: {}",
+                missing.join(", ")
+            )),
+        ),
+        Outcome::Held(_) => (
+            "held",
+            Some("it is lazy: what it says now counts from the template's next change".to_owned()),
+        ),
+        Outcome::Applied(_) => ("applied", None),
+    };
+    let one = |found: &policy::Match<'_>| {
+        json!({
+            "kind": found.policy.id.kind(),
+            "namespace": found.policy.id.namespace,
+            "name": found.policy.id.name,
+            "selects": found.specificity.to_string(),
+            "priority": found.policy.priority(),
+        })
+    };
+    let others = decision.claim.considered.iter().map(|(found, verdict)| {
+        let mut other = one(found);
+        other["lost"] = Value::from(verdict.to_string());
+        other
+    });
+    json!({
+        "state": state,
+        "why": why,
+        "chosen": decision.claim.chosen.as_ref().map(one),
+        "others": others.collect::<Vec<Value>>(),
+    })
 }
 
 fn binding(binding: &Object) -> Value {
@@ -78,67 +134,12 @@ fn binding(binding: &Object) -> Value {
         "name": binding.name(),
         "generation": binding.generation(),
         "replicas": at(&["spec", "replicas"]),
+        "placement": at(&["spec", "placement"]),
+        "suspension": at(&["spec", "suspension"]),
+        "gracefulEvictionTasks": at(&["spec", "gracefulEvictionTasks"]),
         "schedulerObservedGeneration": at(&["status", "schedulerObservedGeneration"]),
         "affinity": at(&["status", "schedulerObservingAffinityName"]),
         "lastScheduledTime": at(&["status", "lastScheduledTime"]),
         "conditions": at(&["status", "conditions"]),
     })
-}
-
-/// A part for each cluster that is a target, has a work or has reported a status, by name.
-fn clusters(facts: &Facts<'_>) -> Vec<Value> {
-    let list = |path: &[&str]| -> Vec<&Value> {
-        let found = facts.binding.and_then(|binding| binding.at(path));
-        found
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .collect()
-    };
-    let (targets, statuses) = (
-        list(&["spec", "clusters"]),
-        list(&["status", "aggregatedStatus"]),
-    );
-    let named = |items: &[&Value], field: &str| -> Vec<String> {
-        let names = items.iter().filter_map(|item| item[field].as_str());
-        names.map(str::to_owned).collect()
-    };
-    let mut names: BTreeSet<String> = named(&targets, "name").into_iter().collect();
-    names.extend(named(&statuses, "clusterName"));
-    let places = facts.works.iter().map(Object::namespace);
-    names.extend(
-        places
-            .filter_map(cluster_of_execution_space)
-            .map(str::to_owned),
-    );
-    let part = |name: String| {
-        let target = targets
-            .iter()
-            .find(|target| target["name"] == name.as_str());
-        let status = statuses
-            .iter()
-            .find(|item| item["clusterName"] == name.as_str());
-        let works = facts
-            .works
-            .iter()
-            .filter(|work| cluster_of_execution_space(work.namespace()) == Some(name.as_str()));
-        let works = works.map(|work| {
-            json!({
-                "namespace": work.namespace(),
-                "name": work.name(),
-                "conditions": work.at(&["status", "conditions"]),
-            })
-        });
-        json!({
-            "name": name,
-            "target": target.is_some(),
-            "replicas": target.map(|target| target["replicas"].clone()),
-            "works": works.collect::<Vec<Value>>(),
-            "applied": status.map(|item| item["applied"].clone()),
-            "appliedMessage": status.map(|item| item["appliedMessage"].clone()),
-            "health": status.map(|item| item["health"].clone()),
-            "status": status.map(|item| item["status"].clone()),
-        })
-    };
-    names.into_iter().map(part).collect()
 }

@@ -2,18 +2,24 @@
 
 use serde_json::Value;
 
+use crate::page::Page;
 use crate::reading::clean;
+use crate::simulate::Line;
+use crate::table::Table;
 
-/// How wide a terminal is at least.
-const WIDTH: usize = 80;
 /// Where what is said about a thing begins, behind what the thing is called.
 const INDENT: usize = 12;
+/// How many clusters the table of verdicts shows; with more, those that were not refused go first.
+const ROWS: usize = 40;
+/// How many earlier decisions are shown.
+const EARLIER: usize = 4;
 
 /// Writes what [`super::facts::tell`] has told.
 pub(super) fn write(told: &Value) -> String {
     let mut page = Page::default();
     let template = &told["template"];
-    page.line(
+    line(
+        &mut page,
         text(&template["kind"]),
         &format!(
             "{} ({}, generation {})",
@@ -22,139 +28,323 @@ pub(super) fn write(told: &Value) -> String {
             template["generation"]
         ),
     );
-    let policy = &told["policy"];
-    match policy.is_null() {
-        true => page.line("Policy", "none has claimed it"),
-        false => {
-            let name = full_name(policy);
-            page.line("Policy", format!("{} {name}", text(&policy["kind"])).trim());
-        }
-    }
+    write_policy(&mut page, &told["policy"]);
     let binding = &told["binding"];
     if binding.is_null() {
-        page.line("Binding", "none");
-        return page.text;
+        line(&mut page, "Binding", "none");
+        return page.into_text();
     }
     let mut about = format!("{} {}", text(&binding["kind"]), full_name(binding));
     if let Some(replicas) = binding["replicas"].as_i64() {
         about.push_str(&format!(", {}", count(replicas)));
     }
-    page.line("Binding", &about);
+    line(&mut page, "Binding", &about);
     if binding["generation"] != binding["schedulerObservedGeneration"] {
-        page.line("", "the scheduler has not looked at its newest state yet");
+        line(
+            &mut page,
+            "",
+            "the scheduler has not looked at its newest state yet",
+        );
     }
-    page.conditions(&binding["conditions"]);
+    conditions(&mut page, &binding["conditions"]);
+    write_decision(&mut page, told);
     let clusters = items(&told["clusters"]);
-    if clusters.is_empty() {
-        page.line("Clusters", "none");
+    write_verdicts(&mut page, clusters);
+    let shown: Vec<&Value> = clusters
+        .iter()
+        .filter(|cluster| is_concerned(cluster))
+        .collect();
+    if shown.is_empty() {
+        line(&mut page, "Clusters", "none");
     }
-    for cluster in clusters {
-        page.cluster(cluster);
+    for cluster in shown {
+        write_cluster(&mut page, cluster);
     }
-    page.text
+    page.into_text()
 }
 
-#[derive(Default)]
-struct Page {
-    text: String,
+fn write_policy(page: &mut Page, policy: &Value) {
+    let chosen = &policy["chosen"];
+    if chosen.is_null() {
+        let why = policy["why"].as_str().unwrap_or("no policy selects it");
+        line(page, "Policy", &format!("none: {why}"));
+    } else {
+        line(
+            page,
+            "Policy",
+            &format!(
+                "{} {}, selects {}, priority {}",
+                text(&chosen["kind"]),
+                full_name(chosen),
+                text(&chosen["selects"]),
+                chosen["priority"]
+            ),
+        );
+        line(page, "", text(&policy["why"]));
+    }
+    for other in items(&policy["others"]) {
+        let said = format!(
+            "not {} {}: {}",
+            text(&other["kind"]),
+            full_name(other),
+            text(&other["lost"])
+        );
+        line(page, "", &said);
+    }
 }
 
-impl Page {
-    fn cluster(&mut self, cluster: &Value) {
-        self.text.push('\n');
-        let target = match (cluster["target"].as_bool(), cluster["replicas"].as_i64()) {
-            (Some(true), Some(replicas)) => count(replicas),
-            (Some(true), None) => "chosen".to_owned(),
-            _ => "not chosen any more".to_owned(),
+fn write_decision(page: &mut Page, told: &Value) {
+    if let Some(why) = told["decisionsUnknown"].as_str() {
+        line(page, "Decision", &format!("unknown: {why}"));
+        return;
+    }
+    let decision = &told["decision"];
+    if decision.is_null() {
+        line(page, "Decision", "none is on record");
+        return;
+    }
+    line(page, "Decision", &in_a_line(decision));
+    if decision["diagnosis"].is_null() {
+        line(
+            page,
+            "",
+            "its reasons were not kept: too many decisions were made at once",
+        );
+    }
+    for change in items(&told["changed"]) {
+        line(page, "", &format!("changed: {}", text(change)));
+    }
+    for earlier in items(&told["earlier"]).iter().take(EARLIER) {
+        line(page, "", &format!("before: {}", in_a_line(earlier)));
+    }
+    let attempts = items(&decision["diagnosis"]["attempts"]);
+    for attempt in attempts {
+        if let Some(group) = attempt["group"].as_str() {
+            let said = match attempt["refusal"].as_str() {
+                Some(refusal) => format!("group {group} was given up: {refusal}"),
+                None => format!("group {group} was taken"),
+            };
+            line(page, "", &said);
+        }
+    }
+    for step in items(&attempts.last().cloned().unwrap_or_default()["steps"]) {
+        line(
+            page,
+            "Division",
+            &format!(
+                "{} of {}",
+                text(&step["mode"]),
+                count(step["replicas"].as_i64().unwrap_or(0))
+            ),
+        );
+    }
+}
+
+/// When, why and what.
+fn in_a_line(record: &Value) -> String {
+    let attempt = record["attempt"].as_i64().unwrap_or(0);
+    let again = if attempt > 1 {
+        format!(", attempt {attempt}")
+    } else {
+        String::new()
+    };
+    format!(
+        "{} {} ({}{again})",
+        text(&record["at"]),
+        text(&record["outcome"]),
+        text(&record["trigger"])
+    )
+}
+
+/// What the decision held of every cluster, in a table.
+fn write_verdicts(page: &mut Page, clusters: &[Value]) {
+    let mut judged: Vec<&Value> = clusters
+        .iter()
+        .filter(|cluster| !cluster["verdict"].is_null())
+        .collect();
+    if judged.is_empty() {
+        return;
+    }
+    judged.sort_by_key(|cluster| {
+        (
+            cluster["verdict"]["passed"] != true,
+            text(&cluster["name"]).to_owned(),
+        )
+    });
+    let more = judged.len().saturating_sub(ROWS);
+    judged.truncate(ROWS);
+    let mut table = Table::new(&[
+        "CLUSTER", "VERDICT", "SCORE", "FITS", "HAD", "WEIGHT", "QUOTA", "GETS",
+    ]);
+    for cluster in &judged {
+        let verdict = &cluster["verdict"];
+        let scores = verdict["scores"].as_object();
+        let score: Option<i64> =
+            scores.map(|scores| scores.values().filter_map(Value::as_i64).sum());
+        let share = items(&verdict["shares"])
+            .last()
+            .cloned()
+            .unwrap_or_default();
+        let word = match (verdict["passed"].as_bool(), verdict["selected"].as_bool()) {
+            (_, Some(true)) => "selected",
+            (Some(true), _) => "passed",
+            _ if verdict["leaving"] == true => "leaving",
+            _ => "refused",
         };
-        let health = cluster["health"].as_str();
-        let health = health.map_or_else(String::new, |health| format!(", {health}"));
-        let name = text(&cluster["name"]);
-        if name.chars().count() < INDENT {
-            self.line(name, &format!("{target}{health}"));
-        } else {
-            self.wrapped(0, "", name);
-            self.line("", &format!("{target}{health}"));
-        }
-        let works = items(&cluster["works"]);
-        if works.is_empty() {
-            self.line("", "no Work");
-        }
-        for work in works {
-            self.line("", &format!("Work {}", full_name(work)));
-            self.conditions(&work["conditions"]);
-        }
-        if let Some(message) = cluster["appliedMessage"].as_str() {
-            self.line("", message);
-        }
-        if let Value::Object(fields) = &cluster["status"] {
-            let plain = fields
-                .iter()
-                .filter(|(_, value)| !value.is_object() && !value.is_array());
-            let said: Vec<String> = plain
-                .map(|(name, value)| format!("{name}={value}"))
-                .collect();
-            self.line("", &said.join(" "));
-        }
+        table.rows.push(vec![
+            clean(text(&cluster["name"])),
+            word.to_owned(),
+            score.map_or_else(dash, |score| score.to_string()),
+            number(&verdict["fits"]),
+            number(&verdict["running"]),
+            number(&share["weight"]),
+            share["quota"].as_str().map_or_else(dash, str::to_owned),
+            number(&cluster["replicas"]),
+        ]);
     }
-
-    fn conditions(&mut self, conditions: &Value) {
-        for condition in items(conditions) {
+    page.blank();
+    page.push(&table.to_string());
+    if more > 0 {
+        page.wrap(
+            0,
+            &format!("and {more} more; --cluster NAME shows one, -o json all"),
+        );
+    }
+    for cluster in judged {
+        for refusal in items(&cluster["verdict"]["refusals"]) {
             let said = format!(
-                "{} {} ({}): {}",
-                text(&condition["type"]),
-                text(&condition["status"]),
-                text(&condition["reason"]),
-                text(&condition["message"]),
+                "{}: {} says: {}",
+                text(&cluster["name"]),
+                text(&refusal["filter"]),
+                text(&refusal["reason"])
             );
-            self.line("", said.trim_end_matches([':', ' ']));
+            page.wrap(0, &said);
         }
     }
+}
 
-    /// A thing and what is said about it.
-    fn line(&mut self, name: &str, said: &str) {
-        if !said.is_empty() {
-            self.wrapped(INDENT, name, said);
-        }
+/// Whether there is more to say of a cluster than what the decision held of it.
+fn is_concerned(cluster: &Value) -> bool {
+    cluster["target"] == true
+        || !items(&cluster["works"]).is_empty()
+        || !cluster["health"].is_null()
+}
+
+fn write_cluster(page: &mut Page, cluster: &Value) {
+    page.blank();
+    let target = match (cluster["target"].as_bool(), cluster["replicas"].as_i64()) {
+        (Some(true), Some(replicas)) => count(replicas),
+        (Some(true), None) => "chosen".to_owned(),
+        _ => "not chosen any more".to_owned(),
+    };
+    let health = cluster["health"].as_str();
+    let health = health.map_or_else(String::new, |health| format!(", {health}"));
+    line(page, text(&cluster["name"]), &format!("{target}{health}"));
+    for rule in items(&cluster["overrides"]["rules"]) {
+        write_rule(page, rule);
     }
-
-    /// Broken between words; a word too long for a line is broken anywhere.
-    fn wrapped(&mut self, indent: usize, name: &str, said: &str) {
-        // A name too long for its column has a line of its own.
-        let mut line: String = name.to_owned();
-        if indent > 0 && name.chars().count() >= indent {
-            self.text.push_str(name);
-            self.text.push('\n');
-            line.clear();
-        }
-        let room = WIDTH - indent;
-        let mut taken = 0;
-        let pad = |line: &mut String| {
-            let missing = indent.saturating_sub(line.chars().count());
-            line.extend(std::iter::repeat_n(' ', missing));
+    if let Some(problem) = cluster["overrides"]["problem"].as_str() {
+        line(page, "", &format!("cannot be made for it: {problem}"));
+    }
+    let works = items(&cluster["works"]);
+    if works.is_empty() {
+        line(page, "", "no Work");
+    }
+    for work in works {
+        let held = if work["suspended"] == true {
+            ", held back"
+        } else {
+            ""
         };
-        pad(&mut line);
-        // Line ends are spaces here; what else could steer the terminal is made harmless.
-        for word in said.split_whitespace().map(clean) {
-            let letters: Vec<char> = word.chars().collect();
-            for piece in letters.chunks(room) {
-                if taken > 0 && taken + 1 + piece.len() > room {
-                    self.text.push_str(line.trim_end());
-                    self.text.push('\n');
-                    line.clear();
-                    pad(&mut line);
-                    taken = 0;
-                }
-                if taken > 0 {
-                    line.push(' ');
-                    taken += 1;
-                }
-                line.extend(piece);
-                taken += piece.len();
-            }
+        line(page, "", &format!("Work {}{held}", full_name(work)));
+        conditions(page, &work["conditions"]);
+    }
+    line(page, "", text(&cluster["appliedMessage"]));
+    let member = &cluster["member"];
+    match member["present"].as_bool() {
+        Some(true) => {
+            let said = plain_fields(&member["status"]);
+            let leaving = if member["deleting"] == true {
+                ", being deleted"
+            } else {
+                ""
+            };
+            line(
+                page,
+                "",
+                &format!(
+                    "in the member: generation {}{leaving} {said}",
+                    member["generation"]
+                ),
+            );
         }
-        self.text.push_str(line.trim_end());
-        self.text.push('\n');
+        Some(false) => line(
+            page,
+            "",
+            &format!("in the member: {}", text(&member["why"])),
+        ),
+        None => line(page, "", &plain_fields(&cluster["status"])),
+    }
+}
+
+/// What an override rule did.
+fn write_rule(page: &mut Page, rule: &Value) {
+    let place = rule["rule"]
+        .as_u64()
+        .map_or_else(String::new, |rule| format!(", rule {}", rule + 1));
+    let name = format!("{} {}{place}", text(&rule["kind"]), full_name(rule));
+    if rule["applied"] != true {
+        line(
+            page,
+            "",
+            &format!("{name}: not for it: {}", text(&rule["why"])),
+        );
+        return;
+    }
+    let changes = items(&rule["changes"]);
+    let nothing = if changes.is_empty() {
+        " changes nothing"
+    } else {
+        ""
+    };
+    line(page, "", &format!("{name}{nothing}"));
+    for change in changes {
+        let some = |value: &Value| (!value.is_null()).then(|| value.clone());
+        let change = Line {
+            path: text(&change["path"]).to_owned(),
+            before: some(&change["before"]),
+            after: some(&change["after"]),
+        };
+        page.wrap(INDENT + 2, &change.to_string());
+    }
+}
+
+fn plain_fields(status: &Value) -> String {
+    let fields = status.as_object().into_iter().flatten();
+    let plain = fields.filter(|(_, value)| !value.is_object() && !value.is_array());
+    let said: Vec<String> = plain
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    said.join(" ")
+}
+
+fn conditions(page: &mut Page, conditions: &Value) {
+    for condition in items(conditions) {
+        let said = format!(
+            "{} {} ({}): {}",
+            text(&condition["type"]),
+            text(&condition["status"]),
+            text(&condition["reason"]),
+            text(&condition["message"]),
+        );
+        line(page, "", said.trim_end_matches([':', ' ']));
+    }
+}
+
+/// A thing and what is said about it; nothing if nothing is said.
+fn line(page: &mut Page, name: &str, said: &str) {
+    if !said.is_empty() {
+        page.titled(INDENT, name, said);
     }
 }
 
@@ -163,6 +353,19 @@ fn count(replicas: i64) -> String {
         1 => "1 replica".to_owned(),
         _ => format!("{replicas} replicas"),
     }
+}
+
+fn number(value: &Value) -> String {
+    value.as_i64().map_or_else(dash, |number| match number {
+        // What has no requirements fits as often as anybody asks.
+        i64::MAX => "any".to_owned(),
+        number if number == i64::from(i32::MAX) => "any".to_owned(),
+        number => number.to_string(),
+    })
+}
+
+fn dash() -> String {
+    "-".to_owned()
 }
 
 fn full_name(thing: &Value) -> String {
@@ -183,95 +386,86 @@ fn items(list: &Value) -> &[Value] {
 
 #[cfg(test)]
 mod tests {
-    use object::Object;
     use serde_json::json;
 
     use super::*;
-    use crate::explain::facts::{Facts, tell};
 
-    fn check(template: Value, binding: Option<Value>, works: Vec<Value>, expected: &str) {
-        let object = |value| Object::from_value(value).unwrap();
-        let works: Vec<Object> = works.into_iter().map(object).collect();
-        let binding = binding.map(object);
-        let told = tell(&Facts {
-            template: &object(template),
-            binding: binding.as_ref(),
-            works: &works,
-        });
+    fn check(told: Value, expected: &str) {
         let page = write(&told);
         assert_eq!(page.trim_end(), expected.trim());
-        assert!(page.lines().all(|line| line.chars().count() <= WIDTH));
+        assert!(
+            page.lines().all(|line| line.chars().count() <= 80),
+            "{page}"
+        );
     }
 
     #[test]
     fn a_template_nobody_claims_says_so() {
         check(
-            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}}),
-            None,
-            vec![],
+            json!({
+                "template": {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "shop", "generation": 0},
+                "policy": {"state": "unclaimed"},
+            }),
             "
 ConfigMap   shop/a (v1, generation 0)
-Policy      none has claimed it
+Policy      none: no policy selects it
 Binding     none",
         );
     }
 
     #[test]
-    fn every_cluster_says_what_became_of_it() {
-        let condition = |kind: &str, status: &str, message: &str| json!({"type": kind, "status": status, "reason": "Why", "message": message});
+    fn every_cluster_says_why_it_was_chosen_and_what_became_of_it() {
+        let condition =
+            json!({"type": "Applied", "status": "True", "reason": "Fine", "message": ""});
         check(
-            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {
-                "name": "web", "namespace": "shop", "generation": 3,
-                "annotations": {"propagationpolicy.karmada.io/name": "p", "propagationpolicy.karmada.io/namespace": "shop"},
-            }}),
-            Some(json!({
-                "kind": "ResourceBinding",
-                "metadata": {"name": "web-deployment", "namespace": "shop", "generation": 2},
-                "spec": {"replicas": 3, "clusters": [{"name": "west", "replicas": 1}, {"name": "a-cluster-with-a-name", "replicas": 2}]},
-                "status": {
-                    "schedulerObservedGeneration": 1,
-                    "conditions": [condition("Scheduled", "True", "")],
-                    "aggregatedStatus": [{"clusterName": "west", "applied": true, "health": "Healthy", "status": {"replicas": 1, "conditions": []}}],
+            json!({
+                "template": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": "shop", "generation": 3},
+                "policy": {
+                    "state": "applied",
+                    "chosen": {"kind": "PropagationPolicy", "namespace": "shop", "name": "p", "selects": "by name", "priority": 0},
+                    "others": [{"kind": "ClusterPropagationPolicy", "name": "all", "lost": "it lost"}],
                 },
-            })),
-            vec![
-                json!({"metadata": {"name": "w", "namespace": "karmada-es-west"}, "status": {"conditions": [condition("Applied", "True", "fine")]}}),
-                json!({"metadata": {"name": "w", "namespace": "karmada-es-old"}, "status": {"conditions": [condition("Applied", "False", &"long words ".repeat(9))]}}),
-            ],
+                "binding": {"kind": "ResourceBinding", "namespace": "shop", "name": "web-deployment", "replicas": 3, "generation": 2, "schedulerObservedGeneration": 2},
+                "decision": {"at": "2026-01-01T00:00:00Z", "outcome": "{west:3}", "trigger": "replicas changed", "attempt": 2, "diagnosis": {"attempts": [
+                    {"steps": [{"mode": "static weights", "replicas": 3}]},
+                ]}},
+                "changed": ["3 replicas are wanted instead of 2"],
+                "earlier": [],
+                "clusters": [
+                    {"name": "east", "target": false, "verdict": {"passed": false, "refusals": [{"filter": "TaintToleration", "reason": "it is tainted"}]}},
+                    {
+                        "name": "west", "target": true, "replicas": 3, "health": "Healthy",
+                        "verdict": {"passed": true, "selected": true, "scores": {"a": 100}, "fits": 9, "running": 2, "shares": [{"weight": 1, "quota": "3"}]},
+                        "overrides": {"rules": [
+                            {"kind": "OverridePolicy", "namespace": "shop", "name": "o", "rule": 0, "applied": true, "changes": [{"path": "/spec/x", "before": 1, "after": 2}]},
+                            {"kind": "OverridePolicy", "namespace": "shop", "name": "q", "rule": 0, "applied": false, "why": "the cluster is excluded"},
+                        ]},
+                        "works": [{"namespace": "karmada-es-west", "name": "w", "conditions": [condition]}],
+                        "member": {"present": true, "generation": 4, "status": {"replicas": 3, "conditions": []}},
+                    },
+                ],
+            }),
             "
 Deployment  shop/web (apps/v1, generation 3)
-Policy      PropagationPolicy shop/p
+Policy      PropagationPolicy shop/p, selects by name, priority 0
+            not ClusterPropagationPolicy all: it lost
 Binding     ResourceBinding shop/web-deployment, 3 replicas
-            the scheduler has not looked at its newest state yet
-            Scheduled True (Why)
+Decision    2026-01-01T00:00:00Z {west:3} (replicas changed, attempt 2)
+            changed: 3 replicas are wanted instead of 2
+Division    static weights of 3 replicas
 
-a-cluster-with-a-name
-            2 replicas
-            no Work
+CLUSTER   VERDICT    SCORE   FITS   HAD   WEIGHT   QUOTA   GETS
+west      selected   100     9      2     1        3       3
+east      refused    -       -      -     -        -       -
+east: TaintToleration says: it is tainted
 
-old         not chosen any more
-            Work karmada-es-old/w
-            Applied False (Why): long words long words long words long words
-            long words long words long words long words long words
-
-west        1 replica, Healthy
+west        3 replicas, Healthy
+            OverridePolicy shop/o, rule 1
+              ~ /spec/x 1 -> 2
+            OverridePolicy shop/q, rule 1: not for it: the cluster is excluded
             Work karmada-es-west/w
-            Applied True (Why): fine
-            replicas=1",
+            Applied True (Fine)
+            in the member: generation 4 replicas=3",
         );
-    }
-
-    #[test]
-    fn no_word_is_too_long_for_the_page() {
-        let mut page = Page::default();
-        page.line("Name", &"x".repeat(150));
-        page.line("a-name-longer-than-its-column", "y \u{1b}[2J");
-        let expected = format!(
-            "Name        {}\n            {}\n            {}\na-name-longer-than-its-column\n            y \\u{{1b}}[2J\n",
-            "x".repeat(68),
-            "x".repeat(68),
-            "x".repeat(14)
-        );
-        assert_eq!(page.text, expected);
     }
 }

@@ -21,6 +21,9 @@ pub(super) struct Asked<'a> {
     /// Empty for all.
     pub(super) namespace: String,
     pub(super) selector: &'a str,
+    pub(super) fields: &'a str,
+    /// Rows come with whole objects, to be sorted by.
+    pub(super) with_objects: bool,
     /// Tables rather than objects.
     pub(super) tables: bool,
     pub(super) ignore_not_found: bool,
@@ -86,21 +89,17 @@ pub(super) async fn ask(place: &Place, asked: &Asked<'_>) -> Part {
     part
 }
 
-fn unreachable(place: &Place, error: &CallError) -> Failure {
+pub(super) fn unreachable(place: &Place, error: &CallError) -> Failure {
     let failure = call_failure(error);
     if !place.is_member() {
         return failure;
     }
-    let hint = match &failure {
-        Failure::Refused { .. } if error.is_forbidden() => {
-            "ask an administrator to bind the ClusterRole cluster-proxy-admin to this user and its groups".to_owned()
-        }
-        _ => "`karavel clusters` shows which clusters are ready".to_owned(),
-    };
-    match failure {
-        Failure::Refused { what, .. } => Failure::Refused { what, hint },
-        Failure::Failed { what, .. } => Failure::Failed { what, hint },
+    if error.is_forbidden() {
+        return failure.advised(
+            "ask an administrator to bind the ClusterRole cluster-proxy-admin to this user and its groups",
+        );
     }
+    failure.advised("`karavel clusters` shows which clusters are ready")
 }
 
 async fn read_table(
@@ -113,6 +112,10 @@ async fn read_table(
     let mut table = ServerTable::default();
     for name in &wanted.names {
         let path = resource.object_path(&key(resource, &asked.namespace, name));
+        let path = match asked.with_objects {
+            true => format!("{path}?includeObject=Object"),
+            false => path,
+        };
         match read(client, &path).await {
             Ok(answer) => table.append(ServerTable::read(&answer)),
             Err(error) => failures.push(error),
@@ -124,7 +127,7 @@ async fn read_table(
     let mut token = String::new();
     loop {
         let path = resource.path(&asked.namespace);
-        match read(client, &page(&path, asked.selector, &token)).await {
+        match read(client, &page(&path, asked, &token)).await {
             Ok(answer) => {
                 table.append(ServerTable::read(&answer));
                 token = answer["metadata"]["continue"]
@@ -153,6 +156,7 @@ async fn read_objects(
     if wanted.names.is_empty() {
         let options = ListOptions {
             label_selector: asked.selector.to_owned(),
+            field_selector: asked.fields.to_owned(),
             ..ListOptions::default()
         };
         let listed = client.list_all(resource, &asked.namespace, &options).await;
@@ -193,9 +197,15 @@ pub(crate) fn key(resource: &ResourceType, namespace: &str, name: &str) -> Objec
 }
 
 /// A page of a collection.
-fn page(path: &str, selector: &str, token: &str) -> String {
+fn page(path: &str, asked: &Asked<'_>, token: &str) -> String {
     let mut page = format!("{path}?limit={PAGE}");
-    for (name, value) in [("labelSelector", selector), ("continue", token)] {
+    let include = if asked.with_objects { "Object" } else { "" };
+    for (name, value) in [
+        ("labelSelector", asked.selector),
+        ("fieldSelector", asked.fields),
+        ("includeObject", include),
+        ("continue", token),
+    ] {
         if !value.is_empty() {
             let value = utf8_percent_encode(value, NON_ALPHANUMERIC);
             page.push_str(&format!("&{name}={value}"));
@@ -222,6 +232,11 @@ pub(super) fn gather(kinds: usize, parts: Vec<Part>) -> (Vec<Section>, Vec<(Stri
         }
     }
     (sections, failures)
+}
+
+/// Remembers which kind a section is about.
+pub(super) fn gather_kind(section: &mut Section, resource: ResourceType) {
+    section.resource.get_or_insert(resource);
 }
 
 impl Section {
@@ -272,17 +287,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_carry_the_selector_and_where_they_begin() {
-        for (selector, token, expected) in [
-            ("", "", "/api/v1/pods?limit=500"),
+    fn pages_carry_the_selectors_and_where_they_begin() {
+        for (selector, fields, token, expected) in [
+            ("", "", "", "/api/v1/pods?limit=500"),
             (
                 "a=b,c",
                 "",
+                "",
                 "/api/v1/pods?limit=500&labelSelector=a%3Db%2Cc",
             ),
-            ("", "x&y", "/api/v1/pods?limit=500&continue=x%26y"),
+            (
+                "",
+                "x=y",
+                "x&y",
+                "/api/v1/pods?limit=500&fieldSelector=x%3Dy&continue=x%26y",
+            ),
         ] {
-            assert_eq!(page("/api/v1/pods", selector, token), expected);
+            let asked = Asked {
+                wanted: &[],
+                namespace: String::new(),
+                selector,
+                fields,
+                with_objects: false,
+                tables: true,
+                ignore_not_found: false,
+            };
+            assert_eq!(page("/api/v1/pods", &asked, token), expected);
         }
     }
 }

@@ -77,7 +77,7 @@ fn suggest<'d>(discovery: &'d Discovery, word: &str) -> Option<&'d str> {
 }
 
 /// How many letters have to be added, dropped, changed or swapped with their neighbour.
-fn distance(from: &str, to: &str) -> usize {
+pub fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     let mut above: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=to.len()).collect();

@@ -5,38 +5,30 @@ use object::Object;
 use serde_json::{Value, json};
 
 use super::fetch::{Found, Section};
-use crate::failure::Failure;
 
 /// One document of all: a list, or the object itself if it was asked for by name in one place. Objects of members say
-/// which one they are in.
+/// which one they are in. `None` if the one object is not there.
 pub(super) fn document(
     sections: Vec<Section>,
     is_single: bool,
-    yaml: bool,
-) -> Result<String, Failure> {
+    managed_fields: bool,
+) -> Option<Value> {
     let mut items: Vec<Value> = Vec::new();
     for (place, found) in sections.into_iter().flat_map(|section| section.parts) {
         let Found::Objects(objects) = found else {
             continue;
         };
         let member = place.is_member().then_some(place.name.as_str());
-        items.extend(objects.into_iter().map(|object| mark(object, member)));
+        let marked = objects
+            .into_iter()
+            .map(|object| mark(object, member, managed_fields));
+        items.extend(marked);
     }
-    let document = match (is_single, items.len()) {
-        (true, 0) => return Ok(String::new()),
-        (true, 1) => items.remove(0),
-        _ => json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items}),
-    };
-    let unprintable = |error: &dyn std::error::Error| {
-        let what = format!("the objects cannot be written: {error}");
-        Failure::failed(what, "choose another --output")
-    };
-    if yaml {
-        let text = serde_saphyr::to_string(&document).map_err(|error| unprintable(&error))?;
-        return Ok(text.trim_end().to_owned() + "\n");
+    match (is_single, items.len()) {
+        (true, 0) => None,
+        (true, 1) => items.pop(),
+        _ => Some(json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items})),
     }
-    let text = serde_json::to_string_pretty(&document).map_err(|error| unprintable(&error))?;
-    Ok(text + "\n")
 }
 
 /// A line for each object: kind, group and name, as other commands take them.
@@ -56,9 +48,20 @@ pub(super) fn names(sections: &[Section]) -> String {
     text
 }
 
-/// Without the records of who wrote which field, which nobody wants to read; with the member, if it is from one.
-fn mark(mut object: Object, member: Option<&str>) -> Value {
-    object.remove(&["metadata", "managedFields"]);
+/// Without the records of who wrote which field unless they are wanted; with the member, if it is from one.
+pub(crate) fn mark(object: Object, member: Option<&str>, managed_fields: bool) -> Value {
+    mark_value(object.into_value(), member, managed_fields)
+}
+
+pub(super) fn mark_value(value: Value, member: Option<&str>, managed_fields: bool) -> Value {
+    let mut object = match Object::from_value(value) {
+        Ok(object) => object,
+        Err(_) => return Value::Null,
+    };
+
+    if !managed_fields {
+        object.remove(&["metadata", "managedFields"]);
+    }
     if let Some(member) = member {
         // What a server sends as annotations is a map or nothing; anything else stays as it is.
         let _ = object.set(&["metadata", "annotations", CACHED_FROM_CLUSTER], member);
@@ -88,7 +91,7 @@ mod tests {
             let object = json!({
                 "metadata": {"name": "web", "annotations": annotations, "managedFields": [{}]},
             });
-            let marked = mark(Object::from_value(object).unwrap(), member);
+            let marked = mark(Object::from_value(object).unwrap(), member, false);
             let expected = json!({"metadata": {"name": "web", "annotations": expected}});
             assert_eq!(marked, expected);
         }

@@ -4,10 +4,13 @@
 //! went wrong is named for each place.
 
 mod fetch;
+mod format;
 mod kinds;
 mod lists;
 mod place;
+mod sorting;
 mod tables;
+mod watch;
 mod words;
 
 use client::Client;
@@ -15,12 +18,21 @@ use futures_util::stream::{self, StreamExt as _};
 
 use crate::failure::Failure;
 use fetch::{Asked, Part, Section};
+use object::Value;
+use sorting::Order;
 use tables::Look;
 
+pub use format::Output;
+pub use kinds::distance;
+pub use watch::{Sink, watch};
+
 pub(crate) use fetch::key;
+pub(crate) use format::write_document;
 pub(crate) use kinds::resolve;
+pub(crate) use lists::mark;
+pub(crate) use place::{Place, place, places};
 pub(crate) use tables::clean;
-pub(crate) use words::read_one;
+pub(crate) use words::{read as read_words, read_one};
 
 /// How many places are asked at once.
 const PLACES: usize = 32;
@@ -37,22 +49,6 @@ pub enum Scope {
     All,
 }
 
-/// How an answer is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Output {
-    /// The columns that matter most.
-    #[default]
-    Table,
-    /// All columns.
-    Wide,
-    /// One document.
-    Json,
-    /// One document.
-    Yaml,
-    /// A kind and a name in each line.
-    Name,
-}
-
 /// What is asked.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
@@ -64,6 +60,8 @@ pub struct Query {
     pub all_namespaces: bool,
     /// Only objects with these labels; empty for all.
     pub selector: String,
+    /// Only objects with these fields; empty for all.
+    pub field_selector: String,
     /// Which places are asked.
     pub scope: Scope,
     /// Which members, if members are asked; all if empty.
@@ -72,6 +70,16 @@ pub struct Query {
     pub output: Output,
     /// Tables without a headline.
     pub no_headers: bool,
+    /// A column with all labels.
+    pub show_labels: bool,
+    /// The kind before every name.
+    pub show_kind: bool,
+    /// A column for each of these labels.
+    pub label_columns: Vec<String>,
+    /// Who wrote which field, in documents.
+    pub show_managed_fields: bool,
+    /// A path by which rows and items are sorted; empty for by place.
+    pub sort_by: String,
     /// A named object that is not there is no mistake.
     pub ignore_not_found: bool,
 }
@@ -91,13 +99,10 @@ pub struct Answer {
 pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
     let wanted = words::read(&query.words)?;
     refuse_contradictions(query, wanted.iter().any(|wanted| !wanted.names.is_empty()))?;
+    let order = sorting::read(&query.sort_by)?;
     let mut notes = Vec::new();
-    if !query.clusters.is_empty() && query.scope == Scope::Karmada {
-        notes.push("--clusters has no effect without -s members or -s all".to_owned());
-    }
-    let places = place::places(control, query.scope, &query.clusters).await?;
+    let places = choose_places(control, query, &mut notes).await?;
     if places.is_empty() {
-        notes.push("No member Clusters found in Karmada control plane".to_owned());
         return Ok(Answer {
             notes,
             ..Answer::default()
@@ -105,13 +110,11 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
     }
     let asked = Asked {
         wanted: &wanted,
-        namespace: match (&query.namespace, query.all_namespaces) {
-            (_, true) => String::new(),
-            (Some(namespace), _) => namespace.clone(),
-            (None, _) => control.raw().default_namespace().to_owned(),
-        },
+        namespace: namespace_of(control, query),
         selector: &query.selector,
-        tables: matches!(query.output, Output::Table | Output::Wide),
+        fields: &query.field_selector,
+        with_objects: order.is_some(),
+        tables: query.output.is_table(),
         ignore_not_found: query.ignore_not_found,
     };
     let parts: Vec<Part> = stream::iter(&places)
@@ -124,19 +127,15 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
     let failure = blame(failures, one);
     if sections.iter().all(Section::is_empty) && failure.is_none() && !query.ignore_not_found {
         let is_somewhere = sections.iter().any(|section| section.is_namespaced());
-        notes.push(match asked.namespace.as_str() {
-            namespace if is_somewhere && !namespace.is_empty() => {
-                format!("No resources found in {namespace} namespace.")
-            }
-            _ => "No resources found".to_owned(),
-        });
+        notes.push(nothing_found(&asked.namespace, is_somewhere));
     }
     let is_single = one && wanted.len() == 1 && wanted.iter().all(|wanted| wanted.names.len() == 1);
-    let text = match query.output {
-        Output::Table | Output::Wide => show_tables(sections, query),
+    let text = match &query.output {
+        Output::Table | Output::Wide => show_tables(sections, query, order.as_ref()),
         Output::Name => lists::names(&sections),
-        Output::Json | Output::Yaml => {
-            lists::document(sections, is_single, query.output == Output::Yaml)?
+        output => {
+            let document = lists::document(sections, is_single, query.show_managed_fields);
+            show_document(document, output, query.no_headers, order.as_ref())?
         }
     };
     Ok(Answer {
@@ -144,6 +143,65 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
         notes,
         failure,
     })
+}
+
+/// What is said where nothing is.
+pub(crate) fn nothing_found(namespace: &str, is_namespaced: bool) -> String {
+    match namespace {
+        namespace if is_namespaced && !namespace.is_empty() => {
+            format!("No resources found in {namespace} namespace.")
+        }
+        _ => "No resources found".to_owned(),
+    }
+}
+
+async fn choose_places(
+    control: &Client,
+    query: &Query,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Place>, Failure> {
+    if !query.clusters.is_empty() && query.scope == Scope::Karmada {
+        notes.push("--clusters has no effect without -s members or -s all".to_owned());
+    }
+    let places = place::places(control, query.scope, &query.clusters).await?;
+    if places.is_empty() {
+        notes.push("No member Clusters found in Karmada control plane".to_owned());
+    }
+    Ok(places)
+}
+
+/// The namespace that is meant; empty for all.
+fn namespace_of(control: &Client, query: &Query) -> String {
+    match (&query.namespace, query.all_namespaces) {
+        (_, true) => String::new(),
+        (Some(namespace), _) => namespace.clone(),
+        (None, _) => control.raw().default_namespace().to_owned(),
+    }
+}
+
+/// A document for programs, or what is picked from it.
+fn show_document(
+    document: Option<Value>,
+    output: &Output,
+    is_bare: bool,
+    order: Option<&Order>,
+) -> Result<String, Failure> {
+    let Some(mut document) = document else {
+        return Ok(String::new());
+    };
+    if let (Some(order), Some(items)) = (order, document["items"].as_array_mut()) {
+        items.sort_by_cached_key(|item| order.key(item));
+    }
+    match output {
+        Output::JsonPath(template) => format::write_path(template, &document),
+        Output::JsonPathAsJson(template) => format::write_found(template, &document),
+        Output::Columns(columns) => {
+            let one = std::slice::from_ref(&document);
+            let items = document["items"].as_array().map_or(one, Vec::as_slice);
+            Ok(format::write_columns(columns, items, is_bare))
+        }
+        output => write_document(&document, *output == Output::Yaml),
+    }
 }
 
 fn refuse_contradictions(query: &Query, names: bool) -> Result<(), Failure> {
@@ -163,27 +221,34 @@ fn refuse_contradictions(query: &Query, names: bool) -> Result<(), Failure> {
 }
 
 /// A table for each kind, with an empty line in between.
-fn show_tables(sections: Vec<Section>, query: &Query) -> String {
+fn show_tables(sections: Vec<Section>, query: &Query, order: Option<&Order>) -> String {
     let several = sections.len() > 1;
     let texts: Vec<String> = sections
         .into_iter()
         .filter(|section| !section.is_empty())
         .map(|section| {
-            let look = Look {
-                is_wide: query.output == Output::Wide,
-                namespaces: query.all_namespaces && section.is_namespaced(),
-                is_bare: query.no_headers,
-                kind: several.then(|| section.kind_word()),
-                rarely_adopted: section.is_pods(),
-            };
-            tables::merge(section.tables(), &look).to_string()
+            let look = look(query, &section, several);
+            tables::merge(section.tables(), &look, order).to_string()
         })
         .collect();
     texts.join("\n")
 }
 
+/// How much is shown of a kind.
+fn look(query: &Query, section: &Section, several: bool) -> Look {
+    Look {
+        is_wide: query.output == Output::Wide,
+        namespaces: query.all_namespaces && section.is_namespaced(),
+        is_bare: query.no_headers,
+        kind: (several || query.show_kind).then(|| section.kind_word()),
+        rarely_adopted: section.is_pods(),
+        labels: query.show_labels,
+        label_columns: query.label_columns.clone(),
+    }
+}
+
 /// All that went wrong, each with its place unless only the control plane was asked.
-fn blame(failures: Vec<(String, Failure)>, one: bool) -> Option<Failure> {
+pub(crate) fn blame(failures: Vec<(String, Failure)>, one: bool) -> Option<Failure> {
     let lines: Vec<String> = failures
         .iter()
         .map(|(place, failure)| match one {
@@ -195,10 +260,19 @@ fn blame(failures: Vec<(String, Failure)>, one: bool) -> Option<Failure> {
     let (_, worst) = failures
         .into_iter()
         .max_by_key(|(_, failure)| failure.exit_code())?;
-    Some(match worst {
-        Failure::Refused { hint, .. } => Failure::Refused { what, hint },
-        Failure::Failed { hint, .. } => Failure::Failed { what, hint },
-    })
+    Some(worst.reworded(|_| what))
+}
+
+/// All that went wrong, each with where it did; the worst counts.
+pub(crate) fn blame_places(failures: Vec<(String, Failure)>) -> Option<Failure> {
+    let lines: Vec<String> = failures
+        .iter()
+        .map(|(place, failure)| format!("{place}: {failure}"))
+        .collect();
+    let (_, worst) = failures
+        .into_iter()
+        .max_by_key(|(_, failure)| failure.exit_code())?;
+    Some(worst.reworded(|_| lines.join("\nerror: ")))
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use std::time::Duration;
 use client::{AnswerBody, Body, BoxError, Client, ListOptions};
 use http::header::ACCEPT;
 use http::{HeaderValue, Request, Response, Uri};
-use object::ResourceType;
+use http_body_util::BodyExt as _;
+use object::{ResourceType, Value};
+use telemetry::chain;
 use tower_service::Service;
 
 use super::Scope;
@@ -15,23 +17,25 @@ use crate::failure::Failure;
 use crate::reach::call_failure;
 
 /// What the control plane is called among clusters. No cluster can be: their names are lower-case.
-pub(super) const CONTROL_PLANE: &str = "Karmada";
+pub(crate) const CONTROL_PLANE: &str = "Karmada";
 /// How long somebody at a terminal is kept waiting for one member that does not answer.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// Tables where the server can make them, objects where it cannot.
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 /// How many calls to one member run at once.
 const CALLS: usize = 16;
 
 /// One API.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// What is shown in the column of clusters.
-    pub(super) name: String,
+    pub(crate) name: String,
     control: Client,
     prefix: String,
 }
 
 impl Place {
-    fn control_plane(control: &Client) -> Self {
+    pub(crate) fn control_plane(control: &Client) -> Self {
         Self {
             name: CONTROL_PLANE.to_owned(),
             control: control.clone(),
@@ -39,7 +43,7 @@ impl Place {
         }
     }
 
-    fn member(control: &Client, name: &str) -> Self {
+    pub(crate) fn member(control: &Client, name: &str) -> Self {
         Self {
             name: name.to_owned(),
             control: control.clone(),
@@ -48,19 +52,84 @@ impl Place {
     }
 
     /// Whether it is a member.
-    pub(super) fn is_member(&self) -> bool {
+    pub(crate) fn is_member(&self) -> bool {
         !self.prefix.is_empty()
     }
 
     /// A client for it.
-    pub(super) fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         self.through(None)
     }
 
     /// A client that is answered with tables where the server can make them.
-    pub(super) fn tables(&self) -> Client {
-        const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+    pub(crate) fn tables(&self) -> Client {
         self.through(Some(HeaderValue::from_static(TABLE)))
+    }
+
+    /// The client of the control plane.
+    pub(crate) fn control(&self) -> &Client {
+        &self.control
+    }
+
+    /// Where a path of its API is found on the control plane.
+    pub(crate) fn path(&self, path: &str) -> String {
+        format!("{}{path}", self.prefix)
+    }
+
+    /// Opens a stream: whatever the path answers with, as it comes. The beginning has a deadline, the rest has none.
+    pub(crate) async fn open(&self, path: &str) -> Result<AnswerBody, Failure> {
+        self.open_as(path, false).await
+    }
+
+    /// The same, with tables instead of objects if the server can make them.
+    pub(crate) async fn open_as(&self, path: &str, tables: bool) -> Result<AnswerBody, Failure> {
+        let silent = || {
+            Failure::failed(
+                format!(
+                    "cluster({}): no answer in {} s",
+                    self.name,
+                    PATIENCE.as_secs()
+                ),
+                "`karavel clusters` shows which clusters are ready",
+            )
+        };
+        let broken = |error: &BoxError| {
+            Failure::failed(
+                format!("cluster({}): {}", self.name, chain(error.as_ref())),
+                "check that the server runs and that the address in the kubeconfig is right",
+            )
+        };
+        let request = Request::get(self.path(path))
+            .header(
+                ACCEPT,
+                if tables {
+                    TABLE
+                } else {
+                    "application/json, */*"
+                },
+            )
+            .body(Body::empty())
+            .map_err(|error| broken(&error.into()))?;
+        let answering = tokio::time::timeout(PATIENCE, self.control.send(request)).await;
+        let response = answering
+            .map_err(|_| silent())?
+            .map_err(|error| broken(&error))?;
+        if response.status().is_success() {
+            return Ok(response.into_body());
+        }
+        let code = response.status().as_u16();
+        let body = tokio::time::timeout(PATIENCE, response.into_body().collect()).await;
+        let bytes = body
+            .map_err(|_| silent())?
+            .map_err(|error| broken(&error))?;
+        let said = String::from_utf8_lossy(&bytes.to_bytes()).into_owned();
+        let status: Value = serde_json::from_str(&said).unwrap_or_default();
+        let message = status["message"].as_str().unwrap_or(said.trim());
+        let what = format!("cluster({}): from server ({code}): {message}", self.name);
+        Err(match code {
+            500.. => Failure::failed(what, "see the server's log"),
+            _ => Failure::refused(what, "check the name, the namespace and the cluster"),
+        })
     }
 
     fn through(&self, accept: Option<HeaderValue>) -> Client {
@@ -75,8 +144,37 @@ impl Place {
     }
 }
 
+/// The one place that a command about a single cluster is for. A cluster that is named is meant, also where no scope is.
+pub(crate) async fn place(
+    control: &Client,
+    scope: Option<Scope>,
+    cluster: Option<&str>,
+) -> Result<Place, Failure> {
+    match (scope, cluster) {
+        (Some(Scope::All), _) => Err(Failure::refused(
+            "not support operation scope: all",
+            "choose -s karmada, or -s members with --cluster",
+        )),
+        (Some(Scope::Karmada), _) | (None, None) => Ok(Place::control_plane(control)),
+        (Some(Scope::Members), None) => Err(Failure::refused(
+            "must specify a member cluster",
+            "name one with --cluster; `karavel clusters` lists them",
+        )),
+        (_, Some(name)) => {
+            let chosen = [name.to_owned()];
+            let mut places = places(control, Scope::Members, &chosen).await?;
+            places.pop().ok_or_else(|| {
+                Failure::refused(
+                    format!("clusters don't exist: {name}"),
+                    "`karavel clusters` lists the clusters there are",
+                )
+            })
+        }
+    }
+}
+
 /// The places of a scope: the control plane first, then members by name. `chosen` is all members if empty.
-pub(super) async fn places(
+pub(crate) async fn places(
     control: &Client,
     scope: Scope,
     chosen: &[String],

@@ -4,17 +4,19 @@ use api::well_known::labels::{MANAGED, TRUE};
 use object::Value;
 
 use super::place::CONTROL_PLANE;
+use super::sorting::Order;
 use crate::table::Table;
 
 /// A table as a server makes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ServerTable {
-    columns: Vec<Column>,
+    pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Row>,
 }
 
+/// A column of a server's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Column {
+pub(super) struct Column {
     name: String,
     /// Whether it is for wide tables only.
     is_wide: bool,
@@ -26,6 +28,11 @@ pub(super) struct Row {
     cells: Vec<String>,
     namespace: String,
     is_managed: bool,
+    labels: Vec<(String, String)>,
+    /// The object's own state, where a watch goes on.
+    pub(super) revision: String,
+    /// The object, as far as the server showed it.
+    pub(super) object: Value,
 }
 
 /// How much of tables is shown.
@@ -41,6 +48,10 @@ pub(super) struct Look {
     pub(super) kind: Option<String>,
     /// The last column only in wide tables. Upstream: so it is for pods.
     pub(super) rarely_adopted: bool,
+    /// A last column with all labels.
+    pub(super) labels: bool,
+    /// A column for each of these labels.
+    pub(super) label_columns: Vec<String>,
 }
 
 impl ServerTable {
@@ -55,7 +66,7 @@ impl ServerTable {
         });
         let rows = items(&answer["rows"]).map(|row| {
             let cells = items(&row["cells"]).map(cell).collect();
-            Row::new(cells, &row["object"]["metadata"])
+            Row::new(cells, &row["object"])
         });
         Self {
             columns: columns.collect(),
@@ -73,7 +84,7 @@ impl ServerTable {
         let rows = objects.iter().map(|object| {
             let about = &object["metadata"];
             let cells = [&about["name"], &about["creationTimestamp"]];
-            Row::new(cells.map(cell).to_vec(), about)
+            Row::new(cells.map(cell).to_vec(), object)
         });
         Self {
             columns: vec![column("NAME"), column("CREATED AT")],
@@ -111,17 +122,48 @@ impl ServerTable {
 }
 
 impl Row {
-    fn new(cells: Vec<String>, metadata: &Value) -> Self {
+    fn new(cells: Vec<String>, object: &Value) -> Self {
+        let metadata = &object["metadata"];
+        let text = |value: &Value| clean(value.as_str().unwrap_or_default());
+        let labels = metadata["labels"].as_object().into_iter().flatten();
         Self {
             cells,
-            namespace: clean(metadata["namespace"].as_str().unwrap_or_default()),
+            namespace: text(&metadata["namespace"]),
             is_managed: metadata["labels"][MANAGED] == TRUE,
+            labels: labels
+                .map(|(key, value)| (clean(key), text(value)))
+                .collect(),
+            revision: text(&metadata["resourceVersion"]),
+            object: object.clone(),
         }
+    }
+
+    /// The labels as one cell.
+    fn all_labels(&self) -> String {
+        let mut all: Vec<String> = self
+            .labels
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        all.sort_unstable();
+        match all.is_empty() {
+            true => none(),
+            false => all.join(","),
+        }
+    }
+
+    fn label(&self, wanted: &str) -> String {
+        let found = self.labels.iter().find(|(key, _)| key == wanted);
+        found.map_or_else(String::new, |(_, value)| value.clone())
     }
 }
 
 /// One table of all: whose row it is stands behind the first column, whether it was put there from here at the end.
-pub(super) fn merge(parts: Vec<(String, ServerTable)>, look: &Look) -> Table {
+pub(super) fn merge(
+    parts: Vec<(String, ServerTable)>,
+    look: &Look,
+    order: Option<&Order>,
+) -> Table {
     let mut whole = ServerTable::default();
     let mut clusters = Vec::new();
     for (cluster, part) in parts {
@@ -134,30 +176,48 @@ pub(super) fn merge(parts: Vec<(String, ServerTable)>, look: &Look) -> Table {
         .map(|column| look.is_wide || !column.is_wide)
         .collect();
     let adoption = look.is_wide || !look.rarely_adopted;
-    let lay_out = |namespace: &str, cells: Vec<String>, cluster: &str, adopted: &str| {
-        let mut line = Vec::with_capacity(cells.len() + 3);
-        if look.namespaces {
-            line.push(namespace.to_owned());
-        }
-        let mut cells = cells
-            .into_iter()
-            .zip(&shown)
-            .filter_map(|(cell, shown)| shown.then_some(cell));
-        line.extend(cells.next());
-        line.push(cluster.to_owned());
-        line.extend(cells);
-        if adoption {
-            line.push(adopted.to_owned());
-        }
-        line
-    };
+    let lay_out =
+        |namespace: &str, cells: Vec<String>, cluster: &str, adopted: &str, labels: Vec<String>| {
+            let mut line = Vec::with_capacity(cells.len() + 3);
+            if look.namespaces {
+                line.push(namespace.to_owned());
+            }
+            let mut cells = cells
+                .into_iter()
+                .zip(&shown)
+                .filter_map(|(cell, shown)| shown.then_some(cell));
+            line.extend(cells.next());
+            line.push(cluster.to_owned());
+            line.extend(cells);
+            if adoption {
+                line.push(adopted.to_owned());
+            }
+            line.extend(labels);
+            line
+        };
     let header = if look.is_bare {
         Vec::new()
     } else {
         let names = whole.columns.iter().map(|column| column.name.clone());
-        lay_out("NAMESPACE", names.collect(), "CLUSTER", "ADOPTION")
+        let mut labels: Vec<String> = look
+            .label_columns
+            .iter()
+            .map(|label| label.rsplit('/').next().unwrap_or(label).to_uppercase())
+            .collect();
+        labels.extend(look.labels.then(|| "LABELS".to_owned()));
+        lay_out("NAMESPACE", names.collect(), "CLUSTER", "ADOPTION", labels)
     };
-    let rows = whole.rows.into_iter().zip(clusters).map(|(row, cluster)| {
+    let mut rows: Vec<(Row, String)> = whole.rows.into_iter().zip(clusters).collect();
+    if let Some(order) = order {
+        rows.sort_by_cached_key(|(row, _)| order.key(&row.object));
+    }
+    let rows = rows.into_iter().map(|(row, cluster)| {
+        let mut labels: Vec<String> = look
+            .label_columns
+            .iter()
+            .map(|label| row.label(label))
+            .collect();
+        labels.extend(look.labels.then(|| row.all_labels()));
         let mut cells = row.cells;
         if let (Some(kind), Some(name)) = (&look.kind, cells.first_mut()) {
             *name = format!("{kind}/{name}");
@@ -167,7 +227,7 @@ pub(super) fn merge(parts: Vec<(String, ServerTable)>, look: &Look) -> Table {
             true => "Y",
             false => "N",
         };
-        lay_out(&row.namespace, cells, &cluster, adopted)
+        lay_out(&row.namespace, cells, &cluster, adopted, labels)
     });
     Table {
         rows: rows.collect(),
@@ -291,7 +351,7 @@ deployment.apps/web   west      2...
 ",
             ),
         ] {
-            let merged = merge(parts(), &look).to_string();
+            let merged = merge(parts(), &look, None).to_string();
             assert_eq!(format!("\n{merged}"), expected, "{look:?}");
         }
     }

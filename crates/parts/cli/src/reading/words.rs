@@ -4,13 +4,13 @@ use crate::failure::Failure;
 
 /// A kind as it was typed, and which of its objects; all if none is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
-    pub(super) word: String,
-    pub(super) names: Vec<String>,
+pub(crate) struct Wanted {
+    pub(crate) word: String,
+    pub(crate) names: Vec<String>,
 }
 
 /// Reads `TYPE[,TYPE] [NAME...]` or `TYPE/NAME...`.
-pub(super) fn read(words: &[String]) -> Result<Vec<Wanted>, Failure> {
+pub(crate) fn read(words: &[String]) -> Result<Vec<Wanted>, Failure> {
     let example = "for example: karavel get deployments, or karavel get deployment/web";
     let refuse = |what: String| Err(Failure::refused(what, example));
     let Some((first, names)) = words.split_first() else {

@@ -1,0 +1,150 @@
+//! Commands about what runs in members.
+
+use std::net::IpAddr;
+
+use clap::Args;
+
+use super::places::OnePlace;
+
+/// Which pod.
+#[derive(Args, Debug)]
+pub(crate) struct Pod {
+    /// The pod, or what has pods: POD, TYPE/NAME.
+    #[arg(value_name = "POD | TYPE/NAME")]
+    pub(crate) word: String,
+    /// The namespace; what the kubeconfig names if absent.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// The container; the pod's default one if absent.
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) container: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: OnePlace,
+    /// How long to wait for a pod to run; pods are taken as they are.
+    #[arg(long, value_name = "TIME", hide = true)]
+    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
+    pub(crate) pod_running_timeout: Option<String>,
+}
+
+/// Print the log of a container.
+#[derive(Args, Debug)]
+pub(crate) struct Logs {
+    /// The pod, or what has pods: POD, TYPE/NAME; absent with a selector.
+    #[arg(value_name = "POD | TYPE/NAME")]
+    pub(crate) word: Option<String>,
+    /// The container, as a second word.
+    #[arg(value_name = "CONTAINER")]
+    pub(crate) second: Option<String>,
+    /// The namespace; what the kubeconfig names if absent.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// The container; the pod's default one if absent.
+    #[arg(short, long, value_name = "NAME", conflicts_with = "second")]
+    pub(crate) container: Option<String>,
+    /// The member.
+    #[arg(short = 'C', long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    /// All pods with these labels.
+    #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "")]
+    pub(crate) selector: String,
+    /// Go on as more is written.
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Of the container's life before this one.
+    #[arg(short, long)]
+    pub(crate) previous: bool,
+    /// All containers of the pod.
+    #[arg(long)]
+    pub(crate) all_containers: bool,
+    /// All pods of what is named.
+    #[arg(long)]
+    pub(crate) all_pods: bool,
+    /// The pod and the container before each line.
+    #[arg(long)]
+    pub(crate) prefix: bool,
+    /// When each line was written.
+    #[arg(long)]
+    pub(crate) timestamps: bool,
+    /// So many lines from the end; -1 for all.
+    #[arg(long, value_name = "LINES", allow_negative_numbers = true)]
+    pub(crate) tail: Option<i64>,
+    /// Nothing older than this, such as 5s, 2m or 3h.
+    #[arg(long, value_name = "TIME", conflicts_with = "since_time")]
+    pub(crate) since: Option<String>,
+    /// Nothing from before this time, such as 2026-01-31T12:00:00Z.
+    #[arg(long, value_name = "DATE")]
+    pub(crate) since_time: Option<String>,
+    /// Not more than this.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) limit_bytes: Option<u64>,
+    /// Follow at most so many logs at once.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) max_log_requests: usize,
+    /// A log that cannot be read takes nothing away from the others.
+    #[arg(long)]
+    pub(crate) ignore_errors: bool,
+    /// How long to wait for a pod to run; pods are taken as they are.
+    #[arg(long, value_name = "TIME", hide = true)]
+    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
+    pub(crate) pod_running_timeout: Option<String>,
+}
+
+/// Run a command in a container.
+#[derive(Args, Debug)]
+pub(crate) struct Exec {
+    #[command(flatten)]
+    pub(crate) pod: Pod,
+    #[command(flatten)]
+    pub(crate) terminal: Terminal,
+    /// The command, behind two dashes.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// Connect to what runs in a container.
+#[derive(Args, Debug)]
+pub(crate) struct Attach {
+    #[command(flatten)]
+    pub(crate) pod: Pod,
+    #[command(flatten)]
+    pub(crate) terminal: Terminal,
+}
+
+/// What is connected.
+#[derive(Args, Debug)]
+pub(crate) struct Terminal {
+    /// Send what is typed.
+    #[arg(short = 'i', long)]
+    pub(crate) stdin: bool,
+    /// As a terminal.
+    #[arg(short = 't', long)]
+    pub(crate) tty: bool,
+    /// Say nothing but what the container says.
+    #[arg(short = 'q', long)]
+    pub(crate) quiet: bool,
+}
+
+/// Reach ports of a pod on this machine.
+#[derive(Args, Debug)]
+pub(crate) struct PortForward {
+    #[command(flatten)]
+    pub(crate) pod: Pod,
+    /// A port, here and there: [LOCAL:]REMOTE.
+    #[arg(required = true, value_name = "[LOCAL:]REMOTE", value_parser = cli::PortPair::parse)]
+    pub(crate) ports: Vec<cli::PortPair>,
+    /// Where to listen.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
+    pub(crate) address: IpAddr,
+}
+
+impl From<Pod> for cli::PodQuery {
+    fn from(typed: Pod) -> Self {
+        Self {
+            word: typed.word,
+            namespace: typed.namespace,
+            container: typed.container,
+            scope: typed.place.scope.map(Into::into),
+            cluster: typed.place.cluster,
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Commands that write to the control plane, and those that only suppose it.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// What all writes share.
+#[derive(Args, Debug)]
+pub(crate) struct Writing {
+    /// The namespace; what the kubeconfig names if absent.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// Say what would be done and do nothing: client sends nothing that writes, server has everything checked.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHERE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = DryRun::None,
+        default_missing_value = "client"
+    )]
+    pub(crate) dry_run: DryRun,
+    /// Print the object afterwards: json, yaml, name.
+    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse)]
+    pub(crate) output: Option<cli::Output>,
+    /// Who owns the fields that are written; the program itself if absent.
+    #[arg(long, value_name = "NAME", hide = true)]
+    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
+    pub(crate) field_manager: Option<String>,
+}
+
+/// How far a write goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DryRun {
+    /// It is done.
+    #[value(alias = "false")]
+    None,
+    /// Nothing is sent that writes.
+    #[value(alias = "true")]
+    Client,
+    /// The server checks everything and keeps nothing.
+    Server,
+}
+
+/// Which files.
+#[derive(Args, Debug)]
+pub(crate) struct Files {
+    /// A file or directory with objects in YAML or JSON; - for standard input. May be given several times.
+    #[arg(short, long = "filename", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Look into directories below too.
+    #[arg(short = 'R', long)]
+    pub(crate) recursive: bool,
+}
+
+/// Apply objects.
+#[derive(Args, Debug)]
+pub(crate) struct Apply {
+    #[command(flatten)]
+    pub(crate) files: Files,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
+    /// Send each object to these clusters by a policy of its own, with commas in between.
+    #[arg(
+        short = 'C',
+        long = "cluster",
+        visible_alias = "clusters",
+        value_name = "NAMES",
+        value_delimiter = ','
+    )]
+    pub(crate) clusters: Vec<String>,
+    /// Send each object to every cluster by a policy of its own.
+    #[arg(long)]
+    pub(crate) all_clusters: bool,
+    /// Has no effect: objects are always applied by the server.
+    #[arg(long, hide = true)]
+    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
+    pub(crate) server_side: bool,
+    /// Has no effect: fields that others own are taken over unless told otherwise.
+    #[arg(long, hide = true)]
+    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
+    pub(crate) force_conflicts: bool,
+    /// Refuse to change fields that others own.
+    #[arg(long)]
+    pub(crate) respect_owners: bool,
+}
+
+/// Create objects.
+#[derive(Args, Debug)]
+pub(crate) struct Create {
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// Instead of files: a type and a name, such as deployment web. Known types: namespace, deployment, configmap, secret
+    /// generic, serviceaccount.
+    #[arg(value_name = "TYPE NAME")]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
+    /// The image of a deployment.
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: Option<String>,
+    /// The replicas of a deployment.
+    #[arg(long, value_name = "N")]
+    pub(crate) replicas: Option<String>,
+    /// An entry of a configmap or a secret; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) from_literal: Vec<String>,
+}
+
+/// Delete objects.
+#[derive(Args, Debug)]
+pub(crate) struct Delete {
+    /// A type and names, or TYPE/NAME for each; absent with files.
+    #[arg(value_name = "TYPE [NAME...] | TYPE/NAME")]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
+    /// Those with these labels.
+    #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "")]
+    pub(crate) selector: String,
+    /// All of the type in the namespace.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// What becomes of what it owns.
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "background")]
+    pub(crate) cascade: Option<Cascade>,
+    /// How many seconds it may take to end.
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = -1)]
+    pub(crate) grace_period: i64,
+    /// At once: a grace period of one second.
+    #[arg(long)]
+    pub(crate) now: bool,
+    /// Without grace.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Return when it is gone.
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) wait: bool,
+    /// Give up waiting after this, such as 30s.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+    /// What is not there is no mistake.
+    #[arg(long)]
+    pub(crate) ignore_not_found: bool,
+}
+
+/// What becomes of what an object owns.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Cascade {
+    /// It goes afterwards.
+    Background,
+    /// It goes first.
+    Foreground,
+    /// It stays.
+    Orphan,
+}
+
+/// Edit an object.
+#[derive(Args, Debug)]
+pub(crate) struct Edit {
+    /// A type and a name, or TYPE/NAME.
+    #[arg(required = true, num_args = 1..=2, value_name = "TYPE/NAME")]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
+}
+
+/// Change part of an object.
+#[derive(Args, Debug)]
+pub(crate) struct Patch {
+    /// A type and a name, or TYPE/NAME.
+    #[arg(required = true, num_args = 1..=2, value_name = "TYPE/NAME")]
+    pub(crate) words: Vec<String>,
+    /// The change, in JSON or YAML.
+    #[arg(short, long, value_name = "PATCH")]
+    pub(crate) patch: Option<String>,
+    /// A file with the change.
+    #[arg(long, value_name = "FILE", conflicts_with = "patch")]
+    pub(crate) patch_file: Option<PathBuf>,
+    /// What the change is written in.
+    #[arg(long = "type", value_enum, default_value_t = PatchType::Strategic)]
+    pub(crate) kind: PatchType,
+    /// The part of the object, such as status or scale.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) subresource: Option<String>,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
+}
+
+/// What a change is written in.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PatchType {
+    /// A list of operations.
+    Json,
+    /// The fields to change.
+    Merge,
+    /// The fields to change, by Kubernetes' rules for lists; for built-in kinds.
+    Strategic,
+}
+
+/// Set labels or annotations.
+#[derive(Args, Debug)]
+pub(crate) struct Mark {
+    /// A type and names or TYPE/NAME for each, then KEY=VALUE to set and KEY- to remove.
+    #[arg(
+        required = true,
+        allow_hyphen_values = false,
+        value_name = "TYPE NAME... KEY=VALUE | KEY-"
+    )]
+    pub(crate) words: Vec<String>,
+    /// Those with these labels.
+    #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "")]
+    pub(crate) selector: String,
+    /// All of the type in the namespace.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Change what is there already.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Print what is there afterwards.
+    #[arg(long)]
+    pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
+}
+
+/// Take an object of a member over.
+#[derive(Args, Debug)]
+pub(crate) struct Promote {
+    /// A type and a name, or TYPE/NAME.
+    #[arg(required = true, num_args = 1..=2, value_name = "TYPE/NAME")]
+    pub(crate) words: Vec<String>,
+    /// The namespace; what the kubeconfig names if absent.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// The member that has it.
+    #[arg(short = 'C', long, value_name = "NAME")]
+    pub(crate) cluster: String,
+    /// What it refers to comes along.
+    #[arg(short, long)]
+    pub(crate) dependencies: bool,
+    /// Create a policy that sends it where it is.
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) auto_create_policy: bool,
+    /// What the policy is to be called; a computed name if absent.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) policy_name: Option<String>,
+    /// Print what would be created, and create nothing: json, yaml.
+    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse)]
+    pub(crate) output: Option<cli::Output>,
+    /// Check everything and create nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The member's kubeconfig; the way through the control plane if absent.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cluster_kubeconfig: Option<PathBuf>,
+    /// The context of the member's kubeconfig; the cluster's name if absent.
+    #[arg(long, value_name = "CONTEXT")]
+    pub(crate) cluster_context: Option<String>,
+}
+
+/// Say what would happen.
+#[derive(Args, Debug)]
+pub(crate) struct Simulate {
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// A cluster that is supposed to be lost; may be given several times.
+    #[arg(long, value_name = "CLUSTER", value_delimiter = ',')]
+    pub(crate) lose: Vec<String>,
+    /// The namespace of objects that name none; what the kubeconfig names if absent.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// Show what does not change too.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// How to write it.
+    #[arg(short, long, value_enum, default_value_t = super::reading::Telling::Text)]
+    pub(crate) output: super::reading::Telling,
+}
+
+/// Try customizations.
+#[derive(Args, Debug)]
+pub(crate) struct Interpret {
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// Check the scripts.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Run this rule: Retain, InterpretReplica, InterpretComponent, ReviseReplica, InterpretStatus, AggregateStatus,
+    /// InterpretHealth or InterpretDependency.
+    #[arg(long, value_name = "OPERATION", value_parser = cli::interpret::operation)]
+    pub(crate) operation: Option<cli::interpret::Operation>,
+    /// The object as it is wanted.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) desired_file: Option<PathBuf>,
+    /// The object as a member has it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) observed_file: Option<PathBuf>,
+    /// What members reported: items with clusterName and status.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) status_file: Option<PathBuf>,
+    /// So many replicas, for ReviseReplica.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) desired_replica: i32,
+    /// Say who answers every question about the object, and who would otherwise.
+    #[arg(long)]
+    pub(crate) trace: bool,
+}
+
+impl From<Writing> for cli::Writing {
+    fn from(typed: Writing) -> Self {
+        Self {
+            namespace: typed.namespace,
+            dry_run: match typed.dry_run {
+                DryRun::None => cli::DryRun::No,
+                DryRun::Client => cli::DryRun::Client,
+                DryRun::Server => cli::DryRun::Server,
+            },
+            output: typed.output,
+        }
+    }
+}

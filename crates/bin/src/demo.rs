@@ -1,0 +1,104 @@
+//! The sample application of `up --demo`: applied, and watched on its way.
+
+use std::time::{Duration, Instant};
+
+use cli::{ApplyOptions, Failure, Manifest};
+use client::{CallError, Client};
+use object::{Object, ObjectKey, ResourceType, Value};
+
+use crate::up::step;
+
+/// What is applied; also the file that newcomers read.
+const SHOP: &str = include_str!("../../../examples/demo/shop.yaml");
+/// How long it may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at it.
+const LOOK: Duration = Duration::from_millis(20);
+/// Where it is.
+const NAMESPACE: &str = "shop";
+const NAME: &str = "web";
+
+/// Applies the application and says how far it has come.
+pub(crate) async fn show(control: &Client, begun: Instant) -> Result<(), Failure> {
+    let manifests = Manifest::parse("the demonstration", SHOP)?;
+    let mut count = 0_usize;
+    let options = ApplyOptions::default();
+    let applied = cli::apply(control, &manifests, &options, &mut |_: &str| {
+        count += 1;
+        Ok(())
+    })
+    .await?;
+    if let Some(failure) = applied.failure {
+        return Err(failure);
+    }
+    step(
+        begun,
+        &format!("demo: {count} objects of the application shop are applied"),
+    )?;
+    let deployment = ResourceType::namespaced("apps", "v1", "Deployment", "deployments");
+    let binding = ResourceType::namespaced(
+        "work.karmada.io",
+        "v1alpha2",
+        "ResourceBinding",
+        "resourcebindings",
+    );
+    let placed = until(control, &binding, "web-deployment", |found| {
+        let clusters = found.at(&["spec", "clusters"]).and_then(Value::as_array)?;
+        let shares = clusters.iter().map(|target| {
+            let name = target["name"].as_str().unwrap_or_default();
+            format!("{} to {name}", target["replicas"])
+        });
+        let shares: Vec<String> = shares.collect();
+        (!shares.is_empty()).then(|| shares.join(", "))
+    });
+    let Some(placed) = placed.await? else {
+        return step(
+            begun,
+            "demo: it has not been placed yet; `karavel explain deployment/web -n shop` says why",
+        );
+    };
+    step(begun, &format!("demo: 6 replicas are divided: {placed}"))?;
+    let ready = until(control, &deployment, NAME, |found| {
+        let wanted = found.integer_at(&["spec", "replicas"])?;
+        let ready = found.integer_at(&["status", "readyReplicas"])?;
+        (ready >= wanted).then(|| ready.to_string())
+    });
+    match ready.await? {
+        Some(ready) => step(
+            begun,
+            &format!("demo: {ready} pods are ready in the members, and the status is back"),
+        ),
+        None => step(
+            begun,
+            "demo: not all pods are ready yet; `karavel get pods -n shop -s members` shows them",
+        ),
+    }
+}
+
+/// Looks at an object until it says something; `None` if it does not in time.
+async fn until(
+    control: &Client,
+    kind: &ResourceType,
+    name: &str,
+    look: impl Fn(&Object) -> Option<String>,
+) -> Result<Option<String>, Failure> {
+    let key = ObjectKey::namespaced(NAMESPACE, name);
+    let looking = async {
+        loop {
+            match control.get(kind, &key).await {
+                Ok(found) => {
+                    if let Some(said) = look(&found) {
+                        return Ok::<_, CallError>(said);
+                    }
+                }
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    match tokio::time::timeout(PATIENCE, looking).await {
+        Ok(said) => said.map(Some).map_err(|error| cli::call_failure(&error)),
+        Err(_) => Ok(None),
+    }
+}

@@ -1,0 +1,185 @@
+//! The program under the name it was called by: as itself, or as the tools whose verbs it knows.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::{CommandFactory, FromArgMatches};
+use cli::Failure;
+
+use crate::arguments::Arguments;
+use crate::configuration;
+
+/// The version of the reference whose API is spoken.
+const REFERENCE: &str = "v1.18.2";
+
+/// The program, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// Itself.
+    Karavel,
+    /// Karmada's own tool.
+    Karmadactl,
+    /// The same as a plugin of kubectl.
+    KubectlKarmada,
+}
+
+/// Why nothing can be done with what was typed.
+pub(crate) enum Unusable {
+    /// It is not understood, or help was asked for.
+    Usage(clap::Error),
+    /// The file of flags is of no use.
+    Configuration(Failure),
+}
+
+impl Program {
+    /// What this process was called.
+    pub(crate) fn of_process() -> Self {
+        let called = std::env::args_os().next().unwrap_or_default();
+        Self::called(Path::new(&called))
+    }
+
+    fn called(path: &Path) -> Self {
+        match path.file_stem().and_then(|name| name.to_str()) {
+            Some("karmadactl") => Self::Karmadactl,
+            Some("kubectl-karmada" | "kubectl-karavel") => Self::KubectlKarmada,
+            _ => Self::Karavel,
+        }
+    }
+
+    /// As it stands in help and scripts.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Karavel => "karavel",
+            Self::Karmadactl => "karmadactl",
+            Self::KubectlKarmada => "kubectl karmada",
+        }
+    }
+
+    /// Everything that can be typed.
+    pub(crate) fn command(self) -> clap::Command {
+        // Where people look at the terminal, only what they should act on is logged.
+        let command = Arguments::command().mut_subcommand("up", |up| {
+            up.mut_arg("log", |log| log.default_value("warn"))
+        });
+        match self {
+            Self::Karavel => command,
+            other => command.name(other.name()).bin_name(other.name()),
+        }
+    }
+
+    /// Reads what was typed, and the file of flags if one is named.
+    pub(crate) fn parse(
+        self,
+        words: impl Iterator<Item = OsString>,
+    ) -> Result<Arguments, Unusable> {
+        let words = spelled(words.collect());
+        let command = self.command();
+        let command = configuration::with_file(command, &words).map_err(Unusable::Configuration)?;
+        let matches = command
+            .try_get_matches_from(words)
+            .map_err(Unusable::Usage)?;
+        Arguments::from_arg_matches(&matches).map_err(Unusable::Usage)
+    }
+
+    /// The line that tells the version.
+    pub(crate) fn version(self) -> String {
+        let own = env!("CARGO_PKG_VERSION");
+        match self {
+            Self::Karavel => format!("karavel {own} (speaks the API of Karmada {REFERENCE})\n"),
+            other => format!(
+                "{} version: version.Info{{GitVersion:\"{REFERENCE}\", GitCommit:\"karavel-{own}\", GitShortCommit:\"karavel\", GitTreeState:\"clean\", BuildDate:\"\", GoVersion:\"\", Compiler:\"rustc\", Platform:\"{}/{}\"}}\n",
+                other.name(),
+                std::env::consts::OS,
+                std::env::consts::ARCH,
+            ),
+        }
+    }
+
+    /// The flags that all commands take.
+    pub(crate) fn options(self) -> String {
+        let command = self.command();
+        let mut text = "The following options can be passed to any command:\n\n".to_owned();
+        for flag in command.get_arguments().filter(|flag| flag.is_global_set()) {
+            let Some(long) = flag.get_long() else {
+                continue;
+            };
+            let short = flag
+                .get_short()
+                .map_or_else(String::new, |short| format!("-{short}, "));
+            let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+            text.push_str(&format!("    {short}--{long}:\n        {help}\n\n"));
+        }
+        text
+    }
+}
+
+/// Underscores in the names of flags are dashes, as scripts for the reference have them.
+fn spelled(words: Vec<OsString>) -> Vec<OsString> {
+    let mut is_over = false;
+    let spell = |word: OsString| {
+        if word == "--" {
+            is_over = true;
+        }
+        let Some(text) = word
+            .to_str()
+            .filter(|text| text.starts_with("--") && !is_over)
+        else {
+            return word;
+        };
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, format!("={value}")),
+            None => (text, String::new()),
+        };
+        // A name of two underscores at its beginning is no flag of anybody's.
+        match name.contains('_') {
+            true => OsString::from(format!("{}{value}", name.replace('_', "-"))),
+            false => word,
+        }
+    };
+    words.into_iter().map(spell).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_answers_to_its_names() {
+        for (path, expected) in [
+            ("/usr/bin/karavel", Program::Karavel),
+            ("karmadactl", Program::Karmadactl),
+            ("./kubectl-karmada", Program::KubectlKarmada),
+            ("", Program::Karavel),
+        ] {
+            assert_eq!(Program::called(Path::new(path)), expected);
+        }
+        assert!(
+            Program::Karmadactl
+                .version()
+                .starts_with("karmadactl version: version.Info{GitVersion:\"v")
+        );
+        assert!(
+            Program::Karavel.options().contains("--v:"),
+            "{}",
+            Program::Karavel.options()
+        );
+    }
+
+    #[test]
+    fn underscores_in_flags_are_dashes() {
+        let words = ["x", "--a_b=c_d", "--e_f", "g_h", "--", "--i_j"].map(OsString::from);
+        let expected = ["x", "--a-b=c_d", "--e-f", "g_h", "--", "--i_j"].map(OsString::from);
+        assert_eq!(spelled(words.to_vec()), expected);
+    }
+
+    #[test]
+    fn flags_may_stand_before_the_command() {
+        let parse = |line: &str| {
+            let words = line.split(' ').map(OsString::from);
+            Program::Karmadactl.parse(words).is_ok()
+        };
+        assert!(parse("karmadactl --karmada-context c get pods"));
+        assert!(parse("karmadactl get pods --karmada_context c -v 4"));
+        assert!(!parse("karmadactl gt pods"));
+    }
+}

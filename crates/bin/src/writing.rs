@@ -1,0 +1,327 @@
+//! Commands that write to the control plane, and those that only suppose it: from what was typed to the call.
+
+use std::path::Path;
+use std::process::Command;
+
+use cli::interpret::{self, Trial};
+use cli::{Failure, Manifest, Marks, Propagation, Reach};
+use client::PatchKind;
+use object::Value;
+use object::duration::Duration;
+
+use crate::arguments::{
+    Apply, Cascade, Create, Delete, Edit, Files, Interpret, Mark, Patch, PatchType, Promote,
+    Simulate, Telling,
+};
+use crate::clusters::now;
+use crate::print;
+use crate::reading::answer;
+use crate::running::block_on;
+
+/// Applies objects.
+pub(crate) fn apply(reach: &Reach, typed: Apply) -> Result<(), Failure> {
+    let propagation = match (typed.all_clusters, typed.clusters.is_empty()) {
+        (true, false) => {
+            return Err(Failure::refused(
+                "--all-clusters and --cluster cannot be used together",
+                "leave one of them out",
+            ));
+        }
+        (true, true) => Propagation::AllClusters,
+        (false, false) => Propagation::Clusters(typed.clusters),
+        (false, true) => Propagation::Elsewhere,
+    };
+    let manifests = read(&typed.files)?;
+    let options = cli::ApplyOptions {
+        writing: typed.writing.into(),
+        respect_owners: typed.respect_owners,
+        propagation,
+    };
+    answer(block_on(async {
+        let control = reach.connect().await?;
+        cli::apply(&control, &manifests, &options, &mut print).await
+    })??)
+}
+
+/// Creates objects.
+pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
+    let manifests = match typed.words.as_slice() {
+        [] => read(&typed.files)?,
+        words => {
+            let (kind, name) = match words {
+                [kind, generic, name] if kind == "secret" && generic == "generic" => (kind, name),
+                [kind, name] => (kind, name),
+                _ => {
+                    return Err(Failure::refused(
+                        "a type and a name are needed",
+                        "for example: karavel create deployment web --image=nginx",
+                    ));
+                }
+            };
+            let mut pairs: Vec<(String, String)> = Vec::new();
+            pairs.extend(typed.image.map(|image| ("image".to_owned(), image)));
+            pairs.extend(typed.replicas.map(|count| ("replicas".to_owned(), count)));
+            let literals = typed.from_literal.into_iter();
+            pairs.extend(literals.map(|literal| ("from-literal".to_owned(), literal)));
+            vec![cli::generate(kind, name, &pairs)?]
+        }
+    };
+    let writing = typed.writing.into();
+    answer(block_on(async {
+        let control = reach.connect().await?;
+        cli::create(&control, &manifests, &writing, &mut print).await
+    })??)
+}
+
+/// Deletes objects.
+pub(crate) fn delete(reach: &Reach, typed: Delete) -> Result<(), Failure> {
+    let manifests = match typed.files.files.is_empty() {
+        true => Vec::new(),
+        false => read(&typed.files)?,
+    };
+    if manifests.is_empty() && typed.words.is_empty() {
+        return Err(Failure::refused(
+            "you must provide one or more resources by argument or filename",
+            "for example: karavel delete deployment/web, or karavel delete -f web.yaml",
+        ));
+    }
+    let timeout = typed
+        .timeout
+        .as_deref()
+        .map(str::parse::<Duration>)
+        .transpose();
+    let timeout = timeout.map_err(|error| {
+        Failure::refused(format!("--timeout: {error}"), "write a time such as 30s")
+    })?;
+    let grace = match (typed.force, typed.now) {
+        (true, _) => Some(0),
+        (false, true) => Some(1),
+        (false, false) => u64::try_from(typed.grace_period).ok(),
+    };
+    let query = cli::DeleteQuery {
+        words: typed.words,
+        manifests,
+        selector: typed.selector,
+        all: typed.all,
+        writing: typed.writing.into(),
+        propagation: typed.cascade.map(|cascade| match cascade {
+            Cascade::Background => intent::Propagation::Background,
+            Cascade::Foreground => intent::Propagation::Foreground,
+            Cascade::Orphan => intent::Propagation::Orphan,
+        }),
+        grace_seconds: grace,
+        wait: typed.wait,
+        timeout: timeout
+            .map(Duration::to_wait)
+            .filter(|timeout| !timeout.is_zero()),
+        ignore_not_found: typed.ignore_not_found,
+    };
+    answer(block_on(async {
+        let control = reach.connect().await?;
+        cli::delete(&control, &query, &mut print).await
+    })??)
+}
+
+/// Changes an object in an editor.
+pub(crate) fn edit(reach: &Reach, typed: Edit) -> Result<(), Failure> {
+    let writing = typed.writing.into();
+    let text = block_on(async {
+        let control = reach.connect().await?;
+        cli::edit(&control, &typed.words, &writing, in_editor).await
+    })??;
+    print(&text)
+}
+
+/// Lets the user's editor change a text.
+fn in_editor(text: &str) -> Result<String, Failure> {
+    let failed = |what: String| Failure::failed(what, "name your editor in KUBE_EDITOR or EDITOR");
+    let editor = ["KUBE_EDITOR", "EDITOR"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|editor| !editor.trim().is_empty())
+        .unwrap_or_else(|| "vi".to_owned());
+    let path = std::env::temp_dir().join(format!("karavel-edit-{}.yaml", std::process::id()));
+    std::fs::write(&path, text)
+        .map_err(|error| failed(format!("cannot write {}: {error}", path.display())))?;
+    // Through a shell, as kubectl does: editors are named along with their flags.
+    let status = Command::new("sh")
+        .arg("-c")
+        .arg(format!("{editor} \"$1\""))
+        .arg(&editor)
+        .arg(&path)
+        .status();
+    let changed = std::fs::read_to_string(&path);
+    let _ = std::fs::remove_file(&path);
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(failed(format!("the editor {editor:?} ended with {status}"))),
+        Err(error) => {
+            return Err(failed(format!(
+                "the editor {editor:?} cannot be started: {error}"
+            )));
+        }
+    }
+    changed.map_err(|error| failed(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Changes part of an object.
+pub(crate) fn patch(reach: &Reach, typed: Patch) -> Result<(), Failure> {
+    let patch = match (typed.patch, &typed.patch_file) {
+        (Some(patch), _) => patch,
+        (None, Some(path)) => text_of(path)?,
+        (None, None) => {
+            return Err(Failure::refused(
+                "must specify --patch or --patch-file containing the contents of the patch",
+                "for example: -p '{\"spec\":{\"replicas\":3}}'",
+            ));
+        }
+    };
+    let query = cli::PatchQuery {
+        words: typed.words,
+        patch,
+        kind: match typed.kind {
+            PatchType::Json => PatchKind::Json,
+            PatchType::Merge => PatchKind::Merge,
+            PatchType::Strategic => PatchKind::Strategic,
+        },
+        subresource: typed.subresource,
+        writing: typed.writing.into(),
+    };
+    let text = block_on(async {
+        let control = reach.connect().await?;
+        cli::patch(&control, &query).await
+    })??;
+    print(&text)
+}
+
+/// Sets labels or annotations.
+pub(crate) fn mark(reach: &Reach, typed: Mark, marks: Marks) -> Result<(), Failure> {
+    let query = cli::MarkQuery {
+        marks,
+        words: typed.words,
+        selector: typed.selector,
+        all: typed.all,
+        overwrite: typed.overwrite,
+        list: typed.list,
+        writing: typed.writing.into(),
+    };
+    answer(block_on(async {
+        let control = reach.connect().await?;
+        cli::mark(&control, &query, &mut print).await
+    })??)
+}
+
+/// Takes an object of a member over.
+pub(crate) fn promote(reach: &Reach, typed: Promote) -> Result<(), Failure> {
+    let context = typed
+        .cluster_context
+        .unwrap_or_else(|| typed.cluster.clone());
+    let member = typed.cluster_kubeconfig.map(|path| Reach {
+        kubeconfig: Some(path),
+        context: Some(context),
+    });
+    let query = cli::PromoteQuery {
+        words: typed.words,
+        namespace: typed.namespace,
+        cluster: typed.cluster,
+        dependencies: typed.dependencies,
+        with_policy: typed.auto_create_policy,
+        policy_name: typed.policy_name,
+        output: typed.output,
+        dry_run: typed.dry_run,
+    };
+    block_on(async {
+        let control = reach.connect().await?;
+        let member = match member {
+            Some(reach) => Some(reach.connect().await?),
+            None => None,
+        };
+        cli::promote(&control, member.as_ref(), &query, &mut print).await
+    })?
+}
+
+/// Says what would happen.
+pub(crate) fn simulate(reach: &Reach, typed: Simulate) -> Result<(), Failure> {
+    let manifests = match typed.files.files.is_empty() {
+        true => Vec::new(),
+        false => read(&typed.files)?,
+    };
+    let supposed = cli::Supposition {
+        manifests,
+        lost: typed.lose,
+        namespace: typed.namespace,
+        json: typed.output == Telling::Json,
+        all: typed.all,
+    };
+    answer(block_on(async {
+        let control = reach.connect().await?;
+        cli::simulate(&control, &supposed, now()).await
+    })??)
+}
+
+/// Tries customizations.
+pub(crate) fn try_rules(typed: Interpret) -> Result<(), Failure> {
+    let one = |path: &Option<std::path::PathBuf>| -> Result<Option<Manifest>, Failure> {
+        let Some(path) = path else { return Ok(None) };
+        let mut found = Manifest::read_all(std::slice::from_ref(path), false)?;
+        match (found.pop(), found.is_empty()) {
+            (Some(manifest), true) => Ok(Some(manifest)),
+            _ => Err(Failure::refused(
+                format!("{} has more than one object", path.display()),
+                "give a file with one object",
+            )),
+        }
+    };
+    let customizations = match typed.files.files.is_empty() {
+        true => Vec::new(),
+        false => read(&typed.files)?,
+    };
+    if typed.check {
+        if customizations.is_empty() {
+            return Err(Failure::refused(
+                "nothing is to be checked",
+                "name a file with -f",
+            ));
+        }
+        return interpret::check(&customizations, &mut print);
+    }
+    let statuses = match &typed.status_file {
+        None => Vec::new(),
+        Some(path) => statuses(path)?,
+    };
+    let trial = Trial {
+        customizations,
+        operation: typed.operation,
+        desired: one(&typed.desired_file)?,
+        observed: one(&typed.observed_file)?,
+        statuses,
+        replicas: typed.desired_replica,
+    };
+    match typed.trace {
+        true => interpret::trace(&trial, &mut print),
+        false => interpret::run(&trial, &mut print),
+    }
+}
+
+fn statuses(path: &Path) -> Result<Vec<Value>, Failure> {
+    cli::read_values(&path.display().to_string(), &text_of(path)?)
+}
+
+fn read(files: &Files) -> Result<Vec<Manifest>, Failure> {
+    if files.files.is_empty() {
+        return Err(Failure::refused(
+            "must specify one of -f and words",
+            "name a file with -f, or - for standard input",
+        ));
+    }
+    Manifest::read_all(&files.files, files.recursive)
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        Failure::refused(
+            format!("cannot read {}: {error}", path.display()),
+            "check the path and who may read it",
+        )
+    })
+}

@@ -1,0 +1,150 @@
+"""Types the first hour of a newcomer into a terminal of 80 columns and writes down what is seen.
+
+Usage: first_hour.py BINARY REPOSITORY OUTPUT
+
+A bash runs in a pseudo-terminal; each screen below is typed into it, and what came back is written to OUTPUT, one file a
+screen, with everything that differs from run to run (times, ages, ports, computed names) replaced by a fixed word.
+"""
+
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+# Each screen: its name, and what is typed. A tilde before a line repeats it until its last line says so.
+SCREENS = [
+    ("01-clusters", ["karavel clusters"]),
+    ("02-arrived", [
+        "~6/6~karavel get deployments -n shop -s all",
+        "karavel get pods -n shop -s members",
+    ]),
+    ("03-explain", ["karavel explain deployment/web -n shop"]),
+    ("04-simulate-lose", ["karavel simulate --lose member1"]),
+    ("05-simulate-change", [
+        "sed 's/replicas: 6/replicas: 9/; s/nginx:1.27/nginx:1.29/' examples/demo/shop.yaml > more.yaml",
+        "karavel simulate -f more.yaml",
+    ]),
+    ("06-cordon", ["karavel cordon member2", "karavel cordon member2", "karavel uncordon member2"]),
+    ("07-logs-and-exec", [
+        "karavel logs deployment/web -n shop -C member1 --tail 1 | wc -l",
+        "karavel exec deployment/web -n shop -C member1 -- sh -c 'exit 7'; echo $?",
+    ]),
+    ("08-apply-everywhere", [
+        "karavel create configmap colours --from-literal=first=blue --dry-run -o yaml > colours.yaml",
+        "karavel apply -f colours.yaml --all-clusters",
+        "karavel apply -f colours.yaml --all-clusters",
+        "~member3~karavel get configmaps colours -s members",
+    ]),
+    ("09-wrong-words", ["karavel get deploymets", "karavel simulat", "karavel get pods --namspace shop"]),
+    ("10-as-one-list", ["karavel get deployments -n shop -s all -o name", "karavel get deployments -n shop -s members -o jsonpath='{.items[*].spec.replicas}'; echo"]),
+    ("11-top", ["karavel top nodes --clusters member1 --no-headers | wc -l"]),
+    ("12-tidy", ["karavel delete -f colours.yaml", "karavel delete namespace shop --timeout 60s"]),
+]
+
+STEADY = [
+    (r"\x1b\[[0-9;?]*[a-zA-Z]", ""),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
+    (r"\[ *\d+\.\d\d s\]", "[<s>]"),
+    (r"(/[^ ]*)?/first-hour-[^/ ]*", "<dir>"),
+    (r"127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
+    (r"\b(web|settings|shop)-[0-9a-f]{8,10}-[a-z0-9]{5}\b", r"\1-<pod>"),
+    (r"\b([a-z-]+)-[bcdfghjklmnpqrstvwxz2456789]{8,10}\b", r"\1-<hash>"),
+    (r"(?<=\s)\d+[smhd](\d+[smh])?(?=\s|$)", "<age>"),
+    (r"generation \d+", "generation <n>"),
+    (r"observedGeneration=\d+", "observedGeneration=<n>"),
+    (r"\(attempt \d+\)", "(attempt <n>)"),
+    (r"v\d+\.\d+\.\d+\S*", "<version>"),
+    (r"[ \t]+$", ""),
+]
+
+
+def steady(text):
+    lines = []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        for pattern, word in STEADY:
+            line = re.sub(pattern, word, line)
+        # Columns are as wide as their widest cell, which differs too.
+        lines.append(re.sub(r" {3,}", "   ", line) if not line.startswith(" ") else line)
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+class Terminal:
+    """A bash in a pseudo-terminal of 80 columns."""
+
+    def __init__(self, directory, environment):
+        self.process, self.fd = pty.fork()
+        if self.process == 0:
+            os.chdir(directory)
+            os.execvpe("bash", ["bash", "--norc", "--noprofile"], environment)
+        import fcntl, struct, termios
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.run("bind 'set enable-bracketed-paste off' 2>/dev/null; stty -echo; PS1=''; PS2=''")
+
+    def run(self, line, patience=120):
+        mark = f"end-{time.monotonic_ns()}"
+        os.write(self.fd, f"{line}\nprintf '%s\\n' {mark}\n".encode())
+        seen = b""
+        deadline = time.monotonic() + patience
+        while mark.encode() + b"\r\n" not in seen:
+            if time.monotonic() > deadline:
+                raise SystemExit(f"no end of: {line}\n{seen.decode(errors='replace')}")
+            if select.select([self.fd], [], [], 1)[0]:
+                seen += os.read(self.fd, 65536)
+        return seen.decode(errors="replace").split(mark)[0]
+
+    def close(self):
+        os.kill(self.process, signal.SIGKILL)
+        os.waitpid(self.process, 0)
+
+
+def main():
+    binary, repository, output = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+    directory = tempfile.mkdtemp(prefix="first-hour-")
+    os.symlink(repository / "examples", f"{directory}/examples")
+    data = f"{directory}/data"
+    environment = {
+        "PATH": f"{binary.parent}:{os.environ['PATH']}", "HOME": directory, "TERM": "xterm", "NO_COLOR": "1",
+        "KUBECONFIG": f"{data}/kubeconfig", "LANG": "C.UTF-8",
+    }
+    begun = time.monotonic()
+    up = subprocess.Popen(
+        [binary, "up", "--members", "3", "--demo", "--listen", "127.0.0.1:0", "--data-dir", data],
+        stdout=subprocess.PIPE, text=True, env=environment,
+    )
+    try:
+        screen = []
+        for line in up.stdout:
+            screen.append(line)
+            if line.startswith("Ctrl-C"):
+                break
+        screens = [("00-up", "$ karavel up --members 3 --demo\n" + "".join(screen))]
+        terminal = Terminal(directory, environment)
+        for name, lines in SCREENS:
+            text = ""
+            for line in lines:
+                wanted = None
+                if line.startswith("~"):
+                    _, wanted, line = line.split("~", 2)
+                for _ in range(600):
+                    seen = terminal.run(line)
+                    if wanted is None or wanted in seen:
+                        break
+                text += f"$ {line}\n{seen}"
+            screens.append((name, text))
+        terminal.close()
+    finally:
+        up.send_signal(signal.SIGINT)
+        up.wait(30)
+    output.mkdir(parents=True, exist_ok=True)
+    for name, text in screens:
+        (output / f"{name}.txt").write_text(steady(text))
+    print(f"{len(screens)} screens in {time.monotonic() - begun:.1f} s, ended with {up.returncode}")
+
+
+main()

@@ -1,0 +1,143 @@
+//! An object in full, for people: what it is, what it says, how it is, and what happened to it lately.
+
+mod text;
+
+use client::{Client, ListOptions};
+use object::time::Time;
+use object::{Object, ResourceType};
+
+use crate::events;
+use crate::failure::Failure;
+use crate::reach::call_failure;
+use crate::reading::{self, Answer, Place, Scope};
+
+/// What is to be described.
+#[derive(Clone, Debug, Default)]
+pub struct DescribeQuery {
+    /// `TYPE [NAME_PREFIX...]`, or `TYPE/NAME...`.
+    pub words: Vec<String>,
+    /// The namespace; what the kubeconfig names if absent.
+    pub namespace: Option<String>,
+    /// All namespaces.
+    pub all_namespaces: bool,
+    /// Only objects with these labels; empty for all.
+    pub selector: String,
+    /// Where to look; where the cluster is if absent.
+    pub scope: Option<Scope>,
+    /// The member.
+    pub cluster: Option<String>,
+    /// What happened lately too.
+    pub show_events: bool,
+}
+
+/// Describes objects.
+pub async fn describe(
+    control: &Client,
+    query: &DescribeQuery,
+    now: Time,
+) -> Result<Answer, Failure> {
+    let wanted = reading::read_words(&query.words)?;
+    let place = reading::place(control, query.scope, query.cluster.as_deref()).await?;
+    let namespace = match (&query.namespace, query.all_namespaces) {
+        (_, true) => String::new(),
+        (Some(namespace), _) => namespace.clone(),
+        (None, _) => control.raw().default_namespace().to_owned(),
+    };
+    let client = place.client();
+    let failed = |error: &client::CallError| named(&place, call_failure(error));
+    let discovery = client.discover().await.map_err(|error| failed(&error))?;
+    let mut pages = Vec::new();
+    let mut failures = Vec::new();
+    let mut is_namespaced = false;
+    for wanted in &wanted {
+        let resource = &reading::resolve(&discovery, &wanted.word)?.resource;
+        is_namespaced |= resource.namespaced;
+        let (objects, missing) = find(
+            &client,
+            resource,
+            &namespace,
+            &wanted.names,
+            &query.selector,
+        )
+        .await?;
+        failures.extend(
+            missing
+                .into_iter()
+                .map(|failure| (place.name.clone(), failure)),
+        );
+        for object in objects {
+            pages.push(page(&place, &object, query.show_events, now).await);
+        }
+    }
+    let failure = reading::blame(failures, !place.is_member());
+    let mut notes = Vec::new();
+    if pages.is_empty() && failure.is_none() {
+        notes.push(reading::nothing_found(&namespace, is_namespaced));
+    }
+    Ok(Answer {
+        text: pages.join("\n\n"),
+        notes,
+        failure,
+    })
+}
+
+fn named(place: &Place, failure: Failure) -> Failure {
+    match place.is_member() {
+        true => failure.prefixed(&format!("cluster({}): ", place.name)),
+        false => failure,
+    }
+}
+
+async fn page(place: &Place, object: &Object, show_events: bool, now: Time) -> String {
+    let mut page = text::write(object, place.is_member().then_some(place.name.as_str()));
+    if show_events {
+        // What happened is an addition: not being able to read it takes nothing away from the rest.
+        let told = events::about(place, object, now).await;
+        page.push_str(&told.unwrap_or_else(|failure| format!("Events:  <unknown: {failure}>\n")));
+    }
+    page
+}
+
+/// The objects named; a name that nothing has is the beginning of names. All objects if none is named.
+async fn find(
+    client: &Client,
+    resource: &ResourceType,
+    namespace: &str,
+    names: &[String],
+    selector: &str,
+) -> Result<(Vec<Object>, Vec<Failure>), Failure> {
+    let options = ListOptions {
+        label_selector: selector.to_owned(),
+        ..ListOptions::default()
+    };
+    let list = || async {
+        let listed = client.list_all(resource, namespace, &options).await;
+        Ok(listed.map_err(|error| call_failure(&error))?.items)
+    };
+    if names.is_empty() {
+        return Ok((list().await?, Vec::new()));
+    }
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    for name in names {
+        let error = match client
+            .get(resource, &reading::key(resource, namespace, name))
+            .await
+        {
+            Ok(object) => {
+                found.push(object);
+                continue;
+            }
+            Err(error) => error,
+        };
+        if !error.is_not_found() {
+            return Err(call_failure(&error));
+        }
+        let mut alike = list().await?;
+        alike.retain(|object: &Object| object.name().starts_with(name.as_str()));
+        if alike.is_empty() {
+            missing.push(call_failure(&error));
+        }
+        found.extend(alike);
+    }
+    Ok((found, missing))
+}

@@ -1,0 +1,143 @@
+//! What is known of a template in each cluster.
+
+use std::collections::BTreeSet;
+
+use api::names::cluster_of_execution_space;
+use overrides::{Effect, RulePlace, Step};
+use serde_json::{Value, json};
+
+use super::decisions;
+use super::facts::Facts;
+
+/// A part for each cluster that a decision looked at, that is a target, has a work or has reported a status, by name.
+pub(super) fn tell(facts: &Facts<'_>, record: Option<&Value>) -> Vec<Value> {
+    let (targets, statuses) = (
+        list(facts, &["spec", "clusters"]),
+        list(facts, &["status", "aggregatedStatus"]),
+    );
+    let mut names: BTreeSet<String> = decisions::clusters(record);
+    let named = |items: &[&Value], field: &str| -> Vec<String> {
+        let names = items.iter().filter_map(|item| item[field].as_str());
+        names.map(str::to_owned).collect()
+    };
+    names.extend(named(&targets, "name"));
+    names.extend(named(&statuses, "clusterName"));
+    names.extend(facts.members.iter().map(|(name, _)| name.clone()));
+    names.retain(|name| facts.cluster.is_none_or(|only| only == name));
+    // Asked about explicitly, a cluster is told of even if nobody looked at it.
+    names.extend(facts.cluster.map(str::to_owned));
+    let part = |name: String| {
+        let target = targets
+            .iter()
+            .find(|target| target["name"] == name.as_str());
+        let status = statuses
+            .iter()
+            .find(|item| item["clusterName"] == name.as_str());
+        let replicas = target.and_then(|target| target["replicas"].as_i64());
+        json!({
+            "name": name,
+            "verdict": decisions::verdict(record, &name),
+            "target": target.is_some(),
+            "replicas": target.map(|target| target["replicas"].clone()),
+            "overrides": target.map(|_| overrides(facts, &name, replicas)),
+            "works": works(facts, &name),
+            "applied": status.map(|item| item["applied"].clone()),
+            "appliedMessage": status.map(|item| item["appliedMessage"].clone()),
+            "health": status.map(|item| item["health"].clone()),
+            "status": status.map(|item| item["status"].clone()),
+            "member": member(facts, &name),
+        })
+    };
+    names.into_iter().map(part).collect()
+}
+
+fn list<'a>(facts: &Facts<'a>, path: &[&str]) -> Vec<&'a Value> {
+    let found = facts.binding.and_then(|binding| binding.at(path));
+    let found = found.and_then(Value::as_array);
+    found.into_iter().flatten().collect()
+}
+
+fn works(facts: &Facts<'_>, cluster: &str) -> Vec<Value> {
+    let works = facts
+        .works
+        .iter()
+        .filter(|work| cluster_of_execution_space(work.namespace()) == Some(cluster));
+    let told = works.map(|work| {
+        json!({
+            "namespace": work.namespace(),
+            "name": work.name(),
+            "suspended": work.at(&["spec", "suspendDispatching"]),
+            "conditions": work.at(&["status", "conditions"]),
+        })
+    });
+    told.collect()
+}
+
+/// What the member itself says.
+fn member(facts: &Facts<'_>, cluster: &str) -> Value {
+    match facts.members.iter().find(|(name, _)| name == cluster) {
+        None => Value::Null,
+        Some((_, Err(why))) => json!({"present": false, "why": why}),
+        Some((_, Ok(object))) => json!({
+            "present": true,
+            "uid": object.uid(),
+            "generation": object.generation(),
+            "resourceVersion": object.resource_version(),
+            "deleting": object.is_terminating(),
+            "status": object.at(&["status"]),
+        }),
+    }
+}
+
+/// The rules for a cluster: what each changed, or why it is not for it.
+fn overrides(facts: &Facts<'_>, cluster: &str, replicas: Option<i64>) -> Value {
+    let is_workload = facts.binding.is_some_and(|binding| {
+        binding
+            .integer_at(&["spec", "replicas"])
+            .is_some_and(|count| count > 0)
+    });
+    let replicas = replicas
+        .and_then(|count| i32::try_from(count).ok())
+        .unwrap_or(0);
+    let rendering = facts
+        .picture
+        .render(facts.template, is_workload, cluster, replicas);
+    json!({
+        "rules": rendering.steps.iter().map(step).collect::<Vec<Value>>(),
+        "problem": rendering.result.err(),
+    })
+}
+
+fn step(step: &Step) -> Value {
+    let rule = match step.rule {
+        RulePlace::Listed(position) => Some(position),
+        RulePlace::Alone => None,
+    };
+    let mut told = json!({
+        "kind": step.policy.kind(),
+        "namespace": step.policy.namespace,
+        "name": step.policy.name,
+        "rule": rule,
+    });
+    match &step.effect {
+        Effect::Skipped(mismatch) => {
+            told["applied"] = Value::from(false);
+            told["why"] = Value::from(mismatch.to_string());
+        }
+        Effect::Applied(changed) => {
+            let changes = changed.iter().flat_map(|(overrider, changes)| {
+                changes.iter().map(move |change| {
+                    json!({
+                        "overrider": overrider.to_string(),
+                        "path": change.path.to_string(),
+                        "before": change.before,
+                        "after": change.after,
+                    })
+                })
+            });
+            told["applied"] = Value::from(true);
+            told["changes"] = Value::from(changes.collect::<Vec<Value>>());
+        }
+    }
+    told
+}

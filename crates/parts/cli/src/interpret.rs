@@ -1,0 +1,251 @@
+//! A workbench for customizations: checks scripts, runs one rule on objects from files, says who answers.
+
+use std::sync::Arc;
+
+pub use ::interpret::Operation;
+use ::interpret::script::{Limits, Secluded};
+use ::interpret::{Engine, Interpreter, KindRef, Options, Problems};
+use api::config::ResourceInterpreterCustomization;
+use api::work::v1alpha2::AggregatedStatusItem;
+use object::{Object, Value, parse};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::manifests::Manifest;
+use crate::reading::{Sink, write_document};
+
+/// What is to be tried.
+#[derive(Clone, Debug, Default)]
+pub struct Trial {
+    /// Customizations; the rules that come along if there are none.
+    pub customizations: Vec<Manifest>,
+    /// The question.
+    pub operation: Option<Operation>,
+    /// The object as it is wanted.
+    pub desired: Option<Manifest>,
+    /// The object as a member has it.
+    pub observed: Option<Manifest>,
+    /// What members reported.
+    pub statuses: Vec<Value>,
+    /// So many replicas.
+    pub replicas: i32,
+}
+
+/// The operation of a name, in any case of letters.
+pub fn operation(name: &str) -> Result<Operation, String> {
+    let found = Operation::ALL
+        .into_iter()
+        .find(|operation| operation.as_str().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = Operation::ALL
+            .iter()
+            .map(|operation| operation.as_str())
+            .collect();
+        format!("operation must be one of: {}", names.join(", "))
+    })
+}
+
+/// Checks the scripts of customizations, and says of each rule how it is.
+pub fn check(manifests: &[Manifest], print: Sink<'_>) -> Result<(), Failure> {
+    let mut has_failed = false;
+    for manifest in manifests {
+        let read: Result<ResourceInterpreterCustomization, _> = manifest.object.read();
+        let customization = read.map_err(|error| {
+            Failure::refused(
+                format!("{}: {error}", manifest.place),
+                "correct the named field",
+            )
+        })?;
+        let target = &customization.spec.target;
+        print(&format!(
+            "-----------------------------------\nSOURCE: {}\nTARGET: {} {}\nRULERS:\n",
+            manifest.place, target.api_version, target.kind
+        ))?;
+        let interpreter = configured(std::slice::from_ref(manifest));
+        let kind = KindRef {
+            api_version: &target.api_version,
+            kind: &target.kind,
+        };
+        let Problems { customizations, .. } = interpreter.problems();
+        for operation in Operation::ALL {
+            let problem = customizations
+                .iter()
+                .find(|problem| problem.operation == Some(operation));
+            let is_set =
+                interpreter.layer(kind, operation) == Some(::interpret::Layer::Customization);
+            let said = match problem {
+                Some(problem) => {
+                    has_failed = true;
+                    format!("ERROR: {}", problem.message)
+                }
+                None if is_set => "PASS".to_owned(),
+                None => "UNSET".to_owned(),
+            };
+            print(&format!("    {:24}{said}\n", format!("{operation}:")))?;
+        }
+    }
+    match has_failed {
+        false => Ok(()),
+        true => Err(Failure::refused(
+            "a script cannot be used",
+            "correct the scripts that are marked as ERROR",
+        )),
+    }
+}
+
+/// Says who answers every question about the objects.
+pub fn trace(trial: &Trial, print: Sink<'_>) -> Result<(), Failure> {
+    let interpreter = configured(&trial.customizations);
+    let about = trial.desired.iter().chain(&trial.observed);
+    let mut is_empty = true;
+    for manifest in about {
+        is_empty = false;
+        let object = &manifest.object;
+        print(&format!("{} {}\n", object.api_version(), object.kind()))?;
+        for operation in Operation::ALL {
+            print(&format!(
+                "  {}\n",
+                interpreter.trace(KindRef::of(object), operation)
+            ))?;
+        }
+    }
+    match is_empty {
+        false => Ok(()),
+        true => Err(Failure::refused(
+            "there is no object to ask about",
+            "name one with --desired-file or --observed-file",
+        )),
+    }
+}
+
+/// Runs one rule, and prints what it answers.
+pub fn run(trial: &Trial, print: Sink<'_>) -> Result<(), Failure> {
+    let Some(operation) = trial.operation else {
+        return Err(Failure::refused(
+            "operation is not set for executing",
+            "choose one with --operation, such as InterpretHealth",
+        ));
+    };
+    let interpreter = configured(&trial.customizations);
+    let answers = ask(&interpreter, operation, trial)
+        .map_err(|failure| failure.reworded(|what| format!("Execute {operation} error: {what}")))?;
+    let count = answers.len();
+    for (position, (name, value)) in answers.into_iter().enumerate() {
+        let text = write_document(&value, true)?;
+        print(&format!(
+            "---\n# [{}/{count}] {name}:\n{text}",
+            position + 1
+        ))?;
+    }
+    Ok(())
+}
+
+fn ask(
+    interpreter: &Interpreter,
+    operation: Operation,
+    trial: &Trial,
+) -> Result<Vec<(&'static str, Value)>, Failure> {
+    let failed = |error: ::interpret::InterpretError| {
+        Failure::refused(
+            telemetry::chain(&error).to_string(),
+            "correct the rule, or the object",
+        )
+    };
+    if operation == Operation::Retain {
+        let (Some(desired), Some(observed)) = (&trial.desired, &trial.observed) else {
+            return Err(Failure::refused(
+                "desired-file and observed-file are both needed",
+                "add --desired-file and --observed-file",
+            ));
+        };
+        let kept = interpreter
+            .retain(desired.object.clone(), &observed.object)
+            .map_err(failed)?;
+        return Ok(vec![("retained", kept.into_value())]);
+    }
+    let object: &Object = match (&trial.desired, &trial.observed) {
+        (Some(_), Some(_)) => {
+            return Err(Failure::refused(
+                "you can not specify both desired-file and observed-file options",
+                "leave one of them out",
+            ));
+        }
+        (Some(one), None) | (None, Some(one)) => &one.object,
+        (None, None) => {
+            return Err(Failure::refused(
+                "there is no object to ask about",
+                "name one with --desired-file or --observed-file",
+            ));
+        }
+    };
+    Ok(match operation {
+        Operation::InterpretReplica => {
+            let replicas = interpreter.replicas(object).map_err(failed)?;
+            vec![
+                ("replica", json!(replicas.replicas)),
+                ("requires", json!(replicas.requirements)),
+            ]
+        }
+        Operation::InterpretComponent => {
+            vec![(
+                "components",
+                json!(interpreter.components(object).map_err(failed)?),
+            )]
+        }
+        Operation::ReviseReplica => {
+            let revised = interpreter.revise(object, trial.replicas).map_err(failed)?;
+            vec![("revised", revised.into_value())]
+        }
+        Operation::InterpretStatus => {
+            vec![(
+                "status",
+                interpreter
+                    .reflect(object)
+                    .map_err(failed)?
+                    .unwrap_or_default(),
+            )]
+        }
+        Operation::AggregateStatus => {
+            let items = statuses(&trial.statuses)?;
+            let status = interpreter.aggregate(object, &items).map_err(failed)?;
+            let mut aggregated = object.clone();
+            if let Some(status) = status {
+                aggregated.fields_mut().insert("status".to_owned(), status);
+            }
+            vec![("aggregatedStatus", aggregated.into_value())]
+        }
+        Operation::InterpretHealth => {
+            let health = interpreter.health(object).map_err(failed)?;
+            vec![(
+                "healthy",
+                json!(health == api::work::ResourceHealth::Healthy),
+            )]
+        }
+        Operation::InterpretDependency => {
+            vec![(
+                "dependencies",
+                json!(interpreter.dependencies(object).map_err(failed)?),
+            )]
+        }
+        Operation::Retain => Vec::new(),
+    })
+}
+
+fn statuses(values: &[Value]) -> Result<Vec<AggregatedStatusItem>, Failure> {
+    let items = values.iter().map(|value| {
+        parse::shape::<AggregatedStatusItem, _>(value).map_err(|error| {
+            Failure::refused(
+                format!("--status-file: {error}"),
+                "write items with clusterName and status",
+            )
+        })
+    });
+    items.collect()
+}
+
+fn configured(customizations: &[Manifest]) -> Interpreter {
+    let options = Options::default();
+    let engine = Arc::new(Engine::new(Limits::default(), options, Arc::new(Secluded)));
+    let objects = customizations.iter().map(|manifest| &manifest.object);
+    Interpreter::configured(&engine, objects, [], None, options)
+}

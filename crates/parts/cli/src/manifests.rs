@@ -1,0 +1,233 @@
+//! Objects in files: YAML or JSON, one or many, from files, directories or standard input.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use client::Discovery;
+use object::{Object, ResourceType, Value};
+
+use crate::failure::Failure;
+
+/// Files that are looked into when a directory is named.
+const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
+/// A file larger than this is no manifest.
+const LARGEST: u64 = 64 << 20;
+
+/// An object and where it was found.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// The file and the number of the document in it, for messages.
+    pub place: String,
+    /// The object.
+    pub object: Object,
+}
+
+impl Manifest {
+    /// Reads objects from files and directories; `-` is standard input. `deep` goes into directories below too.
+    pub fn read_all(paths: &[PathBuf], deep: bool) -> Result<Vec<Self>, Failure> {
+        let mut all = Vec::new();
+        for path in paths {
+            if path.as_os_str() == "-" {
+                let mut text = String::new();
+                let read = std::io::stdin().take(LARGEST).read_to_string(&mut text);
+                read.map_err(|error| unreadable("standard input", &error))?;
+                all.extend(parse("standard input", &text)?);
+                continue;
+            }
+            if path
+                .to_str()
+                .is_some_and(|text| text.starts_with("http://") || text.starts_with("https://"))
+            {
+                return Err(Failure::refused(
+                    format!("{} is on another machine", path.display()),
+                    "fetch it first, and give the file, or - for standard input",
+                ));
+            }
+            for file in files(path, deep)? {
+                let name = file.display().to_string();
+                let text =
+                    std::fs::read_to_string(&file).map_err(|error| unreadable(&name, &error))?;
+                all.extend(parse(&name, &text)?);
+            }
+        }
+        if all.is_empty() {
+            return Err(Failure::refused(
+                "no objects are in what was given",
+                "name a file with -f, or - for standard input",
+            ));
+        }
+        Ok(all)
+    }
+
+    /// Reads the objects in a text.
+    pub fn parse(name: &str, text: &str) -> Result<Vec<Self>, Failure> {
+        parse(name, text)
+    }
+
+    /// Where the object belongs, with the namespace that is meant if it names none.
+    pub fn locate(
+        &self,
+        discovery: &Discovery,
+        namespace: &str,
+    ) -> Result<(ResourceType, Object), Failure> {
+        let kind = self.object.group_version_kind();
+        let Some(found) = discovery.find(&kind) else {
+            return Err(Failure::refused(
+                format!(
+                    "no matches for kind {:?} in version {:?}",
+                    kind.kind,
+                    kind.api_version()
+                ),
+                "check apiVersion and kind; a CustomResourceDefinition has to be applied before its objects",
+            ));
+        };
+        let mut object = self.object.clone();
+        if found.resource.namespaced && object.namespace().is_empty() {
+            let set = object.set(&["metadata", "namespace"], namespace);
+            set.map_err(|error| Failure::refused(error.to_string(), "correct the metadata"))?;
+        }
+        Ok((found.resource.clone(), object))
+    }
+}
+
+/// The values in a text: documents of YAML, lists taken apart.
+pub fn read_values(name: &str, text: &str) -> Result<Vec<Value>, Failure> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text)
+        .map_err(|error| Failure::refused(format!("{name}: {error}"), "correct the file"))?;
+    let items = documents.into_iter().flat_map(|document| match document {
+        Value::Array(items) => items,
+        Value::Null => Vec::new(),
+        other => vec![other],
+    });
+    Ok(items.collect())
+}
+
+fn unreadable(name: &str, error: &std::io::Error) -> Failure {
+    Failure::refused(
+        format!("cannot read {name}: {error}"),
+        "check the path and who may read it",
+    )
+}
+
+/// The files of a path, by name.
+fn files(path: &Path, deep: bool) -> Result<Vec<PathBuf>, Failure> {
+    let name = path.display().to_string();
+    let about = std::fs::metadata(path).map_err(|error| unreadable(&name, &error))?;
+    if about.is_file() || !about.is_dir() {
+        if about.len() > LARGEST {
+            return Err(Failure::refused(
+                format!("{name} is too large for a manifest"),
+                "check the path",
+            ));
+        }
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = std::fs::read_dir(path).map_err(|error| unreadable(&name, &error))?;
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            if deep {
+                found.extend(files(&path, deep)?);
+            }
+        } else if path
+            .extension()
+            .and_then(|ending| ending.to_str())
+            .is_some_and(|ending| ENDINGS.contains(&ending))
+        {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// The objects in a text: documents of YAML, of which JSON is a part. Lists are taken apart.
+pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Manifest>, Failure> {
+    let wrong = |why: String| {
+        Failure::refused(
+            format!("{name}: {why}"),
+            "correct the file; `kubectl create --dry-run=client -o yaml` writes examples",
+        )
+    };
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(text).map_err(|error| wrong(error.to_string()))?;
+    let mut all = Vec::new();
+    for (number, document) in documents.into_iter().enumerate() {
+        let place = match number {
+            0 => name.to_owned(),
+            _ => format!("{name} (document {})", number + 1),
+        };
+        if document.is_null() {
+            continue;
+        }
+        let is_list = document["kind"]
+            .as_str()
+            .is_some_and(|kind| kind.ends_with("List"))
+            && document["items"].is_array();
+        let items = match is_list {
+            true => document["items"].as_array().cloned().unwrap_or_default(),
+            false => vec![document],
+        };
+        for item in items {
+            let object =
+                Object::from_value(item).map_err(|error| wrong(format!("{place}: {error}")))?;
+            for (field, value) in [
+                ("apiVersion", object.api_version()),
+                ("kind", object.kind()),
+            ] {
+                if value.is_empty() {
+                    return Err(wrong(format!("{place}: {field} is missing")));
+                }
+            }
+            all.push(Manifest {
+                place: place.clone(),
+                object,
+            });
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_found_in_any_spelling() {
+        for (text, expected) in [
+            (
+                "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}",
+                Ok("a"),
+            ),
+            (
+                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: b}\n",
+                Ok("a b"),
+            ),
+            (
+                "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"}}]}",
+                Ok("p"),
+            ),
+            ("", Ok("")),
+            ("# nothing\n", Ok("")),
+            ("kind: Pod", Err("apiVersion is missing")),
+            ("apiVersion: v1", Err("kind is missing")),
+            ("[1, 2]", Err("f.yaml")),
+            ("a: [", Err("f.yaml")),
+            ("just words", Err("f.yaml")),
+        ] {
+            match (parse("f.yaml", text), expected) {
+                (Ok(found), Ok(expected)) => {
+                    let names: Vec<&str> = found.iter().map(|found| found.object.name()).collect();
+                    assert_eq!(names.join(" "), expected, "{text}");
+                }
+                (Err(failure), Err(expected)) => {
+                    assert!(failure.to_string().contains(expected), "{text}: {failure}")
+                }
+                (found, expected) => panic!("{text}: {found:?} instead of {expected:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The control plane as one reading sees it, and what its own rules make of it.
+//!
+//! The rules are the very functions that controllers and the scheduler decide by; here they are asked about what is,
+//! for `explain`, and about what would be, for `simulate`. Nothing is written.
+
+mod gather;
+mod judge;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::cluster::Cluster;
+use interpret::Interpreter;
+use object::ObjectKey;
+use overrides::Overrides;
+use policy::{Exemptions, Index};
+
+pub(crate) use judge::Placed;
+
+/// Everything that decides about templates.
+#[derive(Clone)]
+pub(crate) struct Picture {
+    /// The policies that claim templates.
+    pub(crate) policies: Index,
+    /// The policies that override.
+    pub(crate) overrides: Overrides,
+    /// The names of the latter; without a namespace for cluster-wide ones.
+    pub(crate) override_keys: BTreeSet<ObjectKey>,
+    /// The clusters, by name.
+    pub(crate) clusters: BTreeMap<String, Cluster>,
+    /// What is never a template.
+    pub(crate) exemptions: Exemptions,
+    /// What objects mean.
+    pub(crate) interpreter: Interpreter,
+    /// What could not be read, and is therefore not in it.
+    pub(crate) unreadable: Vec<String>,
+}

@@ -1,0 +1,227 @@
+//! From `POD` or `TYPE/NAME` to pods and containers.
+
+use client::{Client, ListOptions};
+use object::{Object, ObjectKey, ResourceType, Value};
+
+use crate::failure::Failure;
+use crate::reach::call_failure;
+use crate::reading::{Place, key, resolve};
+
+/// Says of a pod which container is meant, when nobody did.
+const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
+
+/// Where pods are found.
+pub(super) fn pods() -> ResourceType {
+    ResourceType::namespaced("", "v1", "Pod", "pods")
+}
+
+/// The namespace that is meant.
+pub(super) fn namespace(control: &Client, given: Option<&str>) -> String {
+    match given {
+        Some(namespace) => namespace.to_owned(),
+        None => control.raw().default_namespace().to_owned(),
+    }
+}
+
+/// The pods that a word means: one by name, or those of what is named.
+pub(super) async fn find(
+    place: &Place,
+    namespace: &str,
+    word: &str,
+) -> Result<Vec<Object>, Failure> {
+    let client = place.client();
+    let failed = |error: &client::CallError| name_place(place, call_failure(error));
+    let (kind, name) = match word.split_once('/') {
+        None => ("pods", word),
+        Some((kind, name)) => (kind, name),
+    };
+    if matches!(kind, "pod" | "pods" | "po") {
+        let pod = client
+            .get(&pods(), &ObjectKey::namespaced(namespace, name))
+            .await;
+        return Ok(vec![pod.map_err(|error| failed(&error))?]);
+    }
+    let discovery = client.discover().await.map_err(|error| failed(&error))?;
+    let resource = &resolve(&discovery, kind)?.resource;
+    let owner = client.get(resource, &key(resource, namespace, name)).await;
+    let owner = owner.map_err(|error| failed(&error))?;
+    let selector = selector(&owner).ok_or_else(|| {
+        Failure::refused(
+            format!("{word} selects no pods"),
+            "name a pod, or something with a selector such as deployment/web",
+        )
+    })?;
+    select(place, namespace, &selector).await
+}
+
+/// The pods with some labels, those that run first.
+pub(super) async fn select(
+    place: &Place,
+    namespace: &str,
+    selector: &str,
+) -> Result<Vec<Object>, Failure> {
+    let options = ListOptions {
+        label_selector: selector.to_owned(),
+        ..ListOptions::default()
+    };
+    let listed = place.client().list_all(&pods(), namespace, &options).await;
+    let mut found = listed
+        .map_err(|error| name_place(place, call_failure(&error)))?
+        .items;
+    found.sort_by_key(|pod| {
+        let runs = pod.text_at(&["status", "phase"]) == Some("Running");
+        (!runs || pod.is_terminating(), pod.name().to_owned())
+    });
+    if found.is_empty() {
+        return Err(Failure::refused(
+            format!(
+                "cluster({}): no pods with {selector} in {namespace}",
+                place.name
+            ),
+            "`karavel get pods -s members` shows the pods there are",
+        ));
+    }
+    Ok(found)
+}
+
+/// A label selector in words, from the field of that name.
+fn selector(owner: &Object) -> Option<String> {
+    let selector = owner.at(&["spec", "selector"])?;
+    let labels = selector.get("matchLabels").unwrap_or(selector);
+    let mut parts: Vec<String> = labels
+        .as_object()?
+        .iter()
+        .filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)))
+        .collect();
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+    for expression in expressions.into_iter().flatten() {
+        let key = expression["key"].as_str()?;
+        let values: Vec<&str> = expression["values"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        parts.push(match expression["operator"].as_str()? {
+            "In" => format!("{key} in ({})", values.join(",")),
+            "NotIn" => format!("{key} notin ({})", values.join(",")),
+            "Exists" => key.to_owned(),
+            "DoesNotExist" => format!("!{key}"),
+            _ => return None,
+        });
+    }
+    (!parts.is_empty()).then(|| parts.join(","))
+}
+
+/// The names of a pod's containers, those that come first and those that come along too if all are wanted.
+pub(super) fn containers(pod: &Object, all: bool) -> Vec<String> {
+    let lists: &[&str] = if all {
+        &["initContainers", "containers", "ephemeralContainers"]
+    } else {
+        &["containers"]
+    };
+    lists
+        .iter()
+        .filter_map(|list| pod.at(&["spec", list])?.as_array())
+        .flatten()
+        .filter_map(|container| container["name"].as_str())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The container that is meant, and what to say if it was guessed.
+pub(super) fn container(
+    pod: &Object,
+    given: Option<&str>,
+) -> Result<(String, Option<String>), Failure> {
+    if let Some(given) = given {
+        let known = containers(pod, true);
+        if known.iter().any(|name| name == given) {
+            return Ok((given.to_owned(), None));
+        }
+        return Err(Failure::refused(
+            format!("container {given} not found in pod {}", pod.name()),
+            format!("it has: {}", known.join(", ")),
+        ));
+    }
+    let known = containers(pod, false);
+    let preferred = pod.annotation(DEFAULT_CONTAINER);
+    let preferred = preferred.filter(|name| known.iter().any(|known| known == name));
+    if let Some(name) = preferred {
+        return Ok((name.to_owned(), None));
+    }
+    let first = known.first().cloned().ok_or_else(|| {
+        Failure::refused(
+            format!("pod {} has no containers", pod.name()),
+            "choose another pod",
+        )
+    })?;
+    let note = (known.len() > 1)
+        .then(|| format!("Defaulted container {first:?} out of: {}", known.join(", ")));
+    Ok((first, note))
+}
+
+/// A failure that says in which cluster it happened.
+pub(super) fn name_place(place: &Place, failure: Failure) -> Failure {
+    if !place.is_member() {
+        return failure;
+    }
+    failure.prefixed(&format!("cluster({}): ", place.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn selectors_are_written_as_words() {
+        for (selector_field, expected) in [
+            (json!({"matchLabels": {"a": "b"}}), Some("a=b")),
+            (json!({"a": "b", "c": "d"}), Some("a=b,c=d")),
+            (
+                json!({"matchLabels": {}, "matchExpressions": [
+                    {"key": "a", "operator": "In", "values": ["x", "y"]},
+                    {"key": "b", "operator": "DoesNotExist"},
+                ]}),
+                Some("a in (x,y),!b"),
+            ),
+            (
+                json!({"matchExpressions": [{"key": "a", "operator": "Near"}]}),
+                None,
+            ),
+            (json!({}), None),
+            (Value::Null, None),
+        ] {
+            let owner = Object::from_value(json!({"spec": {"selector": selector_field}}));
+            assert_eq!(selector(&owner.unwrap()).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn the_container_is_the_one_named_or_marked_or_first() {
+        let pod = |annotation: &str| {
+            Object::from_value(json!({
+                "metadata": {"name": "p", "annotations": {DEFAULT_CONTAINER: annotation}},
+                "spec": {"containers": [{"name": "a"}, {"name": "b"}], "initContainers": [{"name": "i"}]},
+            }))
+            .unwrap()
+        };
+        for (annotation, given, expected) in [
+            ("", None, Ok(("a", true))),
+            ("b", None, Ok(("b", false))),
+            ("nope", None, Ok(("a", true))),
+            ("b", Some("i"), Ok(("i", false))),
+            ("", Some("x"), Err("it has: i, a, b")),
+        ] {
+            match (container(&pod(annotation), given), expected) {
+                (Ok((name, note)), Ok((wanted, is_noted))) => {
+                    assert_eq!((name.as_str(), note.is_some()), (wanted, is_noted));
+                }
+                (Err(failure), Err(hint)) => assert_eq!(failure.hint(), hint),
+                (found, expected) => panic!("{found:?} instead of {expected:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Taking an object that a member has into the control plane, without touching the member's copy.
+
+use api::well_known::annotations::{CONFLICT_OVERWRITE, CONFLICT_RESOLUTION};
+use client::{CallError, Client, DeleteOptions, WriteOptions};
+use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
+
+use crate::failure::Failure;
+use crate::picture::Picture;
+use crate::reach::call_failure;
+use crate::reading::{self, Output, Place, Scope, Sink};
+use crate::writing::{MANAGER, Strictness, policy_for};
+
+/// What is to be promoted.
+#[derive(Clone, Debug, Default)]
+pub struct PromoteQuery {
+    /// `TYPE NAME`, or `TYPE/NAME`.
+    pub words: Vec<String>,
+    /// The namespace; what the kubeconfig names if absent.
+    pub namespace: Option<String>,
+    /// The member.
+    pub cluster: String,
+    /// What it refers to comes along.
+    pub dependencies: bool,
+    /// A policy that sends it where it is.
+    pub with_policy: bool,
+    /// What the policy is to be called; a computed name if absent.
+    pub policy_name: Option<String>,
+    /// Only show what would be created: json or yaml.
+    pub output: Option<Output>,
+    /// Only check.
+    pub dry_run: bool,
+}
+
+/// Fields that belong to the member and to its controllers.
+const MEMBERS_OWN: [&str; 8] = [
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
+
+/// Promotes an object. `member` is a client for the member if it is not to be reached through the control plane.
+pub async fn promote(
+    control: &Client,
+    member: Option<&Client>,
+    query: &PromoteQuery,
+    print: Sink<'_>,
+) -> Result<(), Failure> {
+    let (word, name) = reading::read_one(&query.words)?;
+    let source = match member {
+        Some(member) => member.clone(),
+        None => {
+            let chosen = std::slice::from_ref(&query.cluster);
+            let places = reading::places(control, Scope::Members, chosen).await?;
+            let place = places.into_iter().next();
+            place
+                .unwrap_or_else(|| Place::member(control, &query.cluster))
+                .client()
+        }
+    };
+    let namespace = match &query.namespace {
+        Some(namespace) => namespace.clone(),
+        None => control.raw().default_namespace().to_owned(),
+    };
+    let discovery = source
+        .discover()
+        .await
+        .map_err(|error| of_member(query, &error))?;
+    let resource = reading::resolve(&discovery, &word)?.resource.clone();
+    let key = reading::key(&resource, &namespace, &name);
+    let found = source
+        .get(&resource, &key)
+        .await
+        .map_err(|error| match error.is_not_found() {
+            true => Failure::refused(
+                format!(
+                    "the {word} or {name} don't exist in cluster({})",
+                    query.cluster
+                ),
+                format!(
+                    "`karavel get {word} -s members -C {}` shows what it has",
+                    query.cluster
+                ),
+            ),
+            false => of_member(query, &error),
+        })?;
+    let template = strip(found.clone());
+    let clusters = [query.cluster.clone()];
+    let strictness = Strictness::Adopting {
+        with_dependencies: query.dependencies,
+    };
+    let (policy_kind, policy) = policy_for(
+        &resource,
+        &template,
+        query.policy_name.as_deref(),
+        &clusters,
+        strictness,
+    );
+    if let Some(output) = &query.output {
+        return show(
+            &template,
+            query.with_policy.then_some(&policy),
+            output,
+            print,
+        );
+    }
+    let needed = match query.dependencies {
+        true => dependencies(control, &source, &discovery, &found).await?,
+        false => Vec::new(),
+    };
+    check(
+        control,
+        &resource,
+        &template,
+        query,
+        (&policy_kind, &policy),
+        print,
+    )
+    .await?;
+    if query.dry_run {
+        for (kind, object) in needed.iter().chain([&(resource.clone(), template.clone())]) {
+            try_create(control, kind, object).await?;
+        }
+        return Ok(());
+    }
+    if exists(control, &resource, &template).await? {
+        return Ok(());
+    }
+    let mut made: Vec<(ResourceType, Object)> = Vec::new();
+    for (kind, object) in needed {
+        if exists(control, &kind, &object).await? {
+            continue;
+        }
+        match control
+            .create(&kind, &object, &WriteOptions::by(MANAGER))
+            .await
+        {
+            Ok(object) => made.push((kind, object)),
+            Err(error) => {
+                take_back(control, &made).await;
+                return Err(call_failure(&error));
+            }
+        }
+    }
+    if let Err(error) = control
+        .create(&resource, &template, &WriteOptions::by(MANAGER))
+        .await
+    {
+        take_back(control, &made).await;
+        return Err(call_failure(&error));
+    }
+    print(&format!(
+        "ResourceTemplate ({key}) is created successfully\n"
+    ))?;
+    if query.with_policy {
+        let created = control
+            .create(&policy_kind, &policy, &WriteOptions::by(MANAGER))
+            .await;
+        created.map_err(|error| {
+            call_failure(&error)
+                .advised("the template was created; create a policy for it, or delete it")
+        })?;
+        print(&format!(
+            "{} ({}) is created successfully\n",
+            policy_kind.kind.kind,
+            policy.key()
+        ))?;
+    }
+    print(&format!(
+        "Resource \"{}\"({key}) is promoted successfully\n",
+        gvr(&resource)
+    ))
+}
+
+fn gvr(resource: &ResourceType) -> String {
+    let kind = &resource.kind;
+    format!(
+        "{}/{}, Resource={}",
+        kind.group, kind.version, resource.plural
+    )
+}
+
+fn of_member(query: &PromoteQuery, error: &CallError) -> Failure {
+    call_failure(error).prefixed(&format!("cluster({}): ", query.cluster))
+}
+
+fn show(
+    template: &Object,
+    policy: Option<&Object>,
+    output: &Output,
+    print: Sink<'_>,
+) -> Result<(), Failure> {
+    let yaml = *output != Output::Json;
+    for object in std::iter::once(template).chain(policy) {
+        let text = reading::write_document(&object.clone().into_value(), yaml)?;
+        print(&if yaml { format!("---\n{text}") } else { text })?;
+    }
+    Ok(())
+}
+
+/// Says what stands in the way before anything is written.
+async fn check(
+    control: &Client,
+    resource: &ResourceType,
+    template: &Object,
+    query: &PromoteQuery,
+    (policy_kind, policy): (&ResourceType, &Object),
+    print: Sink<'_>,
+) -> Result<(), Failure> {
+    if exists(control, resource, template).await? {
+        return print(&format!(
+            "Resource \"{}\"({}) already exist in karmada control plane, you can edit PropagationPolicy and OverridePolicy to propagate it\n",
+            gvr(resource),
+            template.key()
+        ));
+    }
+    // A policy of the name would be found only after the template was created, and the template would stay alone.
+    if query.with_policy && exists(control, policy_kind, policy).await? {
+        return Err(Failure::refused(
+            format!(
+                "the {} {} already exist",
+                policy_kind.kind.kind,
+                policy.key()
+            ),
+            "choose another name with --policy-name, or --auto-create-policy=false",
+        ));
+    }
+    Ok(())
+}
+
+async fn exists(control: &Client, kind: &ResourceType, object: &Object) -> Result<bool, Failure> {
+    match control.get_metadata(kind, &object.key()).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(call_failure(&error)),
+    }
+}
+
+/// Lets the server say whether it would take an object.
+async fn try_create(control: &Client, kind: &ResourceType, object: &Object) -> Result<(), Failure> {
+    let options = WriteOptions {
+        dry_run: true,
+        ..WriteOptions::by(MANAGER)
+    };
+    match control.create(kind, object, &options).await {
+        Err(error) if !error.is_already_exists() => Err(call_failure(&error)),
+        _ => Ok(()),
+    }
+}
+
+async fn take_back(control: &Client, made: &[(ResourceType, Object)]) {
+    for (kind, object) in made {
+        let options = DeleteOptions {
+            uid: Some(object.uid().to_owned()),
+            ..DeleteOptions::default()
+        };
+        // What cannot be taken back is named by nobody: the failure that led here is what counts.
+        let _ = control.delete(kind, &object.key(), &options).await;
+    }
+}
+
+/// What the object refers to, as the member has it.
+async fn dependencies(
+    control: &Client,
+    source: &Client,
+    discovery: &client::Discovery,
+    object: &Object,
+) -> Result<Vec<(ResourceType, Object)>, Failure> {
+    let rules = Picture::read(control).await?.interpreter;
+    let references = match rules.dependencies(object) {
+        Ok(references) => references,
+        Err(interpret::InterpretError::NoRule { .. }) => Vec::new(),
+        Err(error) => {
+            return Err(Failure::failed(
+                format!(
+                    "what it refers to cannot be found out: {}",
+                    telemetry::chain(&error)
+                ),
+                "leave --dependencies out",
+            ));
+        }
+    };
+    let mut all = Vec::new();
+    for reference in references {
+        let kind = GroupVersionKind::from_api_version(&reference.api_version, &reference.kind);
+        let Some(found) = kind.ok().and_then(|kind| discovery.find(&kind)) else {
+            continue;
+        };
+        if reference.name.is_empty() {
+            continue;
+        }
+        let key = ObjectKey::namespaced(&reference.namespace, &reference.name);
+        match source.get(&found.resource, &key).await {
+            Ok(object) => all.push((found.resource.clone(), strip(object))),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(call_failure(&error)),
+        }
+    }
+    Ok(all)
+}
+
+/// The object as a template: without what belongs to the member, and so that the member's copy is taken over.
+fn strip(mut object: Object) -> Object {
+    for field in MEMBERS_OWN.iter().chain(&["ownerReferences", "finalizers"]) {
+        object.remove(&["metadata", field]);
+    }
+    object.remove(&["status"]);
+    if object.kind() == "Service" && object.api_version() == "v1" {
+        // Addresses are given by each cluster.
+        let is_headless = object.text_at(&["spec", "clusterIP"]) == Some("None");
+        if !is_headless {
+            object.remove(&["spec", "clusterIP"]);
+            object.remove(&["spec", "clusterIPs"]);
+        }
+    }
+    if object.annotation(CONFLICT_RESOLUTION).is_none() {
+        let path = ["metadata", "annotations", CONFLICT_RESOLUTION];
+        // What a server sends as annotations is a map or nothing.
+        let _ = object.set(&path, CONFLICT_OVERWRITE);
+    }
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_template_has_nothing_of_the_member() {
+        let object = json!({
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": "a", "uid": "u", "resourceVersion": "1", "ownerReferences": [], "finalizers": [], "labels": {"x": "y"}},
+            "spec": {"clusterIP": "10.0.0.1", "ports": []}, "status": {},
+        });
+        let stripped = strip(Object::from_value(object).unwrap()).into_value();
+        assert_eq!(
+            stripped,
+            json!({
+                "apiVersion": "v1", "kind": "Service",
+                "metadata": {"name": "a", "labels": {"x": "y"}, "annotations": {CONFLICT_RESOLUTION: CONFLICT_OVERWRITE}},
+                "spec": {"ports": []},
+            })
+        );
+    }
+}

@@ -1,0 +1,233 @@
+//! How an answer is written: the words after `-o`, and what programs get.
+
+use object::jsonpath::{JsonPath, MissingKeys};
+use serde_json::Value;
+
+use super::tables::clean;
+use crate::failure::Failure;
+use crate::table::Table;
+
+/// How an answer is written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Output {
+    /// The columns that matter most.
+    #[default]
+    Table,
+    /// All columns.
+    Wide,
+    /// One document.
+    Json,
+    /// One document.
+    Yaml,
+    /// A kind and a name in each line.
+    Name,
+    /// What a template of paths makes of the document.
+    JsonPath(JsonPath),
+    /// The values that a path finds in the document, as a list.
+    JsonPathAsJson(JsonPath),
+    /// A table with columns of one's own: headlines and paths.
+    Columns(Vec<(String, JsonPath)>),
+}
+
+/// All words for ways of writing, for whoever has mistyped one.
+const WORDS: &str =
+    "table, wide, json, yaml, name, jsonpath=TEMPLATE, custom-columns=HEAD:PATH,...";
+
+impl Output {
+    /// Reads what stands after `-o`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (word, rest) = match text.split_once('=') {
+            Some((word, rest)) => (word, Some(rest)),
+            None => (text, None),
+        };
+        let from_file = |path: &str| {
+            std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
+        };
+        match (word, rest) {
+            ("table" | "", None) => Ok(Self::Table),
+            ("wide", None) => Ok(Self::Wide),
+            ("json", None) => Ok(Self::Json),
+            // Upstream: a stricter YAML of its own; every reader of YAML takes either.
+            ("yaml" | "kyaml", None) => Ok(Self::Yaml),
+            ("name", None) => Ok(Self::Name),
+            ("jsonpath", Some(template)) => path(template).map(Self::JsonPath),
+            ("jsonpath-file", Some(file)) => path(&from_file(file)?).map(Self::JsonPath),
+            ("jsonpath-as-json", Some(template)) => path(template).map(Self::JsonPathAsJson),
+            ("custom-columns", Some(columns)) => read_columns(columns).map(Self::Columns),
+            ("custom-columns-file", Some(file)) => {
+                // Headlines in the first line, paths in the second.
+                let text = from_file(file)?;
+                let mut lines = text.lines();
+                let (heads, paths) = (lines.next(), lines.next());
+                let heads = heads.unwrap_or_default().split_whitespace();
+                let paths = paths.unwrap_or_default().split_whitespace();
+                let pairs: Vec<String> =
+                    heads.zip(paths).map(|(h, p)| format!("{h}:{p}")).collect();
+                read_columns(&pairs.join(",")).map(Self::Columns)
+            }
+            ("jsonpath" | "custom-columns" | "jsonpath-as-json", None) => {
+                Err(format!("{word} needs what to show: -o {word}=..."))
+            }
+            ("go-template" | "go-template-file" | "template", _) => Err(
+                "Go templates are not known here; -o jsonpath={.metadata.name} may do".to_owned(),
+            ),
+            _ => Err(format!("choose one of: {WORDS}")),
+        }
+    }
+
+    /// Whether it is a table as servers make them.
+    #[must_use]
+    pub fn is_table(&self) -> bool {
+        matches!(self, Self::Table | Self::Wide)
+    }
+}
+
+fn path(template: &str) -> Result<JsonPath, String> {
+    JsonPath::template(template).map_err(|error| format!("{template:?}: {error}"))
+}
+
+fn read_columns(text: &str) -> Result<Vec<(String, JsonPath)>, String> {
+    let column = |part: &str| {
+        let Some((head, path)) = part.split_once(':').filter(|(head, _)| !head.is_empty()) else {
+            return Err(format!("{part:?} is no HEAD:PATH"));
+        };
+        let bare = path.trim_start_matches('{').trim_end_matches('}');
+        let bare = match bare.starts_with('.') || bare.starts_with('[') {
+            true => bare.to_owned(),
+            false => format!(".{bare}"),
+        };
+        let path = JsonPath::column(&bare).map_err(|error| format!("{path:?}: {error}"))?;
+        Ok((head.to_owned(), path))
+    };
+    text.split(',').map(column).collect()
+}
+
+/// A document in JSON or YAML, with the line end that files have.
+pub(crate) fn write_document(document: &Value, yaml: bool) -> Result<String, Failure> {
+    let unprintable = |error: &dyn std::error::Error| {
+        let what = format!("the objects cannot be written: {error}");
+        Failure::failed(what, "choose another --output")
+    };
+    if yaml {
+        let text = serde_saphyr::to_string(document).map_err(|error| unprintable(&error))?;
+        return Ok(text.trim_end().to_owned() + "\n");
+    }
+    let text = serde_json::to_string_pretty(document).map_err(|error| unprintable(&error))?;
+    Ok(text + "\n")
+}
+
+/// What a template makes of a document.
+pub(super) fn write_path(template: &JsonPath, document: &Value) -> Result<String, Failure> {
+    let rendered = template.render(document, MissingKeys::Skip);
+    rendered.map_err(|error| Failure::refused(format!("-o jsonpath: {error}"), "correct the path"))
+}
+
+/// What a path finds in a document, as a list.
+pub(super) fn write_found(template: &JsonPath, document: &Value) -> Result<String, Failure> {
+    let found = template
+        .find(document, MissingKeys::Skip)
+        .map_err(|error| {
+            Failure::refused(format!("-o jsonpath-as-json: {error}"), "correct the path")
+        })?;
+    let found: Vec<Value> = found.into_iter().flatten().cloned().collect();
+    write_document(&Value::from(found), false)
+}
+
+/// A table with columns of one's own.
+pub(super) fn write_columns(
+    columns: &[(String, JsonPath)],
+    items: &[Value],
+    is_bare: bool,
+) -> String {
+    let header = columns.iter().map(|(head, _)| head.clone());
+    let row = |item: &Value| {
+        columns
+            .iter()
+            .map(|(_, path)| match path.find(item, MissingKeys::Skip) {
+                Ok(found) => {
+                    let found: Vec<String> =
+                        found.iter().flatten().map(|value| plain(value)).collect();
+                    match found.is_empty() {
+                        true => "<none>".to_owned(),
+                        false => found.join(","),
+                    }
+                }
+                Err(_) => "<none>".to_owned(),
+            })
+            .collect()
+    };
+    let table = Table {
+        header: if is_bare {
+            Vec::new()
+        } else {
+            header.collect()
+        },
+        rows: items.iter().map(row).collect(),
+    };
+    table.to_string()
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => clean(text),
+        Value::Null => "<none>".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_after_o_are_known_or_corrected() {
+        for (text, expected) in [
+            ("json", Ok(Output::Json)),
+            ("wide", Ok(Output::Wide)),
+            ("jsom", Err("choose one of: table")),
+            ("jsonpath", Err("needs what to show")),
+            ("jsonpath={.a", Err("{.a")),
+            ("custom-columns=a", Err("no HEAD:PATH")),
+            ("go-template={{.a}}", Err("Go templates")),
+            ("custom-columns-file=/nowhere/at/all", Err("cannot read")),
+        ] {
+            match (Output::parse(text), expected) {
+                (found, Ok(expected)) => assert_eq!(found, Ok(expected)),
+                (Err(found), Err(expected)) => assert!(found.contains(expected), "{text}: {found}"),
+                (found, expected) => panic!("{text}: {found:?} instead of {expected:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn paths_and_columns_show_what_they_find() {
+        let items = [
+            json!({"metadata": {"name": "a", "labels": {"x/y": "1"}}, "n": [1, 2]}),
+            json!({"metadata": {"name": "b\u{7}"}}),
+        ];
+        let columns = |text| match Output::parse(text) {
+            Ok(Output::Columns(columns)) => columns,
+            other => panic!("{other:?}"),
+        };
+        let shown = write_columns(
+            &columns("custom-columns=NAME:.metadata.name,X:{.metadata.labels.x/y},N:n[*]"),
+            &items,
+            false,
+        );
+        assert_eq!(
+            shown,
+            "NAME    X        N\na       1        1,2\nb\\u{7}   <none>   <none>\n"
+        );
+        let document = json!({"items": items});
+        let Ok(Output::JsonPath(template)) = Output::parse("jsonpath={.items[*].n}") else {
+            panic!("no template");
+        };
+        assert_eq!(write_path(&template, &document).unwrap(), "[1,2]");
+        assert_eq!(
+            write_found(&template, &document).unwrap(),
+            "[\n  [\n    1,\n    2\n  ]\n]\n"
+        );
+    }
+}

@@ -1,0 +1,242 @@
+//! A simulation for people, in 80 columns, and for programs.
+
+use serde_json::{Value, json};
+
+use super::decide::{ClusterFate, Fate, Simulated, What};
+use crate::page::Page;
+use crate::table::Table;
+
+/// Where clusters stand.
+const INDENT: usize = 2;
+
+/// The page about what would happen.
+pub(super) fn write(simulated: &Simulated, all: bool) -> String {
+    let mut page = Page::default();
+    let affected = simulated.templates.iter().filter(|fate| fate.is_affected());
+    let count = affected.count();
+    let suppose = match simulated.lost.as_slice() {
+        [] => String::new(),
+        lost => format!("Without {}: ", lost.join(", ")),
+    };
+    let total = simulated.templates.len();
+    page.wrap(
+        0,
+        &match count {
+            0 => format!("{suppose}nothing would change ({total} templates looked at)."),
+            _ => format!("{suppose}{count} of {total} templates would change. Nothing was done."),
+        },
+    );
+    for fate in &simulated.templates {
+        if fate.is_affected() || all {
+            write_fate(&mut page, fate);
+        }
+    }
+    if count > 0 {
+        page.blank();
+        page.push(&summary(simulated).to_string());
+    }
+    page.into_text()
+}
+
+fn write_fate(page: &mut Page, fate: &Fate) {
+    page.blank();
+    let name = match fate.namespace.as_str() {
+        "" => fate.name.clone(),
+        namespace => format!("{namespace}/{}", fate.name),
+    };
+    let new = if fate.is_new { " (new)" } else { "" };
+    page.wrap(0, &format!("{} {name}{new}", fate.kind));
+    match (&fate.policy, &fate.was_of) {
+        (Some(policy), Some(was)) => {
+            page.wrap(INDENT, &format!("claimed by {policy} instead of {was}"))
+        }
+        (Some(policy), None) => page.wrap(INDENT, &format!("claimed by {policy}")),
+        (None, Some(was)) => page.wrap(INDENT, &format!("claimed by nobody instead of {was}")),
+        (None, None) => {}
+    }
+    if let Some(problem) = &fate.problem {
+        page.wrap(INDENT, problem);
+    }
+    let mut table = Table::default();
+    for cluster in &fate.clusters {
+        table.rows.push(vec![
+            cluster.cluster.clone(),
+            replicas(cluster),
+            word(&cluster.what).to_owned(),
+        ]);
+    }
+    let mut widths = Vec::new();
+    let _ = table.write(&mut widths);
+    for (cluster, row) in fate.clusters.iter().zip(table.rows) {
+        let line = Table {
+            rows: vec![row],
+            header: Vec::new(),
+        };
+        page.push(&format!("  {}", line.write(&mut widths)));
+        match &cluster.what {
+            What::Changed(lines) => {
+                for line in lines {
+                    page.wrap(INDENT * 3, &line.to_string());
+                }
+            }
+            What::Refused(why) => page.wrap(INDENT * 3, why),
+            _ => {}
+        }
+    }
+}
+
+/// How many objects each cluster would get, lose and see changed.
+fn summary(simulated: &Simulated) -> Table {
+    let mut clusters: std::collections::BTreeMap<&str, [i64; 5]> = Default::default();
+    for cluster in simulated.templates.iter().flat_map(|fate| &fate.clusters) {
+        let counts = clusters.entry(&cluster.cluster).or_default();
+        let place = match cluster.what {
+            What::Created => 0,
+            What::Changed(_) => 1,
+            What::Deleted => 2,
+            What::Lost => 3,
+            What::Stays | What::Refused(_) => usize::MAX,
+        };
+        if let Some(count) = counts.get_mut(place) {
+            *count += 1;
+        }
+        let moved = i64::from(cluster.after.unwrap_or(0)) - i64::from(cluster.before.unwrap_or(0));
+        counts[4] += moved;
+    }
+    let mut table = Table::new(&[
+        "CLUSTER", "CREATED", "CHANGED", "DELETED", "LOST", "REPLICAS",
+    ]);
+    for (cluster, [created, changed, deleted, lost, moved]) in clusters {
+        let mut row = vec![cluster.to_owned()];
+        row.extend([created, changed, deleted, lost].map(|count| count.to_string()));
+        row.push(if moved == 0 {
+            "0".to_owned()
+        } else {
+            format!("{moved:+}")
+        });
+        table.rows.push(row);
+    }
+    table
+}
+
+fn replicas(cluster: &ClusterFate) -> String {
+    match (cluster.before, cluster.after) {
+        (None, None) => String::new(),
+        (Some(before), Some(after)) if before == after => format!("{before} replicas"),
+        (Some(before), Some(after)) => format!("{before} -> {after} replicas"),
+        (Some(before), None) => format!("{before} -> 0 replicas"),
+        (None, Some(after)) => format!("0 -> {after} replicas"),
+    }
+}
+
+fn word(what: &What) -> &'static str {
+    match what {
+        What::Stays => "stays",
+        What::Created => "created",
+        What::Deleted => "deleted",
+        What::Lost => "lost with its cluster",
+        What::Changed(_) => "changed",
+        What::Refused(_) => "refused",
+    }
+}
+
+/// Everything, for programs.
+pub(super) fn to_value(simulated: &Simulated) -> Value {
+    let cluster = |cluster: &ClusterFate| {
+        json!({
+            "name": cluster.cluster,
+            "replicasBefore": cluster.before,
+            "replicasAfter": cluster.after,
+            "action": word(&cluster.what),
+            "changes": match &cluster.what {
+                What::Changed(lines) => lines
+                    .iter()
+                    .map(|line| json!({"path": line.path, "before": line.before, "after": line.after}))
+                    .collect(),
+                _ => Vec::new(),
+            },
+            "reason": match &cluster.what {
+                What::Refused(why) => Some(why),
+                _ => None,
+            },
+        })
+    };
+    let template = |fate: &Fate| {
+        json!({
+            "kind": fate.kind,
+            "namespace": fate.namespace,
+            "name": fate.name,
+            "isNew": fate.is_new,
+            "isAffected": fate.is_affected(),
+            "policy": fate.policy,
+            "formerPolicy": fate.was_of,
+            "problem": fate.problem,
+            "clusters": fate.clusters.iter().map(cluster).collect::<Vec<Value>>(),
+        })
+    };
+    json!({
+        "lost": simulated.lost,
+        "templates": simulated.templates.iter().map(template).collect::<Vec<Value>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::change::Line;
+    use super::*;
+
+    #[test]
+    fn a_page_says_what_moves_and_what_changes() {
+        let cluster = |name: &str, before, after, what| ClusterFate {
+            cluster: name.to_owned(),
+            before,
+            after,
+            what,
+        };
+        let simulated = Simulated {
+            lost: vec!["east".to_owned()],
+            templates: vec![
+                Fate {
+                    kind: "Deployment".to_owned(),
+                    namespace: "shop".to_owned(),
+                    name: "web".to_owned(),
+                    policy: Some("PropagationPolicy shop/p".to_owned()),
+                    clusters: vec![
+                        cluster("east", Some(2), None, What::Lost),
+                        cluster(
+                            "west",
+                            Some(4),
+                            Some(6),
+                            What::Changed(vec![Line {
+                                path: "/spec/replicas".to_owned(),
+                                before: Some(json!(4)),
+                                after: Some(json!(6)),
+                            }]),
+                        ),
+                    ],
+                    ..Fate::default()
+                },
+                Fate {
+                    kind: "ConfigMap".to_owned(),
+                    name: "same".to_owned(),
+                    ..Fate::default()
+                },
+            ],
+        };
+        assert_eq!(
+            write(&simulated, false),
+            "Without east: 1 of 2 templates would change. Nothing was done.
+
+Deployment shop/web
+  claimed by PropagationPolicy shop/p
+  east   2 -> 0 replicas   lost with its cluster
+  west   4 -> 6 replicas   changed
+      ~ /spec/replicas 4 -> 6
+
+CLUSTER   CREATED   CHANGED   DELETED   LOST   REPLICAS
+east      0         0         0         1      -2
+west      0         1         0         0      +2
+"
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! Taking objects away.
+
+use std::time::Duration;
+
+use client::{CallError, Client, DeleteOptions, Deleted, ListOptions};
+use intent::Propagation;
+use object::{Object, ResourceType};
+
+use super::{DryRun, Writing, discover, kind_of};
+use crate::failure::Failure;
+use crate::manifests::Manifest;
+use crate::reach::call_failure;
+use crate::reading::{self, Answer, Sink, blame_places};
+
+/// Between two looks at an object that is going.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What is to go.
+#[derive(Clone, Debug, Default)]
+pub struct DeleteQuery {
+    /// `TYPE NAME...`, `TYPE/NAME...`; empty if files name the objects.
+    pub words: Vec<String>,
+    /// Objects from files.
+    pub manifests: Vec<Manifest>,
+    /// Those with these labels; empty for none.
+    pub selector: String,
+    /// All of the type in the namespace.
+    pub all: bool,
+    /// What all writes share.
+    pub writing: Writing,
+    /// What becomes of what it owns.
+    pub propagation: Option<Propagation>,
+    /// How long it may take to end.
+    pub grace_seconds: Option<u64>,
+    /// Until it is gone.
+    pub wait: bool,
+    /// Give up waiting after this; never if absent.
+    pub timeout: Option<Duration>,
+    /// What is not there is no mistake.
+    pub ignore_not_found: bool,
+}
+
+/// Deletes objects, and waits until they are gone if asked to.
+pub async fn delete(
+    control: &Client,
+    query: &DeleteQuery,
+    print: Sink<'_>,
+) -> Result<Answer, Failure> {
+    let (found, mut failures) = find(control, query).await?;
+    let mut going: Vec<(ResourceType, Object)> = Vec::new();
+    for (resource, object) in found {
+        let line = format!(
+            "{} {:?} deleted{}{}\n",
+            kind_of(&resource),
+            object.name(),
+            match object.namespace() {
+                "" => String::new(),
+                namespace => format!(" from {namespace} namespace"),
+            },
+            query.writing.dry_run.suffix()
+        );
+        if query.writing.dry_run == DryRun::Client {
+            print(&line)?;
+            continue;
+        }
+        let options = DeleteOptions {
+            uid: Some(object.uid().to_owned()),
+            propagation: query.propagation,
+            grace_seconds: query.grace_seconds,
+            dry_run: query.writing.dry_run == DryRun::Server,
+            ..DeleteOptions::default()
+        };
+        match control.delete(&resource, &object.key(), &options).await {
+            Ok(deleted) => {
+                print(&line)?;
+                if matches!(deleted, Deleted::Ending(_)) && query.writing.dry_run == DryRun::No {
+                    going.push((resource, object));
+                }
+            }
+            Err(error) if error.is_not_found() && query.ignore_not_found => {}
+            Err(error) => failures.push((object.key().to_string(), call_failure(&error))),
+        }
+    }
+    if query.wait {
+        wait(control, going, query.timeout).await?;
+    }
+    Ok(Answer {
+        failure: blame_places(failures),
+        ..Answer::default()
+    })
+}
+
+async fn wait(
+    control: &Client,
+    going: Vec<(ResourceType, Object)>,
+    timeout: Option<Duration>,
+) -> Result<(), Failure> {
+    let waiting = async {
+        for (resource, object) in &going {
+            loop {
+                match control.get_metadata(resource, &object.key()).await {
+                    // One of the same name that came after it is another.
+                    Ok(found) if found.uid() == object.uid() => tokio::time::sleep(LOOK).await,
+                    Ok(_) => break,
+                    Err(error) if error.is_not_found() => break,
+                    Err(error) => return Err(call_failure(&error)),
+                }
+            }
+        }
+        Ok(())
+    };
+    let Some(timeout) = timeout else {
+        return waiting.await;
+    };
+    match tokio::time::timeout(timeout, waiting).await {
+        Ok(ended) => ended,
+        Err(_) => {
+            let names: Vec<String> = going
+                .iter()
+                .map(|(_, object)| object.key().to_string())
+                .collect();
+            Err(Failure::failed(
+                format!("timed out waiting for {}", names.join(", ")),
+                "something holds them: look at metadata.finalizers with -o yaml",
+            ))
+        }
+    }
+}
+
+type Found = (Vec<(ResourceType, Object)>, Vec<(String, Failure)>);
+
+async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
+    let discovery = discover(control).await?;
+    let namespace = query.writing.namespace(control);
+    let (mut found, mut failures) = (Vec::new(), Vec::new());
+    let ignored = |error: &CallError| query.ignore_not_found && error.is_not_found();
+    for manifest in &query.manifests {
+        let located = manifest.locate(&discovery, &namespace);
+        match located {
+            Ok((resource, object)) => match control.get(&resource, &object.key()).await {
+                Ok(object) => found.push((resource, object)),
+                Err(error) if ignored(&error) => {}
+                Err(error) => failures.push((manifest.place.clone(), call_failure(&error))),
+            },
+            Err(failure) => failures.push((manifest.place.clone(), failure)),
+        }
+    }
+    if query.words.is_empty() {
+        return Ok((found, failures));
+    }
+    for wanted in reading::read_words(&query.words)? {
+        let resource = reading::resolve(&discovery, &wanted.word)?.resource.clone();
+        if wanted.names.is_empty() {
+            if query.selector.is_empty() && !query.all {
+                return Err(Failure::refused(
+                    "resource(s) were provided, but no name was specified",
+                    "name objects, choose them with -l, or add --all",
+                ));
+            }
+            let options = ListOptions {
+                label_selector: query.selector.clone(),
+                ..ListOptions::default()
+            };
+            let listed = control.list_all(&resource, &namespace, &options).await;
+            let items = listed.map_err(|error| call_failure(&error))?.items;
+            found.extend(items.into_iter().map(|object| (resource.clone(), object)));
+        }
+        for name in &wanted.names {
+            let key = reading::key(&resource, &namespace, name);
+            match control.get(&resource, &key).await {
+                Ok(object) => found.push((resource.clone(), object)),
+                Err(error) if ignored(&error) => {}
+                Err(error) => failures.push((key.to_string(), call_failure(&error))),
+            }
+        }
+    }
+    Ok((found, failures))
+}

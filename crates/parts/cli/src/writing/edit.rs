@@ -1,0 +1,105 @@
+//! Changing an object in an editor.
+
+use client::Client;
+use intent::Part;
+use object::Object;
+
+use super::{Writing, discover};
+use crate::failure::Failure;
+use crate::reach::call_failure;
+use crate::reading;
+
+/// What stands above the object.
+const HEAD: &str = "# Change the object below. Lines that begin with # are left out; an unchanged or empty file changes\n# nothing.\n#\n";
+
+/// Lets `change` alter the text of an object, and writes what came of it; `change` is mostly an editor.
+pub async fn edit(
+    control: &Client,
+    words: &[String],
+    writing: &Writing,
+    change: impl FnOnce(&str) -> Result<String, Failure>,
+) -> Result<String, Failure> {
+    let (word, name) = reading::read_one(words)?;
+    let discovery = discover(control).await?;
+    let resource = &reading::resolve(&discovery, &word)?.resource;
+    let namespace = writing.namespace(control);
+    let key = reading::key(resource, &namespace, &name);
+    let before = control
+        .get(resource, &key)
+        .await
+        .map_err(|error| call_failure(&error))?;
+    let shown = reading::mark(before.clone(), None, false);
+    let text = reading::write_document(&shown, true)?;
+    let changed = change(&format!("{HEAD}{text}"))?;
+    let Some(after) = read(&changed, &before)? else {
+        return Ok("Edit cancelled, no changes made.\n".to_owned());
+    };
+    let options = writing.dry_run.options();
+    let written = control
+        .replace(resource, &after, &Part::Object, &options)
+        .await
+        .map_err(|error| call_failure(&error))?;
+    writing.say(resource, &written, "edited")
+}
+
+/// What the text says; nothing if it says what was there. The revision that was read stays, so that nobody else's
+/// change is lost.
+fn read(text: &str, before: &Object) -> Result<Option<Object>, Failure> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let body: String = lines.map(|line| format!("{line}\n")).collect();
+    if body.trim().is_empty() {
+        return Ok(None);
+    }
+    let mut found = crate::manifests::parse("the edited text", &body)?;
+    let (Some(manifest), true) = (found.pop(), found.is_empty()) else {
+        return Err(Failure::refused(
+            "the edited text is not one object",
+            "edit again",
+        ));
+    };
+    let mut after = manifest.object;
+    let mut bare = before.clone();
+    bare.remove(&["metadata", "managedFields"]);
+    if after == bare {
+        return Ok(None);
+    }
+    let is_same = |a: &str, b: &str| a == b;
+    if !is_same(after.name(), before.name())
+        || !is_same(after.namespace(), before.namespace())
+        || !is_same(after.kind(), before.kind())
+    {
+        return Err(Failure::refused(
+            "the name, the namespace and the kind of an object cannot be edited",
+            "create another object with `karavel create -f`",
+        ));
+    }
+    let set = after.set(&["metadata", "resourceVersion"], before.resource_version());
+    set.map_err(|error| Failure::refused(error.to_string(), "edit again"))?;
+    Ok(Some(after))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_change_is_written() {
+        let before = Object::from_value(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "7", "managedFields": []}, "data": {"x": "1"}})).unwrap();
+        let text = |name: &str, value: &str| {
+            format!(
+                "# c\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  resourceVersion: \"7\"\ndata:\n  x: \"{value}\"\n"
+            )
+        };
+        assert!(read(&text("a", "1"), &before).unwrap().is_none());
+        assert!(read("# nothing\n", &before).unwrap().is_none());
+        let changed = read(&text("a", "2").replace("\"7\"", "\"9\""), &before)
+            .unwrap()
+            .unwrap();
+        assert_eq!(changed.text_at(&["data", "x"]), Some("2"));
+        assert_eq!(changed.resource_version(), "7");
+        assert!(read(&text("b", "2"), &before).is_err());
+        assert!(read("a: [", &before).is_err());
+    }
+}

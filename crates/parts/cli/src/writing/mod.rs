@@ -1,0 +1,118 @@
+//! Commands that write to the control plane.
+//!
+//! What is written is said in kubectl's words, a line for each object. A dry run at the client sends nothing that writes; one
+//! at the server has everything checked and nothing kept.
+
+mod apply;
+mod create;
+mod delete;
+mod edit;
+mod marks;
+mod patch;
+mod policies;
+
+pub use apply::{ApplyOptions, Propagation, apply};
+pub use create::{create, generate};
+pub use delete::{DeleteQuery, delete};
+pub use edit::edit;
+pub use marks::{MarkQuery, Marks, mark};
+pub use patch::{PatchQuery, patch};
+
+pub(crate) use policies::{Strictness, policy_for};
+
+use client::{Client, Discovery, WriteOptions};
+use object::{Object, ResourceType};
+
+use crate::failure::Failure;
+use crate::reach::call_failure;
+use crate::reading::{self, Output};
+
+/// Who writes, in the fields' records.
+pub(crate) const MANAGER: &str = "karavel";
+
+/// How far a write goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DryRun {
+    /// It is done.
+    #[default]
+    No,
+    /// Nothing is sent that writes.
+    Client,
+    /// The server checks everything and keeps nothing.
+    Server,
+}
+
+impl DryRun {
+    /// What is put behind a line, so that nobody believes it was done.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::No => "",
+            Self::Client => " (dry run)",
+            Self::Server => " (server dry run)",
+        }
+    }
+
+    fn options(self) -> WriteOptions {
+        WriteOptions {
+            dry_run: self == Self::Server,
+            ..WriteOptions::by(MANAGER)
+        }
+    }
+}
+
+/// What is shared by all writes.
+#[derive(Clone, Debug, Default)]
+pub struct Writing {
+    /// The namespace; what the kubeconfig names if absent.
+    pub namespace: Option<String>,
+    /// How far it goes.
+    pub dry_run: DryRun,
+    /// The object afterwards instead of a line: json, yaml or name.
+    pub output: Option<Output>,
+}
+
+impl Writing {
+    fn namespace(&self, control: &Client) -> String {
+        match &self.namespace {
+            Some(namespace) => namespace.clone(),
+            None => control.raw().default_namespace().to_owned(),
+        }
+    }
+
+    /// What is printed of an object that was written.
+    fn say(&self, resource: &ResourceType, object: &Object, word: &str) -> Result<String, Failure> {
+        match &self.output {
+            None => Ok(format!(
+                "{} {word}{}\n",
+                name_of(resource, object.name()),
+                self.dry_run.suffix()
+            )),
+            Some(Output::Name) => Ok(format!("{}\n", name_of(resource, object.name()))),
+            Some(output) => {
+                let yaml = *output == Output::Yaml;
+                let marked = reading::mark(object.clone(), None, false);
+                let text = reading::write_document(&marked, yaml)?;
+                Ok(if yaml { format!("---\n{text}") } else { text })
+            }
+        }
+    }
+}
+
+/// `deployment.apps/web`.
+pub(crate) fn name_of(resource: &ResourceType, name: &str) -> String {
+    format!("{}/{name}", kind_of(resource))
+}
+
+/// `deployment.apps`.
+pub(crate) fn kind_of(resource: &ResourceType) -> String {
+    let kind = resource.kind.kind.to_lowercase();
+    match resource.kind.group.as_str() {
+        "" => kind,
+        group => format!("{kind}.{group}"),
+    }
+}
+
+async fn discover(control: &Client) -> Result<Discovery, Failure> {
+    let discovery = control.discover().await;
+    discovery.map_err(|error| call_failure(&error))
+}
