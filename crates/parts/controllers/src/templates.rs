@@ -44,6 +44,8 @@ pub struct Found {
     pub resource: Arc<ResourceType>,
     /// Versions of the kind beside the one it is in.
     pub other_versions: Arc<Vec<String>>,
+    /// Whether objects of the kind have a status that can be written.
+    pub has_status: bool,
     /// The template.
     pub object: Arc<Object>,
 }
@@ -93,6 +95,7 @@ type Listener = Arc<dyn Fn(&GroupKind, &Change) + Send + Sync>;
 struct Followed {
     resource: Arc<ResourceType>,
     other_versions: Arc<Vec<String>>,
+    has_status: bool,
     cache: Cache,
     subscriptions: Vec<Subscription>,
 }
@@ -173,15 +176,13 @@ impl Templates {
     /// One template.
     #[must_use]
     pub fn find(&self, key: &TemplateKey) -> Option<Found> {
-        let (followed, object) = {
-            let state = self.lock();
-            let followed = state.kinds.get(&key.kind)?;
-            (followed.kind_only(), followed.cache.get(&key.key)?)
-        };
+        let state = self.lock();
+        let followed = state.kinds.get(&key.kind)?;
         Some(Found {
-            resource: followed.0,
-            other_versions: followed.1,
-            object,
+            resource: Arc::clone(&followed.resource),
+            other_versions: Arc::clone(&followed.other_versions),
+            has_status: followed.has_status,
+            object: followed.cache.get(&key.key)?,
         })
     }
 
@@ -374,10 +375,12 @@ impl Templates {
         };
         for (kind, found) in wanted {
             let others = other_versions(discovery, &found.resource.kind);
+            let has_status = found.subresources.iter().any(|below| below == "status");
             if let Some(followed) = self.lock().kinds.get_mut(&kind)
                 && *followed.resource == found.resource
             {
                 followed.other_versions = Arc::new(others);
+                followed.has_status = has_status;
                 continue;
             }
             let cache = self.inner.caches.follow(&found.resource, Scope::all());
@@ -385,6 +388,7 @@ impl Templates {
             let followed = Followed {
                 resource: Arc::new(found.resource.clone()),
                 other_versions: Arc::new(others),
+                has_status,
                 cache: cache.clone(),
                 subscriptions: Vec::new(),
             };
@@ -412,12 +416,6 @@ impl Templates {
             .state
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Followed {
-    fn kind_only(&self) -> (Arc<ResourceType>, Arc<Vec<String>>) {
-        (Arc::clone(&self.resource), Arc::clone(&self.other_versions))
     }
 }
 

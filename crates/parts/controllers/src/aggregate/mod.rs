@@ -125,8 +125,11 @@ impl Reconcile for Aggregator {
         let folded = self.fold(key, &binding.spec, &expected);
         let found = self.template(&object, &binding.spec);
         let next = match &found {
-            Some(found) => self.next_status(&found.object, &folded, &expected).await,
-            None => Ok(None),
+            // Upstream: a status that cannot be written is tried again and again.
+            Some(found) if found.has_status => {
+                self.next_status(&found.object, &folded, &expected).await
+            }
+            _ => Ok(None),
         };
         let mut again = None;
         let next = next.map_err(|error| {
