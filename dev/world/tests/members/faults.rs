@@ -152,16 +152,6 @@ async fn a_member_whose_certificate_has_expired_catches_up_with_a_new_one() {
     .await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_member_that_restarts_with_its_data_goes_on() {
-    check(
-        "restarted",
-        async |world| world.member("m1").restart(true).await,
-        async |_| {},
-    )
-    .await;
-}
-
 /// Its objects are gone and its accounts with them: whoever runs it joins it anew, and everything comes back.
 #[tokio::test(start_paused = true)]
 async fn a_member_that_lost_its_data_gets_everything_back_once_it_has_joined_anew() {

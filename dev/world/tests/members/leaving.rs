@@ -9,7 +9,7 @@ use crate::{SOON, config_map, everywhere, seconds};
 async fn c15_without_its_kubeconfig_a_member_keeps_its_accounts_and_with_it_none() {
     let world = World::with_members(2).await;
     world.apply(&everywhere("v1", "ConfigMap")).await;
-    world.apply(&config_map("a", "1")).await;
+    world.apply(&config_map("a", "'1'")).await;
     for member in ["m1", "m2"] {
         world
             .until("the object is there", SOON, async || {
@@ -73,7 +73,7 @@ async fn c15_without_its_kubeconfig_a_member_keeps_its_accounts_and_with_it_none
 async fn c16_an_unreachable_cluster_goes_once_it_is_seen_to_be_away() {
     let world = World::with_members(2).await;
     world.apply(&everywhere("v1", "ConfigMap")).await;
-    world.apply(&config_map("a", "1")).await;
+    world.apply(&config_map("a", "'1'")).await;
     world
         .until("the object is there", SOON, async || {
             world
@@ -104,7 +104,7 @@ async fn c16_an_unreachable_cluster_goes_once_it_is_seen_to_be_away() {
 async fn c17_a_cluster_waits_for_bindings_that_name_it() {
     let world = World::with_members(1).await;
     world.apply(&everywhere("v1", "ConfigMap")).await;
-    world.apply(&config_map("a", "1")).await;
+    world.apply(&config_map("a", "'1'")).await;
     let targets = async || {
         world
             .field(

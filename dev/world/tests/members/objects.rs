@@ -17,12 +17,9 @@ async fn broken_views_delete_nothing() {
     let uids = async |member: &str| {
         let mut found = Vec::new();
         for name in &names {
-            let uid = world.member(member).field(
-                "configmaps",
-                &format!("default/{name}"),
-                "metadata.uid",
-            );
-            found.push(uid.await);
+            let key = format!("default/{name}");
+            let member = world.member(member);
+            found.push(member.field("configmaps", &key, "metadata.uid").await);
         }
         found
     };

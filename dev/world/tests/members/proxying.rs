@@ -25,7 +25,6 @@ async fn call(api: &Api, method: Method, path: &str, body: Value) -> (StatusCode
         .method(method)
         .uri(format!("{PROXY}{path}"))
         .header("content-type", media)
-        .header("impersonate-extra-scopes", "forged")
         .body(client::Body::from(body.into_bytes()))
         .expect("the path is a path");
     let response = api.client().send(request).await;
