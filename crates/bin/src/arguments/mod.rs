@@ -53,7 +53,6 @@ pub(crate) struct Reach {
     pub(crate) karmada_context: Option<String>,
     /// A YAML file with flags: `data-dir: ./data`. Flags and the environment go before it.
     #[arg(long, env = "KARAVEL_CONFIG", value_name = "FILE", global = true)]
-    #[expect(dead_code, reason = "read before everything else, by `configuration`")]
     pub(crate) config: Option<PathBuf>,
     /// How much to say of what happens on the way; kept for scripts, 0 is all there is.
     #[arg(
@@ -63,7 +62,6 @@ pub(crate) struct Reach {
         global = true,
         hide = true
     )]
-    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
     pub(crate) verbosity: Option<String>,
 }
 

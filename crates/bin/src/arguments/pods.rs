@@ -22,7 +22,6 @@ pub(crate) struct Pod {
     pub(crate) place: OnePlace,
     /// How long to wait for a pod to run; pods are taken as they are.
     #[arg(long, value_name = "TIME", hide = true)]
-    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
     pub(crate) pod_running_timeout: Option<String>,
 }
 
@@ -85,7 +84,6 @@ pub(crate) struct Logs {
     pub(crate) ignore_errors: bool,
     /// How long to wait for a pod to run; pods are taken as they are.
     #[arg(long, value_name = "TIME", hide = true)]
-    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
     pub(crate) pod_running_timeout: Option<String>,
 }
 

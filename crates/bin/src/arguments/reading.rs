@@ -149,7 +149,6 @@ pub(crate) struct Usage {
     pub(crate) no_headers: bool,
     /// Has no effect: answers are small.
     #[arg(long, hide = true, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
-    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
     pub(crate) use_protocol_buffers: bool,
 }
 

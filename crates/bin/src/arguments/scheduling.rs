@@ -117,10 +117,6 @@ pub(crate) struct Estimator {
     pub(crate) health_probe_bind_address: OffOr,
     /// How many nodes are counted at once; taken for compatibility, counting is done in one pass.
     #[arg(long, value_name = "N", default_value_t = 0, action = ArgAction::Set, hide = true)]
-    #[expect(
-        dead_code,
-        reason = "only taken so that scripts written for the reference run"
-    )]
     pub(crate) parallelism: i32,
     /// Features to turn on or off, such as ResourceQuotaEstimate=true.
     #[arg(long, env = "KARAVEL_FEATURE_GATES", value_name = "GATES")]

@@ -26,7 +26,6 @@ pub(crate) struct Writing {
     pub(crate) output: Option<cli::Output>,
     /// Who owns the fields that are written; the program itself if absent.
     #[arg(long, value_name = "NAME", hide = true)]
-    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
     pub(crate) field_manager: Option<String>,
 }
 
@@ -75,11 +74,9 @@ pub(crate) struct Apply {
     pub(crate) all_clusters: bool,
     /// Has no effect: objects are always applied by the server.
     #[arg(long, hide = true)]
-    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
     pub(crate) server_side: bool,
     /// Has no effect: fields that others own are taken over unless told otherwise.
     #[arg(long, hide = true)]
-    #[expect(dead_code, reason = "taken so that scripts for the reference work")]
     pub(crate) force_conflicts: bool,
     /// Refuse to change fields that others own.
     #[arg(long)]
