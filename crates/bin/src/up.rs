@@ -111,6 +111,8 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
 
 /// What to do next: where the kubeconfig is, and three commands worth typing.
 fn farewell(kubeconfig: &Path, has_demo: bool) -> String {
+    // Another terminal is somewhere else.
+    let kubeconfig = std::path::absolute(kubeconfig).unwrap_or_else(|_| kubeconfig.to_owned());
     let commands = match has_demo {
         true => {
             "  karavel get deployments,pods -n shop -s all
