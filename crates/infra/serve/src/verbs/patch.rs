@@ -77,7 +77,10 @@ impl Server {
             return Err(Status::invalid(options, &[missing]));
         }
         let taken = intake::object(call, Content::Apply, bytes)?;
-        let (declared, mut warnings) = (taken.object, taken.warnings);
+        let (mut declared, mut warnings) = (taken.object, taken.warnings);
+        if call.served.resource.rules.schema_duty() == SchemaDuty::Shape {
+            forget_null_times(&mut declared);
+        }
         if self.find(call).is_none() && call.target.subresource.is_empty() {
             let object = self.apply(call, None, &declared)?;
             match self.store_new(call, object, &mut warnings).await {
@@ -95,6 +98,23 @@ impl Server {
         let written = self.replace(call, &mut warnings, &edit).await?;
         self.report(call, &written, StatusCode::OK, answer, &warnings)
             .await
+    }
+}
+
+/// Generators of manifests write `creationTimestamp: null` into templates. It says nothing and is not stored, so that
+/// nobody can own it.
+fn forget_null_times(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::Object(metadata)) = fields.get_mut("metadata")
+                && metadata.get("creationTimestamp") == Some(&Value::Null)
+            {
+                metadata.shift_remove("creationTimestamp");
+            }
+            fields.values_mut().for_each(forget_null_times);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_null_times),
+        _ => {}
     }
 }
 

@@ -24,7 +24,9 @@ pub fn prepare_create(gvk: &GroupVersionKind, object: &mut Value, now: Time) {
     };
     defaults::apply_defaults(gvk, object);
     if let Some(fields) = object.as_object_mut() {
-        if kind.has_subresource("status") {
+        // Upstream: a kubelet registers its node together with what it knows of it.
+        let is_node = (kind.group, kind.kind) == ("", "Node");
+        if kind.has_subresource("status") && !is_node {
             fields.shift_remove("status");
         }
         if let Some(generation) = &kind.generation {

@@ -100,7 +100,7 @@ pub(super) fn check_format(format: &str, text: &str, trail: &Trail<'_>) -> Optio
     }
     // Bytes and passwords are what secrets are made of; no error repeats them.
     let text = match format {
-        "byte" | "password" => "<redacted>",
+        "byte" | "password" if !text.is_empty() => "<redacted>",
         _ => text,
     };
     let detail = format!(

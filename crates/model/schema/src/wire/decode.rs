@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use object::base64;
 use object::parse::parse_json;
 use object::time::{MicroTime, Time};
 use object::{Map, Value};
 
 use super::envelope::{Envelope, MAGIC};
 use super::number::{Delimit, Input};
-use super::{DEEPEST, Field, Form, Many, MessageId, Part, Place, Tables, Zero, base64};
+use super::{DEEPEST, Field, Form, Many, MessageId, Part, Place, Tables, Zero};
 
 /// Why bytes are no object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

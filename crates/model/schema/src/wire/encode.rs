@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::fmt;
 
 use object::Value;
+use object::base64;
 use object::time::{MicroTime, Time};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::envelope::Envelope;
 use super::number::{Delimit, close, open, put_bytes, put_number, put_tag};
-use super::{Field, Form, Many, MessageId, Tables, base64};
+use super::{Field, Form, Many, MessageId, Tables};
 
 /// Why an object cannot be sent.
 #[derive(Debug, thiserror::Error)]
@@ -342,7 +343,7 @@ impl OneValue<'_> {
             }
             Form::Bytes => {
                 let start = open(self.number, self.out);
-                base64::decode(text, self.out)
+                base64::decode_into(text, self.out)
                     .ok_or_else(|| E::custom("the text is not base64"))?;
                 close(start, self.out);
             }

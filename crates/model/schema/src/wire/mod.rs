@@ -11,7 +11,6 @@
 //! Invariants: no bytes and no JSON make these functions panic; an object deeper than [`DEEPEST`] is refused; the cost is
 //! linear in the input times its depth; fields without a number are left out, numbers without a field skipped.
 
-mod base64;
 mod decode;
 mod encode;
 mod envelope;
