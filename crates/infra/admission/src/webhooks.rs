@@ -1,5 +1,6 @@
 //! Asking webhooks: those that change objects one after the other, those that judge them all at once.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -127,7 +128,8 @@ impl Webhooks {
                     }
                     Asking::Answered(answer) => {
                         warnings.extend(take(webhook, call, &answer)?);
-                        self.apply(webhook, &version, call, old, new, *answer)?
+                        self.apply(webhook, &version, call, old, new, *answer)
+                            .await?
                     }
                 };
                 note(
@@ -210,8 +212,8 @@ impl Webhooks {
             .as_ref()
             .map_err(|error| format!("failed to call webhook: {error}"))?;
         let uid = self.surroundings.uid();
-        let old = shown_in(asked.call, version, asked.old)?;
-        let new = shown_in(asked.call, version, asked.new)?;
+        let old = self.shown(asked.call, version, asked.old).await?;
+        let new = self.shown(asked.call, version, asked.new).await?;
         let shown = Shown {
             uid: &uid,
             version,
@@ -229,7 +231,7 @@ impl Webhooks {
     }
 
     /// Carries a webhook's patch out; says whether anything changed.
-    fn apply(
+    async fn apply(
         &self,
         webhook: &Webhook,
         version: &str,
@@ -250,7 +252,8 @@ impl Webhooks {
                 None,
             )
         };
-        let shown = shown_in(call, version, Some(new)).map_err(failed)?;
+        let shown = self.shown(call, version, Some(new)).await;
+        let shown = shown.map_err(failed)?;
         let shown = shown.as_deref().unwrap_or(&Value::Null);
         let patched = patch
             .apply(shown, Replace::Existing)
@@ -259,16 +262,35 @@ impl Webhooks {
             return Ok(false);
         }
         let asked_version = call.target.version.as_str();
-        let mut patched = if version == asked_version {
-            patched
-        } else {
-            converted(call, asked_version, &patched).map_err(failed)?
-        };
+        let patched = self.shown(call, asked_version, Some(&patched)).await;
+        let patched = patched.map_err(failed)?.map(Cow::into_owned);
+        let mut patched = patched.unwrap_or_default();
         keep_identity(new, &mut patched).map_err(failed)?;
         self.finish(call, old, &mut patched);
         let changed = patched != *new;
         *new = patched;
         Ok(changed)
+    }
+
+    /// An object in a version, by whoever converts objects of its kind.
+    async fn shown<'a>(
+        &self,
+        call: &Call,
+        version: &str,
+        object: Option<&'a Value>,
+    ) -> Result<Option<Cow<'a, Value>>, String> {
+        let (Some(converter), Some(object)) = (call.served.resource.rules.converter(), object)
+        else {
+            return shown_in(call, version, object);
+        };
+        let api_version = call.served.resource.api_version(version);
+        if object.get("apiVersion").and_then(Value::as_str) == Some(&api_version) {
+            return Ok(Some(Cow::Borrowed(object)));
+        }
+        let uid = self.surroundings.uid();
+        let made = converter.convert(vec![object.clone()], &api_version, uid);
+        let made = made.await.map_err(|status| status.message)?;
+        Ok(made.into_iter().next().map(Cow::Owned))
     }
 
     /// Brings what a webhook made into the form every object has that comes from a client.
@@ -414,26 +436,32 @@ impl Followed {
     }
 }
 
-/// An object in the version a webhook wants.
+/// An object in the version somebody wants who cannot wait for a webhook that converts it.
 pub(crate) fn shown_in<'a>(
     call: &Call,
     version: &str,
     object: Option<&'a Value>,
-) -> Result<Option<std::borrow::Cow<'a, Value>>, String> {
+) -> Result<Option<Cow<'a, Value>>, String> {
     let Some(object) = object else {
         return Ok(None);
     };
     let is_there = object.get("apiVersion").and_then(Value::as_str)
         == Some(&call.served.resource.api_version(version));
     if is_there {
-        return Ok(Some(std::borrow::Cow::Borrowed(object)));
+        return Ok(Some(Cow::Borrowed(object)));
     }
-    converted(call, version, object).map(|object| Some(std::borrow::Cow::Owned(object)))
+    converted(call, version, object).map(|object| Some(Cow::Owned(object)))
 }
 
 fn converted(call: &Call, version: &str, object: &Value) -> Result<Value, String> {
     let resource = &call.served.resource;
     let api_version = resource.api_version(version);
+    if resource.rules.converter().is_some() {
+        let kind = &resource.kind;
+        return Err(format!(
+            "{kind} is converted to {api_version} by a webhook, which expressions do not wait for"
+        ));
+    }
     resource
         .rules
         .convert(object, &api_version)
