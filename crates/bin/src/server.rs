@@ -20,6 +20,7 @@ pub(crate) fn run(typed: Server) -> Result<(), Failure> {
 async fn serve(typed: Server) -> Result<(), Failure> {
     let enabled = Enabled::parse(&typed.controllers.join(","))
         .map_err(|error| Failure::refused(error.to_string(), "correct --controllers"))?;
+    let approve_agents = enabled.is_on("agentcsrapproving");
     let mut settings = Settings::enabling(enabled);
     scheduling::settle(&typed.scheduling, &mut settings)?;
     let options = Options {
@@ -27,7 +28,10 @@ async fn serve(typed: Server) -> Result<(), Failure> {
         data_dir: typed.data_dir,
         listen: typed.listen,
         names: typed.names,
-        security: security(typed.security)?,
+        security: apiserver::Security {
+            approve_agents,
+            ..security(typed.security)?
+        },
     };
     let shared = matches!(options.storage, Storage::Etcd { .. });
     let mut tasks = Tasks::new();
