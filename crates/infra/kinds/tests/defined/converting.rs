@@ -134,10 +134,7 @@ async fn objects_are_read_and_written_in_every_version() {
         calls + 1,
         "a list is converted at once"
     );
-    let (_, events) = (
-        (),
-        watched(&api, &path("v2", "?watch=true&timeoutSeconds=1")).await,
-    );
+    let events = watched(&api, &path("v2", "?watch=true&timeoutSeconds=1")).await;
     let lengths: Vec<&Value> = events
         .iter()
         .map(|event| &event["object"]["spec"]["length"])
