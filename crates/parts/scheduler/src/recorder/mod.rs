@@ -34,6 +34,13 @@ pub use self::file::{FileError, read};
 /// How many decisions about one binding are kept.
 pub const KEPT: usize = 8;
 
+/// How many clusters a diagnosis may have before it counts for more than one in the budget.
+const CLUSTERS: usize = 100;
+
+/// How much of all diagnoses is kept in memory, in values of JSON, which take about a hundred bytes each. The binding that
+/// was not decided for longest is forgotten first; the files have more.
+const MOST_VALUES: usize = 400_000;
+
 /// How many decisions wait to be written down; further ones are dropped and counted.
 const WAITING: usize = 4096;
 
@@ -113,7 +120,7 @@ pub struct RecorderSettings {
     pub file_bytes: u64,
     /// How many bindings are remembered; the one that was not decided for longest goes first.
     pub bindings: usize,
-    /// How many whole diagnoses are written down in a second.
+    /// How many whole diagnoses are written down in a second; one about more than a hundred clusters counts for more.
     pub diagnoses_per_second: u32,
 }
 
@@ -156,11 +163,14 @@ struct Rings {
     /// By the number of the last decision, so that the binding longest untouched is found at once.
     by_age: BTreeMap<u64, Arc<str>>,
     count: u64,
+    /// How many values of JSON all records have together.
+    values: usize,
 }
 
 #[derive(Debug, Default)]
 struct Ring {
     last: u64,
+    values: usize,
     records: VecDeque<Arc<Record>>,
 }
 
@@ -229,16 +239,34 @@ impl Rings {
         self.by_age.remove(&ring.last);
         ring.last = self.count;
         self.by_age.insert(self.count, key);
+        let values = values(&record.diagnosis);
+        ring.values += values;
+        self.values += values;
         ring.records.push_back(record);
-        if ring.records.len() > KEPT {
-            ring.records.pop_front();
+        if ring.records.len() > KEPT
+            && let Some(old) = ring.records.pop_front()
+        {
+            let values = self::values(&old.diagnosis);
+            ring.values = ring.values.saturating_sub(values);
+            self.values = self.values.saturating_sub(values);
         }
-        while self.by_binding.len() > most {
+        while self.by_binding.len() > most || self.values > MOST_VALUES {
             let Some((_, oldest)) = self.by_age.pop_first() else {
                 return;
             };
-            self.by_binding.remove(&oldest);
+            if let Some(gone) = self.by_binding.remove(&oldest) {
+                self.values = self.values.saturating_sub(gone.values);
+            }
         }
+    }
+}
+
+/// How many values there are in a value, itself included.
+fn values(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(values).sum::<usize>(),
+        _ => 1,
     }
 }
 
@@ -260,7 +288,8 @@ async fn write_down(shared: Arc<Shared>, mut made: mpsc::Receiver<Made>, stop: C
             batch.push(more);
         }
         for made in batch.drain(..) {
-            let record = Arc::new(made.into_record(budget.take()));
+            let has_budget = budget.take(made.diagnosis.clusters().len());
+            let record = Arc::new(made.into_record(has_budget));
             log.push(&record);
             shared.lock().put(record, shared.settings.bindings);
         }
@@ -318,13 +347,15 @@ impl Budget {
         }
     }
 
-    fn take(&mut self) -> bool {
+    /// Takes one about so many clusters; one about many costs as much as several.
+    fn take(&mut self, clusters: usize) -> bool {
         if self.since.elapsed() >= Duration::from_secs(1) {
             self.since = Instant::now();
             self.left = self.each_second;
         }
         let is_left = self.left > 0;
-        self.left = self.left.saturating_sub(1);
+        let cost = u32::try_from(clusters / CLUSTERS).unwrap_or(u32::MAX);
+        self.left = self.left.saturating_sub(cost.max(1));
         is_left
     }
 }

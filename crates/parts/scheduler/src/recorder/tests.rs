@@ -75,8 +75,23 @@ fn a_torn_line_costs_nothing_else() {
 #[tokio::test(start_paused = true)]
 async fn whole_diagnoses_are_written_within_a_budget() {
     let mut budget = Budget::new(2);
-    let taken: Vec<bool> = (0..3).map(|_| budget.take()).collect();
+    let taken: Vec<bool> = (0..3).map(|_| budget.take(1)).collect();
     assert_eq!(taken, [true, true, false]);
     tokio::time::advance(Duration::from_secs(1)).await;
-    assert!(budget.take());
+    assert!(budget.take(1));
+}
+
+#[test]
+fn memory_is_bounded_by_what_diagnoses_hold() {
+    let mut rings = Rings::default();
+    let large = Value::Array(vec![Value::Null; MOST_VALUES / 4]);
+    for number in 0..10 {
+        let record = Record {
+            diagnosis: large.clone(),
+            ..record(&format!("b{number}"), 1)
+        };
+        rings.put(Arc::new(record), 100);
+    }
+    assert_eq!(rings.by_binding.len(), 3);
+    assert!(rings.by_binding.contains_key("b9") && rings.values <= MOST_VALUES);
 }
