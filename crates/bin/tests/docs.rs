@@ -52,7 +52,7 @@ fn steps(page: &'static str) -> Vec<Step> {
 
 /// What keeps running, builds or measures is not run here; its flags must be known.
 fn only_parsed(line: &str) -> bool {
-    [
+    const ROLES: [&str; 12] = [
         "up",
         "server",
         "sim",
@@ -65,9 +65,9 @@ fn only_parsed(line: &str) -> bool {
         "unjoin",
         "attach",
         "port-forward",
-    ]
-    .iter()
-    .any(|role| line.starts_with(&format!("karavel {role}")))
+    ];
+    let mut words = line.split_whitespace();
+    words.next() == Some("karavel") && words.next().is_some_and(|word| ROLES.contains(&word))
 }
 
 fn run(up: &Up, step: &Step) {

@@ -53,7 +53,10 @@ STEADY = [
     (r"\[ *\d+\.\d\d s\]", "[<s>]"),
     (r"(/[^ ]*)?/first-hour-[^/ ]*", "<dir>"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
-    (r"\b(web|settings|shop)-[0-9a-f]{8,10}-[a-z0-9]{5}\b", r"\1-<pod>"),
+    (r"\b(web|settings|shop)-[a-z0-9]{8,10}-[a-z0-9]{5}\b", r"\1-<pod>"),
+    # How much of a member is taken is reported a little later.
+    (r"\b\w+/(24|48Gi) \(\d+%\)", r"<used>/\1"),
+    (r"(selected\s+\d+\s+)\d+", r"\1<fits>"),
     (r"\b([a-z-]+)-[bcdfghjklmnpqrstvwxz2456789]{8,10}\b", r"\1-<hash>"),
     (r"(?<=\s)\d+[smhd](\d+[smh])?(?=\s|$)", "<age>"),
     (r"generation \d+", "generation <n>"),
@@ -87,8 +90,10 @@ class Terminal:
         self.run("bind 'set enable-bracketed-paste off' 2>/dev/null; stty -echo; PS1=''; PS2=''")
 
     def run(self, line, patience=120):
-        mark = f"end-{time.monotonic_ns()}"
-        os.write(self.fd, f"{line}\nprintf '%s\\n' {mark}\n".encode())
+        number = time.monotonic_ns()
+        mark = f"end-{number}"
+        # Typed so that the terminal's echo of it is not taken for it.
+        os.write(self.fd, f"{line}\nprintf 'end-%s\\n' {number}\n".encode())
         seen = b""
         deadline = time.monotonic() + patience
         while mark.encode() + b"\r\n" not in seen:

@@ -97,7 +97,7 @@ fn no_input_makes_it_panic() {
 #[test]
 fn wrong_words_are_answered_with_the_right_ones() {
     for (line, expected) in [
-        ("gte pods", "get"),
+        ("gett pods", "get"),
         ("simulat", "simulate"),
         ("get pods --namspace x", "--namespace"),
         ("get pods -s member", "members"),
