@@ -8,45 +8,11 @@ use api::{
     },
 };
 use intent::{Action, EventKind, ObjectRef, Part, Plan};
-use interpret::{InterpretError, Interpreter};
+use interpret::InterpretError;
 use object::{Object, Value};
 
+use crate::reflect::reading::Reading;
 use crate::resources;
-
-/// The member's object for a manifest of a work, and what it means.
-pub(crate) struct Reading<'a> {
-    /// The object.
-    pub(crate) object: &'a Object,
-    /// The part of its status that is carried back.
-    pub(crate) status: Result<Option<Value>, InterpretError>,
-    /// How it is doing.
-    pub(crate) health: Result<ResourceHealth, InterpretError>,
-}
-
-impl<'a> Reading<'a> {
-    /// Asks what an object means, a webhook if need be.
-    pub(crate) async fn of(object: &'a Object, interpreter: &Interpreter) -> Self {
-        let status = match interpreter.ask_reflect(object) {
-            Ok(answer) => interpreter.settle(answer).await,
-            Err(error) => Err(error),
-        };
-        let health = match interpreter.ask_health(object) {
-            Ok(answer) => interpreter.settle(answer).await,
-            Err(error) => Err(error),
-        };
-        Self {
-            object,
-            status,
-            health,
-        }
-    }
-
-    /// Whether asking again may bring what could not be learnt.
-    pub(crate) fn is_unfinished(&self) -> bool {
-        let may_come = |error: Option<&InterpretError>| error.is_some_and(|e| !e.is_terminal());
-        may_come(self.status.as_ref().err()) || may_come(self.health.as_ref().err())
-    }
-}
 
 /// The patch that reports what the member's objects say, or nothing if the work says it already. There is one reading for
 /// each manifest of the work, in order; `None` where there is no object or it was not read.

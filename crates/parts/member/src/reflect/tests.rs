@@ -5,7 +5,8 @@ use interpret::Interpreter;
 use object::{Object, Value};
 use serde_json::json;
 
-use crate::reflect::plan::{Reading, plan};
+use crate::reflect::plan::plan;
+use crate::reflect::reading::Reading;
 use crate::testing::{check, object};
 
 fn deployment(ready: u32) -> Object {

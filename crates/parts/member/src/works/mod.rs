@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 use crate::apply::outcome::{self, Done};
 use crate::health;
-use crate::reflect::{self, plan::Reading};
+use crate::reflect::{self, reading::Reading};
 use crate::works::sync::Trouble;
 
 /// Looks at one work at a time.
