@@ -20,14 +20,14 @@ use serde_json::{Value, json};
 const ROUND: Duration = Duration::from_millis(500);
 
 /// Nodes that are looked after until this is dropped.
-pub struct Nodes {
+pub(crate) struct Nodes {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Nodes {
     /// Adds nodes to a cluster and looks after them.
-    pub fn start(kubeconfig: &Path, count: usize) -> Result<Self> {
+    pub(crate) fn start(kubeconfig: &Path, count: usize) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let source = KubeconfigSource::File {
             path: kubeconfig.to_owned(),
