@@ -6,6 +6,7 @@ mod ownership;
 pub(crate) mod plan;
 pub(crate) mod record;
 pub(crate) mod release;
+pub(crate) mod undeclared;
 #[cfg(test)]
 mod tests;
 

@@ -18,9 +18,13 @@ use tokio::time::Instant;
 use crate::apply::MANAGER;
 use crate::apply::breaker::Breaker;
 use crate::apply::record::Records;
+use crate::apply::undeclared::take_out;
 use crate::census::Feed;
 use crate::resources;
 use crate::works::kinds::Kinds;
+
+/// How many fields of one object a member may not know before it is believed that something else is wrong.
+const UNDECLARED_AT_MOST: usize = 40;
 
 /// Everything that is kept about a member while it is reached in one way.
 pub(crate) struct Connection {
@@ -164,11 +168,28 @@ impl Connection {
                 force,
                 part,
                 ..
-            } => self
-                .client
-                .apply(resource, object, *force, part, &options)
-                .await
-                .map(Some),
+            } => {
+                let mut object = object.clone();
+                let mut applied = self
+                    .client
+                    .apply(resource, &object, *force, part, &options)
+                    .await;
+                // Older servers name one field at a time.
+                for _ in 0..UNDECLARED_AT_MOST {
+                    let Err(error) = &applied else { break };
+                    let text = error
+                        .refusal()
+                        .map_or("", |refusal| refusal.message.as_str());
+                    if !take_out(object.fields_mut(), text) {
+                        break;
+                    }
+                    applied = self
+                        .client
+                        .apply(resource, &object, *force, part, &options)
+                        .await;
+                }
+                applied.map(Some)
+            }
             _ => {
                 let mut plan = Plan::default();
                 plan.push(action);
