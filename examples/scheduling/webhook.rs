@@ -76,9 +76,15 @@ fn main() -> Result<(), Failure> {
             "webhooks:\n- name: Carbon\n  url: https://{address}/review\n  certificateAuthority: |\n    {indented}\n"
         );
         let path = directory.join("webhooks.yaml");
-        match std::fs::write(&path, file) {
-            Ok(()) => eprintln!("listening on https://{address}; its webhooks.yaml is {}", path.display()),
-            Err(error) => eprintln!("listening on https://{address}; cannot write {}: {error}", path.display()),
-        }
+        let outcome = match std::fs::write(&path, file) {
+            Ok(()) => format!("its webhooks.yaml is {}", path.display()),
+            Err(error) => format!("cannot write {}: {error}", path.display()),
+        };
+        say(&format!("listening on https://{address}; {outcome}"));
     }))
+}
+
+#[expect(clippy::print_stderr, reason = "whoever starts it wants to know")]
+fn say(text: &str) {
+    eprintln!("{text}");
 }

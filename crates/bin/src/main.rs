@@ -67,7 +67,7 @@ fn end(result: Result<(), Failure>) -> ExitCode {
 fn run(program: &Program, arguments: Arguments) -> Result<(), Failure> {
     let reach = arguments.reach.into();
     match arguments.command {
-        Command::Up(up) => up::run(up),
+        Command::Up(up) => up::run(*up),
         Command::Server(server) => server::run(*server),
         Command::Sim(sim) => sim::run(&reach, *sim),
         Command::Estimator(estimator) => estimator::run(&reach, *estimator),

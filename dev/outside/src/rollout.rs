@@ -148,7 +148,7 @@ fn write(kubeconfig: &Path, objects: u64, stop: &AtomicBool) -> Result<u64> {
 
 fn template(number: u64, round: u64) -> Value {
     let version = round.to_string();
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         return json!({"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": format!("c{number}"), "namespace": "default", "labels": {"rolled": "out"}},
             "data": {"version": version}});

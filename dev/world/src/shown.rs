@@ -9,8 +9,8 @@ use object::{Object, Value};
 pub(crate) fn write(object: &Object, start: Time) -> String {
     let mut value = object.clone().into_value();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-        metadata.remove("resourceVersion");
+        metadata.shift_remove("managedFields");
+        metadata.shift_remove("resourceVersion");
     }
     let mut symbols = Symbols {
         start,

@@ -116,6 +116,14 @@ const STEPS: &[Step] = &[
             &[],
         ),
     },
+    Step {
+        name: "guard",
+        // Instructions of the hot paths against what was recorded; in the build that is there already.
+        action: Action::Cargo(
+            &["run", "--locked", "-p", "karavel-guard", "--", "check"],
+            &[],
+        ),
+    },
 ];
 
 const ADVISORIES: &str = "advisories";
@@ -314,7 +322,8 @@ mod tests {
         assert_eq!(
             all,
             [
-                "setup", "fmt", "tidy", "deny", "clippy", "nextest", "doctest", "doc", "bench"
+                "setup", "fmt", "tidy", "deny", "clippy", "nextest", "doctest", "doc", "bench",
+                "guard"
             ]
         );
         assert_eq!(wanted(&["--advisories"]).len(), all.len() + 1);

@@ -40,16 +40,45 @@ const CARGO_TOOLS: &[CargoTool] = &[
     },
 ];
 
-/// Debian's package with the etcd server, and the program in it. The store's tests run against a real one.
-const ETCD_PACKAGE: &str = "etcd-server";
-const ETCD: &str = "etcd";
+/// A program out of one of Debian's packages.
+struct DebianTool {
+    program: &'static str,
+    package: &'static str,
+    /// Which files of the package are kept: where they are in it, and where they go below `target/tools`.
+    files: &'static [(&'static str, &'static str)],
+    /// What will do instead, if it is on `PATH`.
+    instead: &'static str,
+}
+
+const DEBIAN_TOOLS: &[DebianTool] = &[
+    // The store's tests run against a real one.
+    DebianTool {
+        program: "etcd",
+        package: "etcd-server",
+        files: &[("usr/bin/etcd", "bin/etcd")],
+        instead: "etcd 3.4 or later",
+    },
+    // The guard counts instructions with it, and finds its parts beside `bin`.
+    DebianTool {
+        program: "valgrind",
+        package: "valgrind",
+        files: &[
+            ("usr/bin/valgrind", "bin/valgrind"),
+            ("usr/libexec/valgrind", "valgrind"),
+        ],
+        instead: "valgrind 3.19 or later",
+    },
+];
 
 /// Makes sure that every tool is there; quick when it is.
 pub(crate) fn run() -> Result<()> {
     for tool in CARGO_TOOLS {
         ensure_cargo_tool(tool)?;
     }
-    ensure_etcd()
+    for tool in DEBIAN_TOOLS {
+        ensure_debian_tool(tool)?;
+    }
+    Ok(())
 }
 
 fn ensure_cargo_tool(tool: &CargoTool) -> Result<()> {
@@ -125,35 +154,47 @@ fn is_same_series(found: &str, wanted: &str) -> bool {
 }
 
 /// Unpacks Debian's package instead of installing it: no root, and no service that starts by itself.
-fn ensure_etcd() -> Result<()> {
-    if let Some(found) = workspace::find(ETCD) {
-        println!("setup: {ETCD} is there: {}", found.display());
+fn ensure_debian_tool(tool: &DebianTool) -> Result<()> {
+    let DebianTool {
+        program,
+        package,
+        files,
+        instead,
+    } = tool;
+    if let Some(found) = workspace::find(program) {
+        println!("setup: {program} is there: {}", found.display());
         return Ok(());
     }
-    println!("setup: {ETCD} is missing; unpacking Debian's {ETCD_PACKAGE} into target/tools");
+    println!("setup: {program} is missing; unpacking Debian's {package} into target/tools");
     ensure!(
         workspace::find("apt-get").is_some() && workspace::find("dpkg-deb").is_some(),
-        "cannot get {ETCD} without Debian's package manager: install etcd 3.4 or later so that it is on PATH"
+        "cannot get {program} without Debian's package manager: install {instead} so that it is on PATH"
     );
     let tools = workspace::tools();
-    let folder = tools.join(ETCD);
+    let folder = tools.join(format!("{package}.unpacked"));
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    download(&folder)?;
+    download(tool, &folder)?;
     unpack(&folder)?;
     let programs = tools.join("bin");
     fs::create_dir_all(&programs)
         .with_context(|| format!("cannot create {}", programs.display()))?;
-    fs::rename(folder.join("usr/bin").join(ETCD), programs.join(ETCD))
-        .with_context(|| format!("Debian's {ETCD_PACKAGE} holds no {ETCD}"))?;
+    // The program last: once it is there, everything is.
+    for (from, to) in files.iter().rev() {
+        fs::rename(folder.join(from), tools.join(to))
+            .with_context(|| format!("Debian's {package} holds no {from}"))?;
+    }
     fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
-    println!("setup: unpacked {}", programs.join(ETCD).display());
+    println!("setup: unpacked {}", programs.join(program).display());
     Ok(())
 }
 
-fn download(folder: &Path) -> Result<()> {
+fn download(tool: &DebianTool, folder: &Path) -> Result<()> {
+    let DebianTool {
+        package, instead, ..
+    } = tool;
     let attempt = || -> Result<bool> {
         let status = Command::new("apt-get")
-            .args(["download", "--quiet", ETCD_PACKAGE])
+            .args(["download", "--quiet", package])
             // Root's downloads go to a user who may not write into our folder; without this apt-get warns of it.
             .args(["-o", "APT::Sandbox::User=root"])
             .current_dir(folder)
@@ -171,9 +212,7 @@ fn download(folder: &Path) -> Result<()> {
         .status()
         .context("cannot run apt-get")?;
     if !status.success() || !attempt()? {
-        bail!(
-            "cannot download {ETCD_PACKAGE}: run `apt-get update` as root, or put etcd 3.4 or later on PATH"
-        );
+        bail!("cannot download {package}: run `apt-get update` as root, or put {instead} on PATH");
     }
     Ok(())
 }

@@ -80,7 +80,7 @@ pub(crate) enum Command {
     /// Run everything in one process: the control plane and simulated members, already joined.
     ///
     /// Example: karavel up --members 3
-    Up(Up),
+    Up(Box<Up>),
     /// Run the control plane.
     ///
     /// Example: karavel server --data-dir ./data

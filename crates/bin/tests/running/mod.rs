@@ -4,18 +4,18 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-pub const KARAVEL: &str = env!("CARGO_BIN_EXE_karavel");
+pub(crate) const KARAVEL: &str = env!("CARGO_BIN_EXE_karavel");
 /// Where the repository is.
-pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// A control plane with members; killed without warning when it is dropped.
-pub struct Up {
+pub(crate) struct Up {
     process: Child,
     directory: tempfile::TempDir,
 }
 
 impl Up {
-    pub fn start(members: u16) -> Self {
+    pub(crate) fn start(members: u16) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut process = Command::new(KARAVEL)
             .args([
@@ -50,12 +50,12 @@ impl Up {
         Self { process, directory }
     }
 
-    pub fn kubeconfig(&self) -> PathBuf {
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.directory.path().join("data/kubeconfig")
     }
 
     /// Runs a line in a shell, beside the examples, with `karavel` on the path.
-    pub fn shell(&self, line: &str, input: &str) -> Output {
+    pub(crate) fn shell(&self, line: &str, input: &str) -> Output {
         let own = Path::new(KARAVEL).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
         let mut child = Command::new("bash")
@@ -81,7 +81,7 @@ impl Drop for Up {
     }
 }
 
-pub fn both(output: &Output) -> String {
+pub(crate) fn both(output: &Output) -> String {
     format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),

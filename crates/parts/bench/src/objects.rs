@@ -130,12 +130,16 @@ pub(crate) fn bindings(namespace: &str) -> String {
     format!("/apis/work.karmada.io/v1alpha2/namespaces/{namespace}/resourcebindings")
 }
 
+/// The policy bindings say they come from; it need not be there.
+const POLICY: &str = "5f0e4b5e-0b0f-4d0a-9d0a-0e4b5e0b0f4d";
+
 /// A binding of ten replicas, placed in one of the ways there are.
 pub(crate) fn binding(name: &str, namespace: &str, placement: &Value) -> Bytes {
     json!({
         "apiVersion": "work.karmada.io/v1alpha2",
         "kind": "ResourceBinding",
-        "metadata": {"name": name},
+        // Schedulers look at what a policy has claimed, and at nothing else.
+        "metadata": {"name": name, "labels": {"propagationpolicy.karmada.io/permanent-id": POLICY}},
         "spec": {
             "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": namespace, "name": name},
             "replicas": 10,

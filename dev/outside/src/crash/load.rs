@@ -50,7 +50,7 @@ impl Writer {
             self.next += 1;
             let name = format!("w{}-{}", self.number, self.next % OBJECTS);
             let known = self.acknowledged.get(&name).copied().flatten();
-            let wanted = (self.next % 7 != 0).then_some(self.next);
+            let wanted = (!self.next.is_multiple_of(7)).then_some(self.next);
             if wanted.is_none() && known.is_none() {
                 continue;
             }

@@ -41,7 +41,7 @@ impl Caller for Hook {
             for object in &mut objects {
                 object["apiVersion"] = wanted.clone();
                 let spec = object["spec"].as_object_mut().unwrap();
-                if let Some(value) = spec.remove(from) {
+                if let Some(value) = spec.shift_remove(from) {
                     spec.insert(to.to_owned(), value);
                 }
             }
@@ -163,9 +163,12 @@ async fn watched(api: &Api, path: &str) -> Vec<Value> {
         .collect()
 }
 
+/// Makes an answer one that must not be believed.
+type Spoil = fn(&mut Value);
+
 #[tokio::test]
 async fn a_webhook_that_fails_is_told_of_and_corrupts_nothing() {
-    let cases: [(fn(&mut Value), &str); 5] = [
+    let cases: [(Spoil, &str); 5] = [
         (|answer| *answer = Value::Null, "connection refused"),
         (
             |answer| answer["response"]["uid"] = json!("other"),

@@ -6,8 +6,8 @@ mod ownership;
 pub(crate) mod plan;
 pub(crate) mod record;
 pub(crate) mod release;
-pub(crate) mod undeclared;
 #[cfg(test)]
 mod tests;
+pub(crate) mod undeclared;
 
 pub use crate::apply::ownership::MANAGER;
