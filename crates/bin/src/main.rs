@@ -129,7 +129,8 @@ fn begin_anew(typed: &Restore) -> Result<(), Failure> {
     let directory = typed.data_dir.display();
     print(&format!(
         "restored {} objects at revision {} to {directory}
-start it with: karavel server --data-dir {directory}
+bring pki/encryption.key from the data directory that was saved to {directory}/pki: it is not in a backup
+then start it with: karavel server --data-dir {directory}
 ",
         saved.entries, saved.revision
     ))

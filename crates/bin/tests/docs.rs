@@ -6,8 +6,12 @@ mod running;
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use running::{KARAVEL, ROOT, Up, both};
+
+/// How long it takes to read on.
+const READING: Duration = Duration::from_secs(20);
 
 /// In this order, each leaves the control plane as it found it.
 const PAGES: [&str; 7] = [
@@ -79,13 +83,20 @@ fn run(up: &Up, step: &Step) {
         true => (format!("{line} --help"), &0),
         false => (line.clone(), code),
     };
-    let output = up.shell(&line, "");
-    assert_eq!(
-        output.status.code(),
-        Some(*code),
-        "{page}: {line}\n{}",
-        both(&output)
-    );
+    // A reader is slower than a script: what is still starting gets the time that reading takes.
+    let begun = Instant::now();
+    loop {
+        let output = up.shell(&line, "");
+        if output.status.code() == Some(*code) {
+            return;
+        }
+        assert!(
+            begun.elapsed() < READING,
+            "{page}: {line}\nended with {:?}, not {code}\n{}",
+            output.status.code(),
+            both(&output)
+        );
+    }
 }
 
 #[test]

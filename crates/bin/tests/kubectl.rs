@@ -296,11 +296,20 @@ fn what_was_acknowledged_survives_a_kill_and_a_restore() {
         code == 0 && printed.starts_with(&format!("restored {count} objects")),
         "{printed}"
     );
+    // What is encrypted stays so in a backup: the key is kept apart from it.
+    bring_key(&data, &restored);
     let server = Server::start(&restored);
     assert_eq!(
         server.kubectl("get deployment web -o jsonpath={.metadata.uid}", ""),
         uid
     );
+}
+
+/// Gives a server the key that another encrypts with, as an operator would.
+fn bring_key(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to.join("pki")).unwrap();
+    let key = "pki/encryption.key";
+    std::fs::copy(from.join(key), to.join(key)).unwrap();
 }
 
 #[test]
@@ -316,6 +325,10 @@ fn two_servers_on_one_etcd_serve_each_others_writes_and_either_may_die() {
         "1",
     ];
     let first = Server::start_with(&directory.path().join("first"), &further);
+    bring_key(
+        &directory.path().join("first"),
+        &directory.path().join("second"),
+    );
     let second = Server::start_with(&directory.path().join("second"), &further);
     first.expect(&[("apply -f -", DEPLOYMENT, "created")]);
     second.expect(&[

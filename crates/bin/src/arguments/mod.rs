@@ -171,7 +171,7 @@ pub(crate) enum Command {
     Create(Box<Create>),
     /// Delete objects.
     ///
-    /// Example: karavel delete deployment web --ignore-not-found
+    /// Example: karavel delete deployment old-web --ignore-not-found
     Delete(Box<Delete>),
     /// Change an object in an editor.
     ///

@@ -8,7 +8,7 @@ use std::{
 use api::cluster::Cluster;
 use object::{Object, parse::ShapeError};
 use schedule::{
-    cluster::{ClusterFacts, Pool, Snapshot},
+    cluster::{ApiSet, ClusterFacts, Pool, Snapshot},
     intake::{ClusterChange, cluster_changed},
 };
 
@@ -36,8 +36,23 @@ pub(crate) struct Effect {
     pub concerned: Vec<Arc<ClusterFacts>>,
     /// Bindings that wait for room, and could use this cluster, may find some now.
     pub roomier: Option<Arc<ClusterFacts>>,
-    /// Bindings that fitted nowhere, and could use this cluster, may fit now: it serves other kinds.
-    pub serves_more: Option<Arc<ClusterFacts>>,
+    /// Bindings that could use this cluster may fit now: it serves other kinds.
+    pub serves_more: Option<ServesMore>,
+}
+
+/// A cluster that serves other kinds than before.
+#[derive(Clone, Debug)]
+pub(crate) struct ServesMore {
+    pub cluster: Arc<ClusterFacts>,
+    /// What it served.
+    before: Arc<ApiSet>,
+}
+
+impl ServesMore {
+    /// Whether a kind is among those it did not serve before.
+    pub(crate) fn is_new(&self, api_version: &str, kind: &str) -> bool {
+        self.cluster.apis.has(api_version, kind) && !self.before.has(api_version, kind)
+    }
 }
 
 impl Fleet {
@@ -84,10 +99,14 @@ impl Fleet {
             state.snapshot = None;
         }
         let is_roomier = !new.is_deleting && old.as_ref().is_none_or(|old| has_grown(old, &new));
-        let serves_more = !new.is_deleting && old.as_ref().is_some_and(|old| old.apis != new.apis);
+        let changed = old.as_ref().filter(|old| old.apis != new.apis);
+        let serves_more = changed.filter(|_| !new.is_deleting).map(|old| ServesMore {
+            cluster: Arc::clone(&new),
+            before: Arc::clone(&old.apis),
+        });
         let mut effect = Effect {
             roomier: is_roomier.then(|| Arc::clone(&new)),
-            serves_more: serves_more.then(|| Arc::clone(&new)),
+            serves_more,
             ..Effect::default()
         };
         match change {

@@ -6,14 +6,13 @@ use api::well_known::conditions::binding::NO_CLUSTER_FIT;
 use api::work::v1alpha2::AggregatedStatusItem;
 use client::Change;
 use object::{Object, Value, parse};
-use schedule::cluster::ClusterFacts;
 use schedule::intake::{Glance, Intake, binding_changed, is_affected, may_help};
 use telemetry::chain;
 use tracing::warn;
 
 use crate::{
     cycle::Desk,
-    fleet::Effect,
+    fleet::{Effect, ServesMore},
     line::Key,
     metrics::Incoming,
     queue::Cause,
@@ -90,7 +89,7 @@ impl Desk {
             }
         }
         if let Some(cluster) = serves_more {
-            self.bring_those_that_fitted_nowhere(&cluster);
+            self.bring_those_it_may_serve(&cluster);
         }
         if let Some(cluster) = roomier
             && self.line.has_unschedulable()
@@ -103,22 +102,22 @@ impl Desk {
         }
     }
 
-    /// Brings bindings that no cluster suited and that a cluster could suit now.
+    /// Brings bindings that a cluster could suit now: those that no cluster suited, and those of a kind that is new to it.
     ///
     /// Upstream: such a binding waits for an unrelated event. A custom object that came along with its definition would
-    /// wait for ever, because members serve its kind only afterwards.
-    fn bring_those_that_fitted_nowhere(&self, cluster: &ClusterFacts) {
+    /// wait for ever, or go only to those members that had its kind first.
+    fn bring_those_it_may_serve(&self, more: &ServesMore) {
         for binding in self
             .bindings
             .list()
             .iter()
             .chain(&self.cluster_bindings.list())
         {
-            if !fitted_nowhere(binding) {
+            if !fitted_nowhere(binding) && !is_new_kind(binding, more) {
                 continue;
             }
             let prepared = self.placement(binding);
-            if prepared.is_some_and(|prepared| may_help(&prepared.compiled, cluster)) {
+            if prepared.is_some_and(|prepared| may_help(&prepared.compiled, &more.cluster)) {
                 self.metrics.came(Incoming::ClusterChanged);
                 let glance = Glance::at(binding);
                 self.push(&Arc::new(binding.key()), &glance, Cause::Cluster);
@@ -164,6 +163,15 @@ impl Desk {
         self.assumptions()
             .release_healthy(&key, &items(before), &items(after));
     }
+}
+
+/// Whether a cluster has only now begun to serve the kind that a binding is for.
+fn is_new_kind(binding: &Object, more: &ServesMore) -> bool {
+    let resource = |field| {
+        let value = binding.at(&["spec", "resource", field]);
+        value.and_then(Value::as_str).unwrap_or_default()
+    };
+    more.is_new(resource("apiVersion"), resource("kind"))
 }
 
 /// Whether the last decision found no cluster that suits the binding.

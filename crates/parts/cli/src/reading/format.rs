@@ -218,7 +218,7 @@ mod tests {
         );
         assert_eq!(
             shown,
-            "NAME    X        N\na       1        1,2\nb\\u{7}   <none>   <none>\n"
+            "NAME     X        N\na        1        1,2\nb\\u{7}   <none>   <none>\n"
         );
         let document = json!({"items": items});
         let Ok(Output::JsonPath(template)) = Output::parse("jsonpath={.items[*].n}") else {
