@@ -22,7 +22,7 @@ pub struct Cx {
     /// Writes events.
     pub events: Recorder,
     /// The name under which fields are written.
-    pub(crate) manager: &'static str,
+    pub manager: &'static str,
     pub(crate) observer: Arc<dyn Observer>,
 }
 

@@ -195,7 +195,8 @@ impl Desk {
     async fn patch(&self, object: &Object, patch: Value, part: Part) -> Result<Object, CallError> {
         let client: &Client = &self.cx.client;
         let patch = plan::guarded(object, patch);
-        let (resource, options) = (plan::resource(object), WriteOptions::default());
+        let options = WriteOptions::by(self.cx.manager);
+        let resource = plan::resource(object);
         client
             .patch(
                 &resource,

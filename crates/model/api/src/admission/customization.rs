@@ -129,7 +129,7 @@ fn check_conflicts(
             FieldError::forbidden(
                 slot.path(),
                 format!(
-                    "{} is scripted for the same kind by ResourceInterpreterCustomization {} already",
+                    "conflicting with InterpreterOperation({}) of existing ResourceInterpreterCustomization({})",
                     slot.operation, other.metadata.name
                 ),
             )

@@ -18,7 +18,9 @@ pub fn check_deletion(stored: &Object) -> Verdict {
     Err(Refusal::Denied {
         webhook: WEBHOOK,
         reason: FORBIDDEN,
-        text: format!("this resource is protected: remove its label {DELETION_PROTECTION} first"),
+        text: format!(
+            "This resource is protected, please make sure to remove the label: {DELETION_PROTECTION}"
+        ),
         errors: Vec::new(),
     })
 }

@@ -58,7 +58,7 @@ fn check_spec(spec: &FederatedResourceQuotaSpec) -> Vec<FieldError> {
             .filter_map(|share| share.hard.get(name))
             .sum();
         if *limit < assigned {
-            let detail = "must not be less than the sum of the static assignments";
+            let detail = "overall is less than assignments";
             errors.push(FieldError::invalid(
                 overall.key(name),
                 limit.to_string(),
@@ -75,7 +75,7 @@ fn check_spec(spec: &FederatedResourceQuotaSpec) -> Vec<FieldError> {
             errors.push(FieldError::invalid(
                 shares.index(position).child("hard").key(name),
                 name.as_str(),
-                "is not limited by spec.overall",
+                "assignment resourceName is not exist in overall",
             ));
         }
     }

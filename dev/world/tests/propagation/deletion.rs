@@ -1,0 +1,163 @@
+//! What goes, what stays, and who says why.
+
+use world::json;
+
+use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, all, deployment, on, policy};
+
+#[tokio::test(start_paused = true)]
+async fn a32_and_p18_what_is_to_be_preserved_stays_without_our_marks() {
+    let stage = Stage::with(1).await;
+    let spec = format!("preserveResourcesOnDeletion: true, {}", on("m1"));
+    stage
+        .apply(&all(&[
+            deployment("web", 1),
+            deployment("lost", 1),
+            policy("p", DEPLOYMENTS, &spec),
+        ]))
+        .await;
+    stage
+        .shows("deployments", "test/web", "status.readyReplicas", json!(1))
+        .await;
+    stage.there("m1", "deployments", "test/lost", true).await;
+    let uid = stage
+        .member("m1")
+        .field("deployments", "test/web", "metadata.uid")
+        .await;
+    stage.delete("deployments", "test/web").await;
+    stage
+        .until("the work is gone", SOON, async || {
+            stage.works_of("Deployment", "web").await.is_empty()
+        })
+        .await;
+    let copy = stage
+        .member("m1")
+        .get("deployments", "test/web")
+        .await
+        .unwrap();
+    assert_eq!(json!(copy.uid()), uid);
+    assert_eq!(copy.label("karmada.io/managed"), None);
+    let is_ours =
+        |key: &&str| key.starts_with("work.karmada.io/") && !key.ends_with("conflict-resolution");
+    assert_eq!(copy.labels().into_keys().find(is_ours), None);
+    assert_eq!(copy.annotations().into_keys().find(is_ours), None);
+    // A copy that is not there holds nothing up.
+    stage.member("m1").faults().cut_off(true);
+    stage.member("m1").delete("deployments", "test/lost").await;
+    stage.delete("deployments", "test/lost").await;
+    stage.member("m1").faults().cut_off(false);
+    stage
+        .until("the work is gone", SOON * 5, async || {
+            stage.works_of("Deployment", "lost").await.is_empty()
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a33_a_cluster_that_leaves_the_policy_loses_its_copy_and_the_event_says_why() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply(&all(&[
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, &on("m1, m2")),
+        ]))
+        .await;
+    stage.there("m2", "deployments", "test/web", true).await;
+    stage.there("m1", "deployments", "test/web", true).await;
+    let kept = stage
+        .member("m1")
+        .field("deployments", "test/web", "metadata.uid")
+        .await;
+    let work = stage.work("Deployment", "web", "m2").await.unwrap();
+    stage.apply(&policy("p", DEPLOYMENTS, &on("m1"))).await;
+    stage.there("m2", "deployments", "test/web", false).await;
+    stage
+        .until("the work is gone", SOON, async || {
+            stage.work("Deployment", "web", "m2").await.is_none()
+        })
+        .await;
+    stage
+        .keeps("m1", "deployments", "test/web", "metadata.uid", kept)
+        .await;
+    let message = "cluster m2 is not among those of binding test/web-deployment";
+    stage
+        .told("Work", &work.key().to_string(), "", message)
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a36_a_protected_object_is_not_deleted() {
+    let stage = Stage::with(1).await;
+    let protected = |value: &str| {
+        deployment("web", 1).replacen(
+            "namespace: test",
+            &format!("namespace: test, labels: {{resourcetemplate.karmada.io/deletion-protected: {value}}}"),
+            1,
+        )
+    };
+    stage.apply(&protected("Always")).await;
+    let refused = stage
+        .try_delete("deployments", "test/web")
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains(
+            "This resource is protected, please make sure to remove the label: resourcetemplate.karmada.io/deletion-protected"
+        ),
+        "{refused}"
+    );
+    assert_eq!(refused.code(), 403);
+    stage.apply(&protected("Never")).await;
+    stage.delete("deployments", "test/web").await;
+    assert!(stage.get("deployments", "test/web").await.is_none());
+    // Our own kinds are protected alike.
+    stage.apply(&deployment("other", 1)).await;
+    stage
+        .apply(&policy("p", DEPLOYMENTS, &on("m1")).replacen(
+            "name: p,",
+            "name: p, labels: {resourcetemplate.karmada.io/deletion-protected: Always},",
+            1,
+        ))
+        .await;
+    assert!(
+        stage
+            .try_delete("propagationpolicies", "test/p")
+            .await
+            .is_err()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_deletion_says_why() {
+    let stage = Stage::with(1).await;
+    stage
+        .apply(&all(&[
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, &on("m1")),
+        ]))
+        .await;
+    stage
+        .shows("deployments", "test/web", "status.readyReplicas", json!(1))
+        .await;
+    let work = stage
+        .work("Deployment", "web", "m1")
+        .await
+        .unwrap()
+        .key()
+        .to_string();
+    stage.delete("deployments", "test/web").await;
+    stage.there("m1", "deployments", "test/web", false).await;
+    stage
+        .told(
+            "Work",
+            &work,
+            "",
+            "its binding test/web-deployment is being deleted",
+        )
+        .await;
+    stage
+        .told("ResourceBinding", "test/web-deployment", "", "web")
+        .await;
+    stage.advance(WHILE).await;
+    assert!(stage.get("rb", "test/web-deployment").await.is_none());
+    assert!(stage.works_of("Deployment", "web").await.is_empty());
+}

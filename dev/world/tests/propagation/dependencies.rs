@@ -1,0 +1,107 @@
+//! What templates refer to goes along.
+
+use object::Value;
+use world::json;
+
+use crate::stage::{SOON, Stage, WHILE, all, config_map, deployment, on, one_deployment, policy};
+
+fn referring(name: &str, env: &str) -> String {
+    deployment(name, 1).replacen(
+        "name: web, image:",
+        &format!("name: web, envFrom: [{env}], image:"),
+        1,
+    )
+}
+
+async fn required_by(stage: &Stage, binding: &str) -> Value {
+    let list = stage.field("rb", binding, "spec.requiredBy").await;
+    let names = list.as_array().into_iter().flatten();
+    names.map(|entry| entry["name"].clone()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a30_p27_and_p29_references_are_sent_along_and_called_back() {
+    let stage = Stage::with(2).await;
+    let spec = format!("propagateDeps: true, {}", on("m1, m2"));
+    stage
+        .apply(&all(&[
+            config_map("settings", "{a: b}"),
+            "{apiVersion: v1, kind: Secret, metadata: {name: key, namespace: test}, stringData: {k: v}}".to_owned(),
+            referring("web", "{secretRef: {name: key}}, {configMapRef: {name: settings}}"),
+            policy("p", &one_deployment("web"), &spec),
+        ]))
+        .await;
+    for member in ["m1", "m2"] {
+        stage
+            .has(member, "configmaps", "test/settings", "data.a", json!("b"))
+            .await;
+        stage.there(member, "secrets", "test/key", true).await;
+    }
+    let referrer = stage.get("rb", "test/web-deployment").await.unwrap();
+    let id = referrer
+        .label("resourcebinding.karmada.io/permanent-id")
+        .unwrap()
+        .to_owned();
+    let attached = stage.get("rb", "test/settings-configmap").await.unwrap();
+    let is_marked = attached.labels().iter().any(|(key, value)| {
+        key.starts_with("resourcebinding.karmada.io/depended-by-") && **value == *id
+    });
+    assert!(is_marked, "{:?}", attached.labels());
+    assert_eq!(
+        required_by(&stage, "test/settings-configmap").await,
+        json!(["web-deployment"])
+    );
+    let noted = referrer
+        .annotation("resourcebinding.karmada.io/dependencies")
+        .unwrap();
+    let config = noted.find("ConfigMap").unwrap();
+    assert!(config < noted.find("Secret").unwrap(), "sorted: {noted}");
+
+    stage
+        .patch("configmaps", "test/settings", json!({"data": {"a": "c"}}))
+        .await;
+    for member in ["m1", "m2"] {
+        stage
+            .has(member, "configmaps", "test/settings", "data.a", json!("c"))
+            .await;
+    }
+    stage
+        .apply(&referring("web", "{secretRef: {name: key}}"))
+        .await;
+    for member in ["m1", "m2"] {
+        stage
+            .there(member, "configmaps", "test/settings", false)
+            .await;
+        stage.there(member, "secrets", "test/key", true).await;
+    }
+    stage
+        .until(
+            "the attached binding stays and needs nobody",
+            SOON,
+            async || {
+                required_by(&stage, "test/settings-configmap").await == json!([])
+                    && stage.get("rb", "test/settings-configmap").await.is_some()
+            },
+        )
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn p28_an_ingress_without_a_secret_refers_to_none() {
+    let stage = Stage::with(1).await;
+    stage
+        .apply(&all(&[
+            "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i, namespace: test}, spec: {tls: [{hosts: [a.example.com]}], defaultBackend: {service: {name: s, port: {number: 80}}}}}".to_owned(),
+            policy("p", "{apiVersion: networking.k8s.io/v1, kind: Ingress}", &format!("propagateDeps: true, {}", on("m1"))),
+        ]))
+        .await;
+    stage.there("m1", "ingresses", "test/i", true).await;
+    stage.advance(WHILE).await;
+    let events = stage.events("Ingress", "test/i").await;
+    assert!(
+        !events
+            .iter()
+            .any(|line| line.starts_with("GetDependenciesFailed")),
+        "{events:#?}"
+    );
+}

@@ -1,0 +1,20 @@
+//! From a template to its members and back: what the propagation of templates promises, seen from outside.
+//!
+//! A test whose name begins with `a` and a number is the acceptance check of that number in the behaviour that is
+//! published; one that begins with `p` and a number is the pitfall of that number.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod stage;
+
+mod bad_input;
+mod claims;
+mod clusters;
+mod crash;
+mod deletion;
+mod dependencies;
+mod interpretation;
+mod lazy;
+mod members;
+mod namespaces;
+mod rendering;
+mod statuses;

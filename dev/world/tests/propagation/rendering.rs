@@ -1,0 +1,361 @@
+//! What a template looks like for one cluster: its replicas, its completions, its overrides.
+
+use world::json;
+
+use crate::stage::{
+    DEPLOYMENTS, Stage, WHILE, all, config_map, deployment, divided, on, one_deployment,
+    overriding, policy,
+};
+
+#[tokio::test(start_paused = true)]
+async fn a14_and_p11_each_cluster_gets_its_replicas() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply(&all(&[
+            deployment("split", 5),
+            deployment("both", 5),
+            policy(
+                "split",
+                &one_deployment("split"),
+                &divided(&[("m1", 3), ("m2", 2)]),
+            ),
+            policy("both", &one_deployment("both"), &on("m1, m2")),
+            // The template's own number is not what a duplicated copy gets: what the binding says is.
+        ]))
+        .await;
+    for (member, name, replicas) in [
+        ("m1", "split", 3),
+        ("m2", "split", 2),
+        ("m1", "both", 5),
+        ("m2", "both", 5),
+    ] {
+        let name = format!("test/{name}");
+        stage
+            .has(
+                member,
+                "deployments",
+                &name,
+                "spec.replicas",
+                json!(replicas),
+            )
+            .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a15_completions_of_a_job_are_shared_and_its_lifetime_stays_here() {
+    let stage = Stage::with(2).await;
+    let job = |name: &str, more: &str| {
+        format!(
+            "{{apiVersion: batch/v1, kind: Job, metadata: {{name: {name}, namespace: test}}, spec: {{parallelism: 4, {more}template: {{spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}}}}}}}"
+        )
+    };
+    stage
+        .apply(&all(&[
+            job("counted", "completions: 9, ttlSecondsAfterFinished: 100, "),
+            job("open", ""),
+            policy(
+                "p",
+                "{apiVersion: batch/v1, kind: Job}",
+                &divided(&[("m1", 1), ("m2", 1)]),
+            ),
+        ]))
+        .await;
+    let mut shares = Vec::new();
+    for member in ["m1", "m2"] {
+        stage
+            .has(member, "jobs", "test/counted", "spec.parallelism", json!(2))
+            .await;
+        shares.push(
+            stage
+                .member(member)
+                .field("jobs", "test/counted", "spec.completions")
+                .await,
+        );
+        stage
+            .has(member, "jobs", "test/open", "spec.parallelism", json!(2))
+            .await;
+        let work = stage.work("Job", "counted", member).await.unwrap();
+        let manifest = &work.at(&["spec", "workload", "manifests"]).unwrap()[0];
+        assert_eq!(manifest["spec"].get("ttlSecondsAfterFinished"), None);
+        let work = stage.work("Job", "open", member).await.unwrap();
+        let manifest = &work.at(&["spec", "workload", "manifests"]).unwrap()[0];
+        assert_eq!(manifest["spec"].get("completions"), None);
+    }
+    shares.sort_by_key(ToString::to_string);
+    assert_eq!(shares, [json!(4), json!(5)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a16_and_p10_the_most_specific_override_lands_last() {
+    let stage = Stage::with(1).await;
+    let label = |pair: &str| format!("{{labelsOverrider: [{{operator: add, value: {{{pair}}}}}]}}");
+    let cluster_wide = overriding("cop", &one_deployment("web"), "", &label("env: cop"))
+        .replace("kind: OverridePolicy", "kind: ClusterOverridePolicy")
+        .replacen(", namespace: test", "", 1);
+    stage
+        .apply(&all(&[
+            cluster_wide,
+            overriding("any", DEPLOYMENTS, "", &label("env: op, v: \"1\"")),
+            overriding("named", &one_deployment("web"), "", &label("v: \"2\"")),
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, &on("m1")),
+        ]))
+        .await;
+    stage
+        .has(
+            "m1",
+            "deployments",
+            "test/web",
+            "metadata.labels.env",
+            json!("op"),
+        )
+        .await;
+    stage
+        .has(
+            "m1",
+            "deployments",
+            "test/web",
+            "metadata.labels.v",
+            json!("2"),
+        )
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a17_images_are_rewritten_part_by_part() {
+    let digest = format!("sha256:{}", "a".repeat(64));
+    let stage = Stage::with(1).await;
+    let cases = [
+        (
+            "registry",
+            "Registry",
+            "add",
+            ".cn",
+            "reg.io.cn/app/web:v1".to_owned(),
+        ),
+        (
+            "repository",
+            "Repository",
+            "replace",
+            "x/y",
+            "reg.io/x/y:v1".to_owned(),
+        ),
+        ("untagged", "Tag", "remove", "", "reg.io/app/web".to_owned()),
+        (
+            "digest",
+            "Tag",
+            "replace",
+            digest.as_str(),
+            format!("reg.io/app/web@{digest}"),
+        ),
+        (
+            "unchanged",
+            "Tag",
+            "replace",
+            "bad tag",
+            "reg.io/app/web:v1".to_owned(),
+        ),
+    ];
+    let mut documents = vec![policy("p", DEPLOYMENTS, &on("m1"))];
+    for (name, component, operator, value, _) in &cases {
+        documents.push(overriding(
+            name,
+            &one_deployment(name),
+            "",
+            &format!(
+                "{{imageOverrider: [{{component: {component}, operator: {operator}, value: '{value}'}}]}}"
+            ),
+        ));
+        documents.push(deployment(name, 1));
+    }
+    stage.apply(&all(&documents)).await;
+    for (name, .., image) in cases {
+        let name = format!("test/{name}");
+        let path = "spec.template.spec.containers.0.image";
+        stage
+            .has("m1", "deployments", &name, path, json!(image))
+            .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a18_and_p14_words_of_commands_are_added_and_removed() {
+    let stage = Stage::with(1).await;
+    let cases = [
+        ("added", "web", "add", json!(["a", "b"])),
+        // What is taken from a list that is not there leaves an empty list, which the member's server drops.
+        ("removed", "web", "remove", json!(null)),
+        ("unknown", "nobody", "add", json!(null)),
+    ];
+    let mut documents = vec![policy("p", DEPLOYMENTS, &on("m1"))];
+    for (name, container, operator, _) in &cases {
+        documents.push(overriding(
+            name,
+            &one_deployment(name),
+            "",
+            &format!("{{commandOverrider: [{{containerName: {container}, operator: {operator}, value: [a, b]}}]}}"),
+        ));
+        documents.push(deployment(name, 1));
+    }
+    stage.apply(&all(&documents)).await;
+    for (name, _, operator, expected) in cases {
+        let full = format!("test/{name}");
+        stage.there("m1", "deployments", &full, true).await;
+        let work = stage.work("Deployment", name, "m1").await.unwrap();
+        let manifest = &work.at(&["spec", "workload", "manifests"]).unwrap()[0];
+        let command = &manifest["spec"]["template"]["spec"]["containers"][0]["command"];
+        if operator == "remove" {
+            assert_eq!(*command, json!([]), "{name}");
+            continue;
+        }
+        assert_eq!(*command, expected, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a19_an_override_that_fails_holds_no_other_cluster_back() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply(&all(&[
+            overriding(
+                "op",
+                DEPLOYMENTS,
+                "m1",
+                "{plaintext: [{path: /spec/template/spec/nodeName, operator: remove}]}",
+            ),
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, &on("m1, m2")),
+        ]))
+        .await;
+    stage.there("m2", "deployments", "test/web", true).await;
+    stage
+        .told(
+            "Deployment",
+            "test/web",
+            "ApplyOverridePolicyFailed",
+            "/spec/template/spec/nodeName",
+        )
+        .await;
+    stage.advance(WHILE).await;
+    assert!(stage.work("Deployment", "web", "m1").await.is_none());
+    stage.delete("overridepolicies", "test/op").await;
+    stage.there("m1", "deployments", "test/web", true).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a20_a_document_inside_a_field_is_changed_at_one_leaf() {
+    let stage = Stage::with(1).await;
+    let rule = |path: &str| {
+        format!(
+            "{{fieldOverrider: [{{fieldPath: {path}, yaml: [{{subPath: /db/port, operator: replace, value: 5433}}]}}]}}"
+        )
+    };
+    stage
+        .apply(&all(&[
+            overriding(
+                "leaf",
+                "{apiVersion: v1, kind: ConfigMap, name: leaf}",
+                "",
+                &rule("/data/app.yaml"),
+            ),
+            overriding(
+                "bad",
+                "{apiVersion: v1, kind: ConfigMap, name: bad}",
+                "",
+                &rule("/data"),
+            ),
+            config_map("leaf", r#"{app.yaml: "db:\n  host: a\n  port: 5432\n"}"#),
+            config_map("bad", "{a: b}"),
+            policy("p", crate::stage::CONFIG_MAPS, &on("m1")),
+        ]))
+        .await;
+    stage.there("m1", "configmaps", "test/leaf", true).await;
+    let copy = stage
+        .member("m1")
+        .get("configmaps", "test/leaf")
+        .await
+        .unwrap();
+    assert_eq!(
+        copy.text_at(&["data", "app.yaml"]),
+        Some("db:\n  host: a\n  port: 5433\n")
+    );
+    stage
+        .told(
+            "ConfigMap",
+            "test/bad",
+            "ApplyOverridePolicyFailed",
+            "/data",
+        )
+        .await;
+    assert!(
+        stage
+            .member("m1")
+            .get("configmaps", "test/bad")
+            .await
+            .is_none()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn p13_a_predicate_that_points_nowhere_is_told_and_hurts_nobody_else() {
+    let stage = Stage::with(1).await;
+    stage
+        .apply(&all(&[
+            overriding(
+                "op",
+                &one_deployment("bad"),
+                "",
+                "{imageOverrider: [{predicate: {path: /spec/template/spec/containers/7/image}, component: Tag, operator: replace, value: v2}]}",
+            ),
+            deployment("bad", 1),
+            deployment("good", 1),
+            policy("p", DEPLOYMENTS, &on("m1")),
+        ]))
+        .await;
+    stage.there("m1", "deployments", "test/good", true).await;
+    stage
+        .told(
+            "Deployment",
+            "test/bad",
+            "ApplyOverridePolicyFailed",
+            "/spec/template/spec/containers/7/image",
+        )
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn p15_a_note_of_overrides_that_are_gone_changes_nothing() {
+    let stage = Stage::with(1).await;
+    stage
+        .apply(&all(&[
+            overriding(
+                "op",
+                DEPLOYMENTS,
+                "",
+                "{labelsOverrider: [{operator: add, value: {o: p}}]}",
+            ),
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, &on("m1")),
+        ]))
+        .await;
+    stage
+        .has(
+            "m1",
+            "deployments",
+            "test/web",
+            "metadata.labels.o",
+            json!("p"),
+        )
+        .await;
+    stage.delete("overridepolicies", "test/op").await;
+    stage
+        .has(
+            "m1",
+            "deployments",
+            "test/web",
+            "metadata.labels.o",
+            json!(null),
+        )
+        .await;
+}

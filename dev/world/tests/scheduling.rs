@@ -1,0 +1,245 @@
+//! Where templates go, seen from outside: policies and workloads in, targets, conditions and pods out.
+
+use std::time::Duration;
+
+use object::Value;
+use scheduler::estimator::EstimatorSettings;
+use world::{World, json, sized};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const WEB: &str = "default/web-deployment";
+
+/// A Deployment whose pods request a processor each, or as many as given.
+fn deployment(name: &str, replicas: u32, cpu: &str) -> String {
+    format!(
+        "
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {{name: {name}, labels: {{app: {name}}}}}
+    spec:
+      replicas: {replicas}
+      selector: {{matchLabels: {{app: {name}}}}}
+      template:
+        metadata: {{labels: {{app: {name}}}}}
+        spec: {{containers: [{{name: c, image: nginx, resources: {{requests: {{cpu: '{cpu}'}}}}}}]}}
+"
+    )
+}
+
+/// A policy for the Deployment of that name.
+fn policy(name: &str, placement: &Value) -> String {
+    format!(
+        "
+    apiVersion: policy.karmada.io/v1alpha1
+    kind: PropagationPolicy
+    metadata: {{name: {name}}}
+    spec:
+      resourceSelectors: [{{apiVersion: apps/v1, kind: Deployment, name: {name}}}]
+      placement: {placement}
+"
+    )
+}
+
+fn divided(preference: Value) -> Value {
+    let mut strategy = json!({"replicaSchedulingType": "Divided"});
+    for (name, value) in preference.as_object().into_iter().flatten() {
+        strategy[name.as_str()] = value.clone();
+    }
+    json!({"replicaScheduling": strategy})
+}
+
+fn by_room() -> Value {
+    divided(json!({
+        "replicaDivisionPreference": "Weighted", "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+    }))
+}
+
+fn by_weight(weights: &[(&str, u32)]) -> Value {
+    let weight = |(cluster, weight): &(&str, u32)| json!({"targetCluster": {"clusterNames": [cluster]}, "weight": weight});
+    let weights: Vec<Value> = weights.iter().map(weight).collect();
+    divided(json!({
+        "replicaDivisionPreference": "Weighted", "weightPreference": {"staticWeightList": weights},
+    }))
+}
+
+/// `m1=3 m2=6 Success`
+async fn placed(world: &World, binding: &str) -> Value {
+    let targets = world
+        .field("resourcebindings", binding, "spec.clusters")
+        .await;
+    let target = |target: &Value| {
+        let name = target["name"].as_str().unwrap_or_default();
+        match target.get("replicas") {
+            Some(replicas) => format!("{name}={replicas}"),
+            None => name.to_owned(),
+        }
+    };
+    let mut words: Vec<String> = targets
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(target)
+        .collect();
+    words.sort();
+    let conditions = world
+        .field("resourcebindings", binding, "status.conditions")
+        .await;
+    let mut conditions = conditions
+        .as_array()
+        .cloned()
+        .unwrap_or_default()
+        .into_iter();
+    let scheduled = conditions.find(|condition| condition["type"] == "Scheduled");
+    words.extend(scheduled.and_then(|scheduled| scheduled["reason"].as_str().map(str::to_owned)));
+    Value::from(words.join(" "))
+}
+
+async fn until_placed(world: &World, binding: &str, expected: &str) {
+    world
+        .until_is("placed", MINUTE, json!(expected), async || {
+            placed(world, binding).await
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_is_told_by_condition_annotation_and_events() {
+    let world = World::with_members(3).await;
+    let placement = json!({"clusterAffinity": {"clusterNames": ["m1", "m2"]}});
+    world.apply(&policy("web", &placement)).await;
+    world.apply(&deployment("web", 3, "1")).await;
+    until_placed(&world, WEB, "m1=3 m2=3 Success").await;
+    let binding = world.get("resourcebindings", WEB).await.expect("a binding");
+    let applied = binding.annotation("policy.karmada.io/applied-placement");
+    let applied: Value = applied
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default();
+    assert_eq!(applied["clusterAffinity"], placement["clusterAffinity"]);
+    assert_eq!(
+        binding.integer_at(&["status", "schedulerObservedGeneration"]),
+        Some(binding.generation())
+    );
+    world
+        .until("both hear of it", MINUTE, async || {
+            let events = world.list("events", "default").await;
+            let told = events.iter().filter(|event| {
+                let message = event.text_at(&["message"]).unwrap_or_default();
+                event.text_at(&["reason"]) == Some("ScheduleBindingSucceed")
+                    && message.starts_with(
+                        "Binding has been scheduled successfully. Result: {m1:3, m2:3}",
+                    )
+            });
+            let mut kinds: Vec<&str> = told
+                .filter_map(|event| event.text_at(&["involvedObject", "kind"]))
+                .collect();
+            kinds.sort_unstable();
+            kinds == ["Deployment", "ResourceBinding"]
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn static_weights_are_followed_anew_each_time() {
+    let world = World::with_members(2).await;
+    world
+        .apply(&policy("web", &by_weight(&[("m1", 1), ("m2", 2)])))
+        .await;
+    world.apply(&deployment("web", 9, "100m")).await;
+    until_placed(&world, WEB, "m1=3 m2=6 Success").await;
+    world
+        .patch(
+            "deployments",
+            "default/web",
+            json!({"spec": {"replicas": 10}}),
+        )
+        .await;
+    until_placed(&world, WEB, "m1=3 m2=7 Success").await;
+    world
+        .apply(&policy("web", &by_weight(&[("m1", 2), ("m2", 1)])))
+        .await;
+    until_placed(&world, WEB, "m1=7 m2=3 Success").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_cluster_is_allowed_the_condition_counts_why() {
+    let world = World::with_members(2).await;
+    let nowhere = json!({"clusterAffinity": {"clusterNames": ["m9"]}});
+    world.apply(&policy("web", &nowhere)).await;
+    world.apply(&deployment("web", 1, "1")).await;
+    until_placed(&world, WEB, "NoClusterFit").await;
+    let conditions = world
+        .field("resourcebindings", WEB, "status.conditions")
+        .await;
+    let scheduled = conditions.as_array().and_then(|conditions| {
+        conditions
+            .iter()
+            .find(|condition| condition["type"] == "Scheduled")
+    });
+    assert_eq!(
+        scheduled.map(|scheduled| &scheduled["message"]),
+        Some(&json!(
+            "0/2 clusters are available: 2 cluster(s) did not match the placement cluster affinity constraint."
+        ))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn groups_of_clusters_are_tried_in_order() {
+    let world = World::with_members(2).await;
+    let groups = json!({
+        "clusterAffinities": [
+            {"affinityName": "first", "clusterNames": ["m9"]},
+            {"affinityName": "second", "clusterNames": ["m2"]},
+        ],
+    });
+    world.apply(&policy("web", &groups)).await;
+    world.apply(&deployment("web", 2, "1")).await;
+    until_placed(&world, WEB, "m2=2 Success").await;
+    let observed = world.field(
+        "resourcebindings",
+        WEB,
+        "status.schedulerObservingAffinityName",
+    );
+    assert_eq!(observed.await, json!("second"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_replicas_on_a_cluster_to_go_move_to_the_other() {
+    let world = World::with_members(2).await;
+    world.apply(&policy("web", &by_room())).await;
+    world.apply(&deployment("web", 6, "1")).await;
+    until_placed(&world, WEB, "m1=3 m2=3 Success").await;
+    world
+        .unjoin("m1", &member::join::UnjoinOptions::new("m1"))
+        .await;
+    until_placed(&world, WEB, "m2=6 Success").await;
+}
+
+/// Four processors in one piece in m2, and in four pieces in m1.
+async fn fragmented(is_counted: bool) -> World {
+    let pieces = World::build()
+        .member(sized("m1", 4, "1", "4Gi"))
+        .member(sized("m2", 1, "8", "16Gi"));
+    let settled = pieces.settings(|settings| {
+        // The report's sum alone, which cannot see pieces.
+        settings.scheduler.options.models = estimate::Models::Ignored;
+        if is_counted {
+            settings.ledgers = Some(Default::default());
+            settings.scheduler.estimators = Some(EstimatorSettings::default());
+        }
+    });
+    settled.start().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn counting_on_nodes_sees_that_room_in_pieces_is_none() {
+    let summed = fragmented(false).await;
+    summed.apply(&policy("web", &by_room())).await;
+    summed.apply(&deployment("web", 3, "2")).await;
+    until_placed(&summed, WEB, "m1=1 m2=2 Success").await;
+    let counted = fragmented(true).await;
+    counted.advance(MINUTE).await;
+    counted.apply(&policy("web", &by_room())).await;
+    counted.apply(&deployment("web", 3, "2")).await;
+    until_placed(&counted, WEB, "m2=3 Success").await;
+}
