@@ -127,7 +127,7 @@ pub(crate) struct Terminal {
 pub(crate) struct PortForward {
     #[command(flatten)]
     pub(crate) pod: Pod,
-    /// A port, here and there: [LOCAL:]REMOTE.
+    /// A port, here and there: LOCAL:REMOTE, or one number for both.
     #[arg(required = true, value_name = "[LOCAL:]REMOTE", value_parser = cli::PortPair::parse)]
     pub(crate) ports: Vec<cli::PortPair>,
     /// Where to listen.

@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use cel::{CALL_LIMIT, Environment, Inputs, Program};
+//! use karavel_cel::{CALL_LIMIT, Environment, Inputs, Program};
 //!
 //! let environment = Arc::new(Environment::admission());
 //! let program = Program::compile("object.spec.replicas <= 5 && request.operation == 'CREATE'", &environment)?;
@@ -25,7 +25,7 @@
 //! );
 //! let inputs = Inputs::new().json("object", &object).json("request", &request);
 //! assert_eq!(program.holds(&inputs, CALL_LIMIT), Ok(true));
-//! # Ok::<(), cel::CompileError>(())
+//! # Ok::<(), karavel_cel::CompileError>(())
 //! ```
 
 mod environment;

@@ -1,6 +1,6 @@
 //! Named workloads against any control plane that speaks the API, and reports of what they showed.
 //!
-//! A [`Workload`] is data: a stage it needs and the steps on it. A [`Target`] is what is measured: servers given by
+//! A [`Workload`] is data: a stage it needs and the steps on it. A target is what is measured: servers given by
 //! kubeconfig, or processes of our own started for the purpose. [`run`] takes one through the other and returns a
 //! [`Report`], which can be shown as a table, as JSON and as a page, and held against another.
 //!

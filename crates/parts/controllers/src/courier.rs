@@ -1,7 +1,7 @@
 //! Carries questions about objects to webhooks, and keeps the answers for a while.
 //!
 //! A webhook is a function of what it is asked: the same object at the same revision has the same answer. A question that
-//! was answered within [`KEPT`] is therefore not sent again; whatever reconciles an object twice asks once.
+//! was answered within `KEPT` is therefore not sent again; whatever reconciles an object twice asks once.
 
 use std::{
     collections::{HashMap, VecDeque},

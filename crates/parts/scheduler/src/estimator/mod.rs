@@ -2,7 +2,7 @@
 //!
 //! Each member may have an estimator that sees its nodes: in this process, or beside the member. Those are found by name,
 //! spoken to by the reference's gRPC protocol, and asked all at once before a decision. One that fails or does not answer
-//! in time costs only its own cluster's answer, and holds no further decision up ([`Trust`]).
+//! in time costs only its own cluster's answer, and holds no further decision up (`trust`).
 
 mod address;
 

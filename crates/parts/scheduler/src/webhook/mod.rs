@@ -4,7 +4,7 @@
 //! must not go to, and how good the others are. A webhook is asked once before a decision, about the clusters that pass
 //! all filters in the process; what it says becomes a plugin of that one decision. The documents are in [`document`].
 //!
-//! Keeps: a webhook that hangs holds decisions up for a moment now and then, not each of them ([`Trust`]).
+//! Keeps: a webhook that hangs holds decisions up for a moment now and then, not each of them (`trust`).
 
 pub mod document;
 mod settings;
