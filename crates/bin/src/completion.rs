@@ -9,26 +9,26 @@ use crate::running::block_on;
 
 /// Bash: the words so far go to the program, which prints one proposal a line.
 const BASH: &str = r#"# bash completion for NAME
-_WORD_complete() {
+_PROGRAM_complete() {
     local IFS=$'\n'
     COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)" -- "${COMP_WORDS[COMP_CWORD]}"))
 }
-complete -o default -F _WORD_complete NAME
+complete -o default -F _PROGRAM_complete NAME
 "#;
 const ZSH: &str = r#"#compdef NAME
-_WORD_complete() {
+_PROGRAM_complete() {
     local -a proposals
     proposals=("${(@f)$("${words[1]}" __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
     compadd -- "${proposals[@]}"
 }
-compdef _WORD_complete NAME
+compdef _PROGRAM_complete NAME
 "#;
 const FISH: &str = r#"# fish completion for NAME
-function __WORD_complete
+function __PROGRAM_complete
     set -l words (commandline -opc) (commandline -ct)
     $words[1] __complete -- $words[2..-1] 2>/dev/null
 end
-complete -c NAME -f -a '(__WORD_complete)'
+complete -c NAME -f -a '(__PROGRAM_complete)'
 "#;
 
 /// Prints the script for a shell.
@@ -48,7 +48,7 @@ pub(crate) fn script(program: &Program, shell: Option<&str>) -> Result<(), Failu
     };
     let name = program.name().replace(' ', "-");
     let word = name.replace('-', "_");
-    print(&template.replace("NAME", &name).replace("WORD", &word))
+    print(&template.replace("NAME", &name).replace("PROGRAM", &word))
 }
 
 /// Prints what may come next, one proposal a line.

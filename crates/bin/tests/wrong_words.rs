@@ -134,6 +134,17 @@ fn scripts_for_shells_can_be_read_by_them() {
         .status()
         .unwrap();
     assert!(checked.success());
+    // Sourced and asked as bash asks it when somebody presses the key.
+    let pressed = format!(
+        "{script}\nCOMP_WORDS=({} si) COMP_CWORD=1\n_karavel_complete\necho \"${{COMPREPLY[*]}}\"",
+        env!("CARGO_BIN_EXE_karavel")
+    );
+    let proposed = Command::new("bash")
+        .args(["-c", &pressed])
+        .output()
+        .unwrap();
+    let proposed = String::from_utf8(proposed.stdout).unwrap();
+    assert_eq!(proposed.trim(), "sim simulate");
     for shell in ["zsh", "fish"] {
         let (code, script) = karavel(&["completion", shell]);
         assert_eq!(code, 0);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use object::names;
+use object::{Value, names};
 
 use super::{
     metadata,
@@ -183,13 +183,18 @@ fn init_containers(spec: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-/// What a container mounts is one of the pod's volumes, each at a place of its own.
+/// What a container mounts is one of the pod's volumes, each at a place of its own. The claims that a StatefulSet makes for
+/// each of its pods become volumes of that name.
 fn mounts_exist(spec: &Spot<'_>, errors: &mut Errors) {
     let volumes = spec.field("volumes");
+    let owner = spec.above().and_then(Spot::above).map(|owner| owner.value);
+    let claims = owner.and_then(|owner| owner["volumeClaimTemplates"].as_array());
     let exists = |name: &str| {
-        volumes
-            .elements()
-            .any(|volume| volume.field("name").text() == name)
+        let is_claimed = |claim: &Value| claim["metadata"]["name"] == name;
+        claims.into_iter().flatten().any(is_claimed)
+            || volumes
+                .elements()
+                .any(|volume| volume.field("name").text() == name)
     };
     for list in ["containers", "initContainers", "ephemeralContainers"] {
         for container in spec.field(list).elements() {

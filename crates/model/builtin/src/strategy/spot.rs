@@ -35,6 +35,11 @@ impl<'a> Spot<'a> {
         }
     }
 
+    /// What this is a part of.
+    pub(super) fn above(&self) -> Option<&'a Spot<'a>> {
+        self.above
+    }
+
     /// The field `name`, which may be absent.
     pub(super) fn field(&'a self, name: &'a str) -> Self {
         let value = self.value.get(name).unwrap_or(NOTHING);

@@ -189,7 +189,8 @@ fn show_document(
     let Some(mut document) = document else {
         return Ok(String::new());
     };
-    if let (Some(order), Some(items)) = (order, document["items"].as_array_mut()) {
+    let items = document.get_mut("items").and_then(Value::as_array_mut);
+    if let (Some(order), Some(items)) = (order, items) {
         items.sort_by_cached_key(|item| order.key(item));
     }
     match output {

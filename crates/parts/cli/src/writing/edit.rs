@@ -4,7 +4,7 @@ use client::Client;
 use intent::Part;
 use object::Object;
 
-use super::{Writing, discover};
+use super::{DryRun, Writing, discover};
 use crate::failure::Failure;
 use crate::reach::call_failure;
 use crate::reading;
@@ -35,6 +35,9 @@ pub async fn edit(
         return Ok("Edit cancelled, no changes made.\n".to_owned());
     };
     let options = writing.dry_run.options();
+    if writing.dry_run == DryRun::Client {
+        return writing.say(resource, &after, "edited");
+    }
     let written = control
         .replace(resource, &after, &Part::Object, &options)
         .await

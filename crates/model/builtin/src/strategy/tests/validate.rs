@@ -405,6 +405,20 @@ fn workloads_select_their_own_pods_and_roll_out_sensibly() {
         ],
     );
     check(
+        ("apps", "StatefulSet"),
+        json!({"spec": {
+            "volumeClaimTemplates": [{
+                "metadata": {"name": "data"},
+                "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+            }],
+            "template": {"spec": {"containers": [{
+                "name": "web", "image": "x",
+                "volumeMounts": [{"name": "data", "mountPath": "/d"}, {"name": "other", "mountPath": "/o"}],
+            }]}},
+        }}),
+        &["spec.template.spec.containers[0].volumeMounts[1].name: Not found: \"other\""],
+    );
+    check(
         ("", "ReplicationController"),
         json!({"spec": {"selector": {"a": "b"}}}),
         &[
