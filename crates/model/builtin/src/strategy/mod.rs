@@ -20,6 +20,7 @@ mod metadata;
 mod network;
 mod pod;
 mod prepare;
+mod retype;
 mod rules;
 mod scaling;
 mod scheduling;

@@ -3,7 +3,7 @@
 use object::{GroupVersionKind, Map, Value, time::Time};
 use serde_json::json;
 
-use super::{CONTROLLER_UID, JOB_NAME, config};
+use super::{CONTROLLER_UID, JOB_NAME, config, retype};
 use crate::{
     defaults,
     kinds::{self, Generation, Kind},
@@ -173,7 +173,12 @@ fn create_by_kind(kind: &Kind<'_>, fields: &mut Map, now: Time) {
 fn update_by_kind(kind: &Kind<'_>, old: &Value, fields: &mut Map) {
     match (kind.group, kind.kind) {
         ("", "Namespace") => keep_below(old, fields, "spec", |name| name == "finalizers"),
-        ("", "Service") => keep_allocations(old, fields),
+        ("", "Service") => {
+            keep_allocations(old, fields);
+            if let Some(before) = old.get("spec") {
+                retype::drop_unused(before, object_below(fields, "spec"));
+            }
+        }
         ("certificates.k8s.io", "CertificateSigningRequest") => keep(old, fields, "spec"),
         _ => {}
     }

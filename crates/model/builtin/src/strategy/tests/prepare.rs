@@ -318,3 +318,66 @@ fn managers_own_only_what_their_path_stores() {
         assert_eq!(reset_fields(&gvk(kind.0, kind.1), subresource), expected);
     }
 }
+
+#[test]
+fn a_service_of_another_type_leaves_behind_what_the_old_one_had() {
+    let old = created(
+        "",
+        "Service",
+        json!({"spec": {
+            "type": "LoadBalancer", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack", "externalTrafficPolicy": "Local", "healthCheckNodePort": 30001,
+            "loadBalancerClass": "a.io/b", "ports": [{"port": 80, "nodePort": 30080}],
+        }}),
+    );
+    let of_balancers = [
+        "allocateLoadBalancerNodePorts",
+        "loadBalancerClass",
+        "healthCheckNodePort",
+    ];
+    let of_clusters = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"];
+    for (over, gone, kept, wrong) in [
+        (
+            json!({"type": "NodePort"}),
+            &of_balancers[..],
+            &of_clusters[..],
+            &[][..],
+        ),
+        (
+            json!({"type": "ClusterIP"}),
+            &of_balancers[..],
+            &of_clusters[..],
+            &[],
+        ),
+        (
+            json!({"type": "ExternalName", "externalName": "a.b"}),
+            &of_clusters[..],
+            &[],
+            &[],
+        ),
+        // What the author changes is the author's, and judged.
+        (
+            json!({"type": "ClusterIP", "ports": [{"port": 80, "nodePort": 30081}], "loadBalancerClass": "c.io/d"}),
+            &["allocateLoadBalancerNodePorts"],
+            &["loadBalancerClass"],
+            &["spec.ports[0].nodePort", "spec.loadBalancerClass"],
+        ),
+    ] {
+        let new = updated("", "Service", &old, json!({"spec": over}));
+        for field in gone {
+            assert_eq!(new["spec"].get(*field), None, "{over}: {field}");
+        }
+        for field in kept {
+            assert!(new["spec"].get(*field).is_some(), "{over}: {field}");
+        }
+        let errors = validate_update(&gvk("", "Service"), &old, &new);
+        let paths: Vec<String> = errors.iter().map(|error| error.path.to_string()).collect();
+        assert_eq!(paths, wrong, "{over}");
+    }
+    let node_port = |ty: &str| {
+        let new = updated("", "Service", &old, json!({"spec": {"type": ty}}));
+        new["spec"]["ports"][0].get("nodePort").cloned()
+    };
+    assert_eq!(node_port("NodePort"), Some(json!(30080)));
+    assert_eq!(node_port("ClusterIP"), None);
+}
