@@ -1,36 +1,45 @@
 //! Commands about clusters: from what was typed to the call.
 
-use cli::{Cordon, Failure, Reach, TaintChange};
+use cli::{Actor, ClustersQuery, Cordon, Failure, Reach, TaintChange};
 use member::join::{JoinError, JoinOptions, UnjoinError, UnjoinOptions};
 use object::duration::Duration;
 use object::time::Time;
 
 use crate::arguments;
-use crate::{print, running};
+use crate::reading::answer;
+use crate::{print, running, say};
 
 /// Shows all clusters.
-pub(crate) fn clusters(reach: &Reach) -> Result<(), Failure> {
-    running::block_on(async {
+pub(crate) fn clusters(reach: &Reach, typed: arguments::Clusters) -> Result<(), Failure> {
+    let query = ClustersQuery {
+        output: typed.output,
+        no_headers: typed.no_headers,
+    };
+    answer(running::block_on(async {
         let control = reach.connect().await?;
-        let table = cli::clusters(&control, now()).await?;
-        if table.rows.is_empty() {
-            return print(
-                "No clusters have joined. Join one with: karavel join NAME --cluster-kubeconfig FILE\n",
-            );
-        }
-        print(&table.to_string())
-    })?
+        cli::clusters(&control, &query, now()).await
+    })??)
 }
 
 /// Joins a cluster.
 pub(crate) fn join(reach: &Reach, typed: &arguments::Join) -> Result<(), Failure> {
     running::block_on(async {
-        let control = reach.connect().await?;
+        let control = match &typed.karmada_as {
+            None => reach.connect().await?,
+            Some(user) => {
+                let actor = Actor {
+                    user: user.clone(),
+                    groups: typed.karmada_as_group.clone(),
+                    uid: typed.karmada_as_uid.clone(),
+                };
+                reach.connect_as(&actor).await?
+            }
+        };
         let target = Reach {
             kubeconfig: typed.target.cluster_kubeconfig.clone(),
             context: typed.target.cluster_context.clone(),
         };
-        let (member, about) = (target.connect().await?, target.address().await?);
+        let (member, about) = (target.connect_member().await?, target.address().await?);
         let options = JoinOptions {
             namespace: typed.target.cluster_namespace.clone(),
             insecure: about.insecure,
@@ -72,7 +81,7 @@ pub(crate) fn unjoin(reach: &Reach, typed: &arguments::Unjoin) -> Result<(), Fai
                     kubeconfig: Some(path.clone()),
                     context: typed.target.cluster_context.clone(),
                 };
-                Some(target.connect().await?)
+                Some(target.connect_member().await?)
             }
         };
         let options = UnjoinOptions {
@@ -82,9 +91,14 @@ pub(crate) fn unjoin(reach: &Reach, typed: &arguments::Unjoin) -> Result<(), Fai
             dry_run: typed.target.dry_run,
             ..UnjoinOptions::new(typed.name.as_str())
         };
-        let gone = member::join::unjoin(&control, member.as_ref(), &options)
-            .await
-            .map_err(|error| unjoin_failure(&error))?;
+        let gone = match member::join::unjoin(&control, member.as_ref(), &options).await {
+            Ok(gone) => gone,
+            Err(error @ UnjoinError::NotFound(_)) => {
+                let what = telemetry::chain(&error).to_string();
+                return Err(cli::unknown(&control, &typed.name, what).await);
+            }
+            Err(error) => return Err(unjoin_failure(&error)),
+        };
         for left in gone.left_behind {
             print(&format!("left behind: {left}\n"))?;
         }
@@ -110,6 +124,10 @@ pub(crate) fn join_failure(error: &JoinError) -> Failure {
         JoinError::SecretTaken { .. } => {
             Failure::refused(what, "choose another name, or remove the secret")
         }
+        JoinError::NamespaceEnding { .. } => Failure::failed(
+            what,
+            "repeat it when the namespace is gone; `kubectl get namespace` shows what it waits for",
+        ),
         JoinError::NoToken { .. } => Failure::failed(
             what,
             "check that the cluster's controller manager runs, then repeat: joining goes on where it was",
@@ -123,10 +141,10 @@ pub(crate) fn join_failure(error: &JoinError) -> Failure {
 fn unjoin_failure(error: &UnjoinError) -> Failure {
     let what = telemetry::chain(error).to_string();
     match error {
-        UnjoinError::NotFound(_) => {
-            Failure::refused(what, "`karavel clusters` lists the clusters there are")
-        }
-        UnjoinError::Pulled(_) => Failure::refused(what, "use `karavel unregister` for it"),
+        UnjoinError::Pulled(_) => Failure::refused(
+            what,
+            "the agent beside it has to be removed with Karmada's own karmadactl; pull mode is not built here yet",
+        ),
         UnjoinError::NoWait => Failure::refused(what, "give it some time with --wait"),
         _ => Failure::failed(
             what,
@@ -143,8 +161,17 @@ pub(crate) fn cordon(
 ) -> Result<(), Failure> {
     running::block_on(async {
         let control = reach.connect().await?;
-        print(&cli::cordon(&control, &typed.name, wanted, typed.dry_run).await?)
+        print(&cli::cordon(&control, &typed.name, wanted, typed.dry_run).await?)?;
+        tell_rehearsal(typed.dry_run);
+        Ok(())
     })?
+}
+
+/// Upstream: the line of a rehearsal is that of the deed, so it is said beside it that nothing was done.
+fn tell_rehearsal(dry_run: bool) {
+    if dry_run {
+        say("dry run: nothing was changed\n");
+    }
 }
 
 /// Changes the taints of clusters.
@@ -156,6 +183,7 @@ pub(crate) fn taint(reach: &Reach, typed: &arguments::Taint) -> Result<(), Failu
             let said = cli::taint(&control, name, &changes, typed.overwrite, typed.dry_run).await?;
             print(&said)?;
         }
+        tell_rehearsal(typed.dry_run);
         Ok(())
     })?
 }

@@ -1,7 +1,7 @@
 //! What may come next on a line, and the scripts that ask for it.
 
 use clap::{Arg, ArgAction, Command};
-use cli::{Failure, Reach};
+use cli::{Failure, Proposal, Reach};
 
 use crate::print;
 use crate::program::Program;
@@ -61,9 +61,11 @@ pub(crate) fn complete(program: &Program, reach: &Reach, words: &[String]) -> Re
         Some((last, before)) => (last.as_str(), before),
         None => ("", words),
     };
+    let line = Line::read(&program.command(), before);
     let mut proposals = match wanted(&program.command(), before, last) {
         Wanted::Words(words) => words,
-        Wanted::Names(kind) => names(reach, &kind),
+        Wanted::Contexts => cli::contexts(&line.reach(reach)),
+        Wanted::Some(proposal) => names(&line.reach(reach), &proposal, line.value("namespace")),
     };
     proposals.retain(|word| word.starts_with(last));
     proposals.sort();
@@ -81,30 +83,83 @@ pub(crate) fn complete(program: &Program, reach: &Reach, words: &[String]) -> Re
 enum Wanted {
     /// One of these.
     Words(Vec<String>),
-    /// The names of objects of this kind; kinds if empty.
-    Names(String),
+    /// The contexts of the kubeconfig.
+    Contexts,
+    /// What the control plane knows.
+    Some(Proposal),
+}
+
+/// What has been typed so far: the values of flags, and what is none.
+#[derive(Debug, Default)]
+struct Line {
+    flags: Vec<(String, String)>,
+    plain: Vec<String>,
+    /// The flag whose value comes next.
+    pending: Option<String>,
+    /// The commands, from the first to the last.
+    commands: Vec<String>,
+}
+
+impl Line {
+    fn read(root: &Command, words: &[String]) -> Self {
+        let mut line = Self::default();
+        let mut command = root;
+        for word in words {
+            if let Some(flag) = line.pending.take() {
+                line.flags.push((flag, word.clone()));
+                continue;
+            }
+            if let Some(flag) = flag_of(root, command, word) {
+                let name = flag.get_long().unwrap_or_default().to_owned();
+                match word.split_once('=') {
+                    Some((_, value)) => line.flags.push((name, value.to_owned())),
+                    None if takes_value(flag) => line.pending = Some(name),
+                    None => {}
+                }
+            } else if let Some(found) = command.find_subcommand(word) {
+                line.commands.push(found.get_name().to_owned());
+                command = found;
+            } else if !word.starts_with('-') {
+                line.plain.push(word.clone());
+            }
+        }
+        line
+    }
+
+    fn value(&self, flag: &str) -> Option<&str> {
+        let found = self.flags.iter().rev().find(|(name, _)| name == flag);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The control plane that is meant on this line.
+    fn reach(&self, reach: &Reach) -> Reach {
+        Reach {
+            kubeconfig: self
+                .value("kubeconfig")
+                .map(Into::into)
+                .or_else(|| reach.kubeconfig.clone()),
+            context: self
+                .value("karmada-context")
+                .map(str::to_owned)
+                .or_else(|| reach.context.clone()),
+        }
+    }
+
+    /// The member that is meant, if it is one.
+    fn cluster(&self) -> Option<String> {
+        let named = self.value("cluster").or_else(|| self.value("clusters"))?;
+        (!named.contains(',')).then(|| named.to_owned())
+    }
 }
 
 fn wanted(root: &Command, before: &[String], last: &str) -> Wanted {
+    let line = Line::read(root, before);
     let mut command = root;
-    let mut plain: Vec<&str> = Vec::new();
-    let mut pending: Option<&Arg> = None;
-    for word in before {
-        if pending.take().is_some() {
-            continue;
-        }
-        if let Some(flag) = flag_of(root, command, word) {
-            pending = takes_value(flag)
-                .then_some(flag)
-                .filter(|_| !word.contains('='));
-        } else if let Some(found) = command.find_subcommand(word) {
-            command = found;
-        } else if !word.starts_with('-') {
-            plain.push(word);
-        }
+    for name in &line.commands {
+        command = command.find_subcommand(name).unwrap_or(command);
     }
-    if let Some(flag) = pending {
-        return of_flag(flag);
+    if let Some(flag) = &line.pending {
+        return of_flag(root, command, flag, &line);
     }
     if last.starts_with('-') {
         return Wanted::Words(flags(root, command));
@@ -117,42 +172,71 @@ fn wanted(root: &Command, before: &[String], last: &str) -> Wanted {
     if !below.is_empty() {
         return Wanted::Words(below);
     }
-    of_position(command.get_name(), &plain)
+    of_position(command.get_name(), &line, last)
+}
+
+fn names_of(kind: &str, prefixed: bool) -> Wanted {
+    Wanted::Some(Proposal::Names {
+        kind: kind.to_owned(),
+        prefixed,
+    })
 }
 
 /// What stands at a position that is no flag.
-fn of_position(command: &str, plain: &[&str]) -> Wanted {
-    let clusters = || Wanted::Names("clusters".to_owned());
-    match (command, plain) {
-        ("cordon" | "uncordon" | "unjoin", []) => clusters(),
+fn of_position(command: &str, line: &Line, last: &str) -> Wanted {
+    let plain: Vec<&str> = line.plain.iter().map(String::as_str).collect();
+    let takes_objects = matches!(
+        command,
+        "get"
+            | "describe"
+            | "delete"
+            | "edit"
+            | "patch"
+            | "label"
+            | "annotate"
+            | "explain"
+            | "promote"
+    );
+    match (command, plain.as_slice()) {
+        ("cordon" | "uncordon" | "unjoin", []) => names_of("clusters", false),
         ("taint", []) => Wanted::Words(vec!["clusters".to_owned()]),
-        ("taint", _) => clusters(),
+        ("taint", _) => names_of("clusters", false),
         ("completion", []) => Wanted::Words(["bash", "zsh", "fish"].map(str::to_owned).to_vec()),
-        ("logs" | "exec" | "attach" | "port-forward", _) => Wanted::Words(Vec::new()),
-        (
-            "get" | "describe" | "delete" | "edit" | "patch" | "label" | "annotate" | "explain"
-            | "promote",
-            [],
-        ) => Wanted::Names(String::new()),
-        (
-            "get" | "describe" | "delete" | "edit" | "patch" | "label" | "annotate" | "explain"
-            | "promote",
-            [kind, ..],
-        ) => Wanted::Names((*kind).to_owned()),
-        _ => Wanted::Words(Vec::new()),
+        ("logs" | "exec" | "attach" | "port-forward", []) => match line.cluster() {
+            Some(cluster) => Wanted::Some(Proposal::Pods { cluster }),
+            None => Wanted::Words(Vec::new()),
+        },
+        (_, _) if !takes_objects => Wanted::Words(Vec::new()),
+        (_, []) => match last.split_once('/') {
+            Some((kind, _)) => names_of(kind, true),
+            None => Wanted::Some(Proposal::Kinds),
+        },
+        (_, [first, ..]) => match (first.split_once('/'), last.split_once('/')) {
+            (Some(_), Some((kind, _))) => names_of(kind, true),
+            (Some(_), None) => Wanted::Some(Proposal::Kinds),
+            (None, _) => names_of(first, false),
+        },
     }
 }
 
-fn of_flag(flag: &Arg) -> Wanted {
-    match flag.get_long() {
-        Some("namespace") => Wanted::Names("namespaces".to_owned()),
-        Some("cluster" | "clusters" | "lose") => Wanted::Names("clusters".to_owned()),
-        _ => Wanted::Words(
-            flag.get_possible_values()
-                .iter()
-                .map(|value| value.get_name().to_owned())
-                .collect(),
-        ),
+fn of_flag(root: &Command, command: &Command, flag: &str, line: &Line) -> Wanted {
+    match flag {
+        "namespace" => names_of("namespaces", false),
+        "cluster" | "clusters" | "lose" => names_of("clusters", false),
+        "karmada-context" => Wanted::Contexts,
+        "container" => match (line.cluster(), line.plain.first()) {
+            (Some(cluster), Some(pod)) => Wanted::Some(Proposal::Containers {
+                cluster,
+                pod: pod.clone(),
+            }),
+            _ => Wanted::Words(Vec::new()),
+        },
+        _ => {
+            let found = flag_of(root, command, &format!("--{flag}"));
+            let values = found.map(Arg::get_possible_values).unwrap_or_default();
+            let names = values.iter().map(|value| value.get_name().to_owned());
+            Wanted::Words(names.collect())
+        }
     }
 }
 
@@ -184,10 +268,10 @@ fn flags(root: &Command, command: &Command) -> Vec<String> {
 }
 
 /// Names from the control plane; none if it cannot be asked, because nobody wants to read why while typing.
-fn names(reach: &Reach, kind: &str) -> Vec<String> {
+fn names(reach: &Reach, wanted: &Proposal, namespace: Option<&str>) -> Vec<String> {
     let asked = block_on(async {
         let control = reach.connect().await?;
-        cli::proposals(&control, kind).await
+        cli::proposals(&control, wanted, namespace).await
     });
     asked.and_then(|names| names).unwrap_or_default()
 }
@@ -206,17 +290,53 @@ mod tests {
         };
         let has = |wanted: Wanted, word: &str| match wanted {
             Wanted::Words(words) => words.iter().any(|known| known == word),
-            Wanted::Names(_) => false,
+            _ => false,
         };
         assert!(has(at(""), "simulate"));
         assert!(has(at("get --op"), "--operation-scope"));
         assert!(has(at("get -s "), "members"));
         assert!(has(at("--kubeconfig f top "), "node"));
         assert!(!has(at(""), "__complete"));
-        assert_eq!(at("cordon "), Wanted::Names("clusters".to_owned()));
-        assert_eq!(at("get pods -n "), Wanted::Names("namespaces".to_owned()));
-        assert_eq!(at("get "), Wanted::Names(String::new()));
-        assert_eq!(at("get -n shop pods "), Wanted::Names("pods".to_owned()));
-        assert_eq!(at("simulate --lose "), Wanted::Names("clusters".to_owned()));
+        for (line, expected) in [
+            ("cordon ", names_of("clusters", false)),
+            ("get pods -n ", names_of("namespaces", false)),
+            ("get ", Wanted::Some(Proposal::Kinds)),
+            ("get -n shop pods ", names_of("pods", false)),
+            ("explain -n shop deployment/w", names_of("deployment", true)),
+            ("get deployment/a deployment/", names_of("deployment", true)),
+            ("simulate --lose ", names_of("clusters", false)),
+            ("get pods --karmada-context ", Wanted::Contexts),
+            ("logs ", Wanted::Words(Vec::new())),
+            (
+                "logs -C east ",
+                Wanted::Some(Proposal::Pods {
+                    cluster: "east".to_owned(),
+                }),
+            ),
+            (
+                "logs p -C east -c ",
+                Wanted::Some(Proposal::Containers {
+                    cluster: "east".to_owned(),
+                    pod: "p".to_owned(),
+                }),
+            ),
+        ] {
+            assert_eq!(at(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_namespace_and_the_control_plane_of_the_line_count() {
+        let root = Program::Karavel.command();
+        let words: Vec<String> = "--kubeconfig k get -n shop deployment --karmada-context=c"
+            .split(' ')
+            .map(str::to_owned)
+            .collect();
+        let line = Line::read(&root, &words);
+        assert_eq!(line.value("namespace"), Some("shop"));
+        assert_eq!(line.plain, ["deployment"]);
+        let reach = line.reach(&Reach::default());
+        assert_eq!(reach.kubeconfig, Some("k".into()));
+        assert_eq!(reach.context.as_deref(), Some("c"));
     }
 }

@@ -80,7 +80,7 @@ fn with_text(
             .filter_map(|arg| arg.get_long().map(str::to_owned))
             .collect();
         if !known.contains(&flag) {
-            let hint = nearest(&flag, &known)
+            let hint = cli::nearest(&flag, known.iter().map(String::as_str))
                 .map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
             return Err(wrong(format!("{role} has no flag {key:?}{hint}")));
         }
@@ -134,12 +134,6 @@ fn kebab(key: &str) -> String {
         }
     }
     flag
-}
-
-fn nearest<'k>(word: &str, known: &'k [String]) -> Option<&'k String> {
-    let near = known.iter().map(|name| (cli::distance(word, name), name));
-    let (steps, name) = near.min_by_key(|(steps, _)| *steps)?;
-    (steps <= 1 + word.len() / 4).then_some(name)
 }
 
 #[cfg(test)]

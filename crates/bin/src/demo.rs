@@ -10,16 +10,25 @@ use crate::up::step;
 
 /// What is applied; also the file that newcomers read.
 const SHOP: &str = include_str!("../../../examples/demo/shop.yaml");
-/// How long it may take to arrive.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it may take to be placed, and then to arrive.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Between two looks at it.
 const LOOK: Duration = Duration::from_millis(20);
 /// Where it is.
 const NAMESPACE: &str = "shop";
 const NAME: &str = "web";
 
-/// Applies the application and says how far it has come.
-pub(crate) async fn show(control: &Client, begun: Instant) -> Result<(), Failure> {
+/// Applies the application and says how far it has come. `members` are those that run; without any there is nothing to
+/// show, and nothing is applied.
+pub(crate) async fn show(
+    control: &Client,
+    begun: Instant,
+    members: &[&str],
+) -> Result<bool, Failure> {
+    if members.is_empty() {
+        step(begun, "demo: left out, because no member runs")?;
+        return Ok(false);
+    }
     let manifests = Manifest::parse("the demonstration", SHOP)?;
     let mut count = 0_usize;
     let options = ApplyOptions::default();
@@ -49,39 +58,53 @@ pub(crate) async fn show(control: &Client, begun: Instant) -> Result<(), Failure
             format!("{} to {name}", target["replicas"])
         });
         let shares: Vec<String> = shares.collect();
-        (!shares.is_empty()).then(|| shares.join(", "))
+        let elsewhere = clusters.iter().any(|target| {
+            let name = target["name"].as_str();
+            name.is_none_or(|name| !members.contains(&name))
+        });
+        let said = shares.join(", ");
+        (!shares.is_empty()).then_some((said, elsewhere))
     });
-    let Some(placed) = placed.await? else {
-        return step(
+    let Some((placed, elsewhere)) = placed.await? else {
+        step(
             begun,
             "demo: it has not been placed yet; `karavel explain deployment/web -n shop` says why",
-        );
+        )?;
+        return Ok(true);
     };
     step(begun, &format!("demo: 6 replicas are divided: {placed}"))?;
+    if elsewhere {
+        step(
+            begun,
+            "demo: some of them wait for a member that is not run, and move when it is given up",
+        )?;
+        return Ok(true);
+    }
     let ready = until(control, &deployment, NAME, |found| {
         let wanted = found.integer_at(&["spec", "replicas"])?;
         let ready = found.integer_at(&["status", "readyReplicas"])?;
         (ready >= wanted).then(|| ready.to_string())
     });
-    match ready.await? {
-        Some(ready) => step(
-            begun,
-            &format!("demo: {ready} pods are ready in the members, and the status is back"),
-        ),
-        None => step(
-            begun,
-            "demo: not all pods are ready yet; `karavel get pods -n shop -s members` shows them",
-        ),
-    }
+    let said = match ready.await? {
+        Some(ready) => {
+            format!("demo: {ready} pods are ready in the members, and the status is back")
+        }
+        None => {
+            "demo: not all pods are ready yet; `karavel get pods -n shop -s members` shows them"
+                .to_owned()
+        }
+    };
+    step(begun, &said)?;
+    Ok(true)
 }
 
 /// Looks at an object until it says something; `None` if it does not in time.
-async fn until(
+async fn until<T>(
     control: &Client,
     kind: &ResourceType,
     name: &str,
-    look: impl Fn(&Object) -> Option<String>,
-) -> Result<Option<String>, Failure> {
+    look: impl Fn(&Object) -> Option<T>,
+) -> Result<Option<T>, Failure> {
     let key = ObjectKey::namespaced(NAMESPACE, name);
     let looking = async {
         loop {

@@ -9,8 +9,10 @@ mod clusters;
 mod completion;
 mod configuration;
 mod demo;
+mod directory;
 mod estimator;
 mod fault;
+mod instead;
 mod pods;
 mod preflight;
 mod program;
@@ -23,15 +25,18 @@ mod server;
 mod sim;
 mod storage;
 mod terminal;
+mod tokens;
 mod up;
 mod writing;
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use cli::{Cordon, Failure, Marks, Reach};
 
 use crate::arguments::{Arguments, Backup, Command, Restore};
+use crate::instead::Otherwise;
 use crate::program::Program;
 
 /// Objects are many small values that live shortly; the system allocator took a third of a write.
@@ -42,7 +47,7 @@ fn main() -> ExitCode {
     let program = Program::of_process();
     match program.parse(std::env::args_os()) {
         Ok(arguments) => end(run(&program, arguments)),
-        Err(program::Unusable::Usage(error)) => usage(&error),
+        Err(program::Unusable::Usage(error)) => usage(program, &error),
         Err(program::Unusable::Configuration(failure)) => end(Err(failure)),
     }
 }
@@ -73,7 +78,7 @@ fn run(program: &Program, arguments: Arguments) -> Result<(), Failure> {
         Command::Estimator(estimator) => estimator::run(&reach, *estimator),
         Command::Join(join) => clusters::join(&reach, &join),
         Command::Unjoin(unjoin) => clusters::unjoin(&reach, &unjoin),
-        Command::Clusters => clusters::clusters(&reach),
+        Command::Clusters(clusters) => clusters::clusters(&reach, clusters),
         Command::Cordon(cordon) => clusters::cordon(&reach, &cordon, Cordon::Closed),
         Command::Uncordon(cordon) => clusters::cordon(&reach, &cordon, Cordon::Open),
         Command::Taint(taint) => clusters::taint(&reach, &taint),
@@ -96,6 +101,14 @@ fn run(program: &Program, arguments: Arguments) -> Result<(), Failure> {
         Command::Annotate(mark) => writing::mark(&reach, *mark, Marks::Annotations),
         Command::Promote(promote) => writing::promote(&reach, *promote),
         Command::Interpret(interpret) => writing::try_rules(*interpret),
+        Command::ApiResources(typed) => reading::api_resources(&reach, typed),
+        Command::ApiVersions(typed) => reading::api_versions(&reach, typed),
+        Command::Token(token) => tokens::token(&reach, *token),
+        Command::Init(_) => Err(instead::refuse(Otherwise::Init)),
+        Command::Deinit(_) => Err(instead::refuse(Otherwise::Deinit)),
+        Command::Addons(_) => Err(instead::refuse(Otherwise::Addons)),
+        Command::Register(_) => Err(instead::refuse(Otherwise::Register)),
+        Command::Unregister(_) => Err(instead::refuse(Otherwise::Unregister)),
         Command::Crds(crds) => print(&cli::crds(crds.name.as_deref(), crds.output.into())?),
         Command::Bench(bench) => bench::run(*bench),
         Command::Backup(backup) => save(&reach, &backup),
@@ -137,12 +150,23 @@ then start it with: karavel server --data-dir {directory}
 }
 
 /// Help and versions go to standard output and are no error; everything else was typed wrongly.
-fn usage(error: &clap::Error) -> ExitCode {
-    if error.use_stderr() {
-        say(&error.render().to_string());
-        return ExitCode::from(1);
+fn usage(program: Program, error: &clap::Error) -> ExitCode {
+    let kind = error.kind();
+    if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
+        (kind, error.get(ContextKind::InvalidSubcommand))
+    {
+        let typed = std::env::args_os().skip(1);
+        let typed = typed.map(|typed| typed.to_string_lossy().into_owned());
+        let before: Vec<String> = typed.take_while(|typed| typed != word).collect();
+        return end(Err(instead::unknown(program, word, &before)));
     }
-    end(print(&error.render().to_string()))
+    // Upstream: a command that lacks its next word tells its words, which is no mistake.
+    if !error.use_stderr() || kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return end(print(&error.render().to_string()));
+    }
+    let said = error.render().to_string();
+    say(&said.replacen("error:", &terminal::alarm("error:"), 1));
+    ExitCode::from(1)
 }
 
 /// A reader that has seen enough, such as `head`, is no reason to fail; a full disk is.
@@ -152,7 +176,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         .write_all(text.as_bytes())
         .and_then(|()| output.flush())
     {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             let what = format!("cannot write to standard output: {error}");
             Err(Failure::failed(what, "check where the output goes"))
         }

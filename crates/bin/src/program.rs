@@ -9,6 +9,8 @@ use cli::Failure;
 use crate::arguments::Arguments;
 use crate::configuration;
 
+/// What `up` logs: what somebody should act on. That a member is away for a while is shown by `karavel clusters`.
+const QUIET: &str = "warn,karavel_client::follow=error,karavel_estimator::feed=error";
 /// The version of the reference whose API is spoken.
 const REFERENCE: &str = "v1.18.2";
 
@@ -58,12 +60,13 @@ impl Program {
     /// Everything that can be typed.
     pub(crate) fn command(self) -> clap::Command {
         // Where people look at the terminal, only what they should act on is logged.
-        let command = Arguments::command().mut_subcommand("up", |up| {
-            up.mut_arg("log", |log| log.default_value("warn"))
-        });
+        let command = Arguments::command()
+            .mut_subcommand("up", |up| up.mut_arg("log", |log| log.default_value(QUIET)));
         match self {
             Self::Karavel => command,
-            other => command.name(other.name()).bin_name(other.name()),
+            other => renamed(command, other.name())
+                .name(other.name())
+                .bin_name(other.name()),
         }
     }
 
@@ -111,6 +114,18 @@ impl Program {
         }
         text
     }
+}
+
+/// Examples in the help of commands, and of those below them, begin with the name the program was called by.
+fn renamed(command: clap::Command, name: &str) -> clap::Command {
+    let command = match command.get_long_about() {
+        Some(help) => {
+            let help = help.to_string().replace("karavel ", &format!("{name} "));
+            command.long_about(help)
+        }
+        None => command,
+    };
+    command.mut_subcommands(|below| renamed(below, name))
 }
 
 /// Underscores in the names of flags are dashes, as scripts for the reference have them.
@@ -163,6 +178,16 @@ mod tests {
             "{}",
             Program::Karavel.options()
         );
+    }
+
+    #[test]
+    fn examples_are_of_the_name_that_was_called() {
+        let words = ["karmadactl", "top", "nodes", "--help"].map(OsString::from);
+        let Err(Unusable::Usage(help)) = Program::Karmadactl.parse(words.into_iter()) else {
+            panic!("there is no help");
+        };
+        let help = help.to_string();
+        assert!(help.contains("Example: karmadactl top nodes"), "{help}");
     }
 
     #[test]

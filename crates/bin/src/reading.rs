@@ -34,10 +34,69 @@ pub(crate) fn get(reach: &Reach, typed: arguments::Get) -> Result<(), Failure> {
 
 /// Shows objects in full.
 pub(crate) fn describe(reach: &Reach, typed: arguments::Describe) -> Result<(), Failure> {
+    let queries = describe_queries(typed)?;
+    answer(block_on(async {
+        let control = reach.connect().await?;
+        let mut whole = Answer::default();
+        for query in &queries {
+            let part = cli::describe(&control, query, now()).await?;
+            if !whole.text.is_empty() && !part.text.is_empty() {
+                whole.text.push_str("\n\n");
+            }
+            whole.text.push_str(&part.text);
+            whole.notes.extend(part.notes);
+            whole.failure = part.failure.or(whole.failure);
+        }
+        Ok::<_, Failure>(whole)
+    })??)
+}
+
+/// What is to be described: what was named, or what files name.
+fn describe_queries(mut typed: arguments::Describe) -> Result<Vec<cli::DescribeQuery>, Failure> {
+    let files = std::mem::take(&mut typed.files.files);
+    if files.is_empty() {
+        return Ok(vec![typed.into()]);
+    }
+    if !typed.words.is_empty() {
+        return Err(Failure::refused(
+            "files and names cannot be given at once",
+            "leave -f or the names out",
+        ));
+    }
+    let manifests = cli::Manifest::read_all(&files, typed.files.recursive)?;
+    let whole: cli::DescribeQuery = typed.into();
+    let query = |manifest: &cli::Manifest| {
+        let object = &manifest.object;
+        let kind = object.group_version_kind();
+        let word = match kind.group.as_str() {
+            "" => format!("{}.{}", kind.kind, kind.version),
+            group => format!("{}.{}.{group}", kind.kind, kind.version),
+        };
+        let namespace = Some(object.namespace()).filter(|name| !name.is_empty());
+        cli::DescribeQuery {
+            words: vec![format!("{word}/{}", object.name())],
+            namespace: namespace.map(str::to_owned).or(whole.namespace.clone()),
+            ..whole.clone()
+        }
+    };
+    Ok(manifests.iter().map(query).collect())
+}
+
+/// Shows the kinds there are.
+pub(crate) fn api_resources(reach: &Reach, typed: arguments::ApiResources) -> Result<(), Failure> {
     let query = typed.into();
     answer(block_on(async {
         let control = reach.connect().await?;
-        cli::describe(&control, &query, now()).await
+        cli::api_resources(&control, &query).await
+    })??)
+}
+
+/// Shows the groups and versions there are.
+pub(crate) fn api_versions(reach: &Reach, typed: arguments::ApiVersions) -> Result<(), Failure> {
+    let (scope, cluster) = (typed.place.scope.map(Into::into), typed.place.cluster);
+    answer(block_on(async {
+        let control = reach.connect().await?;
+        cli::api_versions(&control, scope, cluster.as_deref()).await
     })??)
 }
 
@@ -63,17 +122,32 @@ pub(crate) fn top(reach: &Reach, typed: arguments::Top) -> Result<(), Failure> {
 
 /// Explains where a template goes.
 pub(crate) fn explain(reach: &Reach, typed: arguments::Explain) -> Result<(), Failure> {
+    if let [word] = typed.words.as_slice()
+        && !word.contains('/')
+    {
+        let query = cli::SchemaQuery {
+            word: word.clone(),
+            api_version: typed.api_version,
+            recursive: typed.recursive,
+            scope: typed.scope.map(Into::into),
+            cluster: typed.cluster,
+        };
+        let text = block_on(async {
+            let control = reach.connect().await?;
+            cli::explain_kind(&control, &query).await
+        })??;
+        return print(&text);
+    }
     let question = cli::Question {
         words: typed.words,
         namespace: typed.namespace,
         cluster: typed.cluster,
         telling: typed.output.into(),
     };
-    let text = block_on(async {
+    answer(block_on(async {
         let control = reach.connect().await?;
         cli::explain(&control, &question).await
-    })??;
-    print(&text)
+    })??)
 }
 
 /// Prints what was found, says what is worth knowing, and ends with what could not be read.

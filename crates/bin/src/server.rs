@@ -7,6 +7,7 @@ use controllers::Enabled;
 use runtime::Tasks;
 
 use crate::arguments::Server;
+use crate::directory::{self, Beside};
 use crate::security::security;
 use crate::storage::storage;
 use crate::{print, running, scheduling};
@@ -23,8 +24,14 @@ async fn serve(typed: Server) -> Result<(), Failure> {
     let approve_agents = enabled.is_on("agentcsrapproving");
     let mut settings = Settings::enabling(enabled);
     scheduling::settle(&typed.scheduling, &mut settings)?;
+    let storage = storage(&typed.storage)?;
+    // Servers that share an etcd may share keys too; what one of them has alone is its own.
+    let _held = match &storage {
+        Storage::Embedded => Some(directory::claim(&typed.data_dir, Beside::Preparations)?),
+        _ => None,
+    };
     let options = Options {
-        storage: storage(&typed.storage)?,
+        storage,
         data_dir: typed.data_dir,
         listen: typed.listen,
         names: typed.names,

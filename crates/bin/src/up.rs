@@ -16,6 +16,7 @@ use serde_json::json;
 use sim::SimConfig;
 
 use crate::arguments::Up;
+use crate::directory::{self, Beside};
 use crate::{demo, preflight, print, running, scheduling, sim as role, terminal};
 
 /// How long members may take to be seen as ready.
@@ -24,6 +25,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(2);
 /// Between two looks at them.
 const LOOK: Duration = Duration::from_millis(20);
+/// Who runs the members, in their Clusters.
+const PROVIDER: &str = "karavel";
+/// The file in a member's directory that says which control plane it has joined.
+const JOINED: &str = "joined";
 
 /// Runs until it is told to stop.
 pub(crate) fn run(typed: Up) -> Result<(), Failure> {
@@ -37,10 +42,9 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         Some(given) => given,
         None => default_data_dir()?,
     };
-    preflight::check_directory(&data_dir)?;
+    let held = directory::claim(&data_dir, Beside::Nothing)?;
     preflight::check_addresses(&addresses(typed.listen, typed.members)?)?;
-    let resumes = data_dir.join("kubeconfig").exists();
-    if resumes {
+    if !held.is_new {
         print(&format!(
             "going on with what is in {}\n",
             data_dir.display()
@@ -60,15 +64,15 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
             .map_err(|error| role::refuse(&error))?;
         members.extend(started.members.iter().map(|(_, address)| Member {
             name: name.clone(),
+            directory: config.data_dir.clone(),
             kubeconfig: started.kubeconfig.clone(),
             endpoint: format!("https://{address}"),
         }));
     }
-    if !members.is_empty() {
-        step(
-            begun,
-            &format!("{} simulated members are running", members.len()),
-        )?;
+    match members.len() {
+        0 => {}
+        1 => step(begun, "1 simulated member is running")?,
+        count => step(begun, &format!("{count} simulated members are running"))?,
     }
     let mut settings = Settings::default();
     scheduling::settle(&typed.scheduling, &mut settings)?;
@@ -85,12 +89,28 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         &format!("the control plane is on https://{}", plane.address),
     )?;
     let control = plane.administrator();
+    let mut awaited: Vec<&str> = Vec::new();
     for member in &members {
+        if is_let_go(&control, member).await? {
+            print(&format!(
+                "{name} was let go earlier and is not joined again; to do so:\n  karavel join {name} --cluster-kubeconfig {file}\n",
+                name = member.name,
+                file = member.kubeconfig.display(),
+            ))?;
+            continue;
+        }
         join(&control, member).await?;
+        awaited.push(&member.name);
         step(
             begun,
             &format!("{} has joined from {}", member.name, member.endpoint),
         )?;
+    }
+    let absent = absent(&control, &members).await?;
+    for name in &absent {
+        print(&format!(
+            "{name} has joined and is not run this time: start more --members, or let it go with\n  karavel unjoin {name} --force\n"
+        ))?;
     }
     // Nobody looks for members before it is known where they are now.
     plane.begin(&settings)?;
@@ -99,27 +119,36 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         .map(|member| member.kubeconfig.clone())
         .collect();
     cli::merge_kubeconfigs(&plane.kubeconfig, &kubeconfigs)?;
-    if !members.is_empty() && wait_until_ready(&control, members.len()).await? {
-        step(begun, "all members are ready")?;
+    if !awaited.is_empty() && wait_until_ready(&control, &awaited).await? {
+        step(
+            begun,
+            match absent.is_empty() {
+                true => "all members are ready",
+                false => "all members that run are ready",
+            },
+        )?;
     }
-    if typed.demo {
-        demo::show(&control, begun).await?;
-    }
-    print(&farewell(&plane.kubeconfig, typed.demo))?;
+    let has_demo = typed.demo && demo::show(&control, begun, &awaited).await?;
+    print(&farewell(&plane.kubeconfig, has_demo, awaited.len()))?;
     running::run(tasks).await
 }
 
 /// What to do next: where the kubeconfig is, and three commands worth typing.
-fn farewell(kubeconfig: &Path, has_demo: bool) -> String {
+fn farewell(kubeconfig: &Path, has_demo: bool, members: usize) -> String {
     // Another terminal is somewhere else.
     let kubeconfig = std::path::absolute(kubeconfig).unwrap_or_else(|_| kubeconfig.to_owned());
-    let commands = match has_demo {
-        true => {
+    let commands = match (has_demo, members) {
+        (true, _) => {
             "  karavel get deployments,pods -n shop -s all
   karavel explain deployment/web -n shop
   karavel simulate --lose member1"
         }
-        false => {
+        (false, 0) => {
+            "  karavel join NAME --cluster-kubeconfig FILE
+  karavel clusters
+  karavel apply -f FILE --all-clusters"
+        }
+        (false, _) => {
             "  karavel clusters
   karavel create deployment web --image=nginx --dry-run -o yaml |
     karavel apply -f - --all-clusters
@@ -157,6 +186,8 @@ pub(crate) fn step(begun: Instant, what: &str) -> Result<(), Failure> {
 /// A simulated member that runs.
 struct Member {
     name: String,
+    /// Where its files are.
+    directory: PathBuf,
     kubeconfig: PathBuf,
     endpoint: String,
 }
@@ -165,6 +196,7 @@ struct Member {
 async fn join(control: &Client, simulated: &Member) -> Result<(), Failure> {
     let Member {
         name,
+        directory,
         kubeconfig,
         endpoint,
     } = simulated;
@@ -179,14 +211,61 @@ async fn join(control: &Client, simulated: &Member) -> Result<(), Failure> {
         )
     })?;
     let options = JoinOptions {
-        provider: "karavel".to_owned(),
+        provider: PROVIDER.to_owned(),
         ..JoinOptions::new(name.as_str(), endpoint.as_str())
     };
     match member::join::join(control, &member, &options).await {
-        Ok(_) => Ok(()),
-        Err(JoinError::Registered { id, .. }) => move_to(control, name, &id, endpoint).await,
-        Err(error) => Err(crate::clusters::join_failure(&error)),
+        Ok(_) => {}
+        Err(JoinError::Registered { id, .. }) => move_to(control, name, &id, endpoint).await?,
+        Err(error) => return Err(crate::clusters::join_failure(&error)),
     }
+    let note = directory.join(JOINED);
+    std::fs::write(&note, identity(control).await?).map_err(|error| {
+        Failure::failed(
+            format!("cannot write {}: {error}", note.display()),
+            "check who may write there, and the space left",
+        )
+    })
+}
+
+/// Whether a member has joined this control plane before and is not joined any more: somebody let it go.
+async fn is_let_go(control: &Client, member: &Member) -> Result<bool, Failure> {
+    let Ok(noted) = std::fs::read_to_string(member.directory.join(JOINED)) else {
+        return Ok(false);
+    };
+    let found = control
+        .get_metadata(&clusters(), &ObjectKey::cluster(&member.name))
+        .await;
+    match found {
+        Ok(_) => Ok(false),
+        Err(error) if error.is_not_found() => Ok(noted == identity(control).await?),
+        Err(error) => Err(cli::call_failure(&error)),
+    }
+}
+
+/// What tells this control plane from others.
+async fn identity(control: &Client) -> Result<String, Failure> {
+    let kind = ResourceType::cluster("", "v1", "Namespace", "namespaces");
+    let found = control
+        .get_metadata(&kind, &ObjectKey::cluster("kube-system"))
+        .await
+        .map_err(|error| cli::call_failure(&error))?;
+    Ok(found.uid().to_owned())
+}
+
+/// Simulated members that have joined in an earlier run and are not run now.
+async fn absent(control: &Client, members: &[Member]) -> Result<Vec<String>, Failure> {
+    let listed = control
+        .list_all(&clusters(), "", &ListOptions::default())
+        .await
+        .map_err(|error| cli::call_failure(&error))?;
+    let ours = listed
+        .items
+        .iter()
+        .filter(|cluster| cluster.text_at(&["spec", "provider"]) == Some(PROVIDER));
+    let names = ours.map(Object::name);
+    let not_run = names.filter(|name| !members.iter().any(|member| member.name == *name));
+    Ok(not_run.map(str::to_owned).collect())
 }
 
 /// Lets the control plane find a member under its present address, if it is the one that joined under the name.
@@ -217,8 +296,9 @@ async fn move_to(control: &Client, name: &str, id: &str, endpoint: &str) -> Resu
     Ok(())
 }
 
-/// Waits until so many clusters are seen as ready, and says whether they are.
-async fn wait_until_ready(control: &Client, count: usize) -> Result<bool, Failure> {
+/// Waits until these clusters are seen as ready, and says whether they are.
+async fn wait_until_ready(control: &Client, members: &[&str]) -> Result<bool, Failure> {
+    let count = members.len();
     let begun = Instant::now();
     let mut told = None;
     let ready = async {
@@ -230,7 +310,7 @@ async fn wait_until_ready(control: &Client, count: usize) -> Result<bool, Failur
             let ready = listed
                 .items
                 .iter()
-                .filter(|cluster| is_ready(cluster))
+                .filter(|cluster| members.contains(&cluster.name()) && is_ready(cluster))
                 .count();
             if ready >= count {
                 return Ok(true);

@@ -10,8 +10,8 @@ use object::Value;
 use object::duration::Duration;
 
 use crate::arguments::{
-    Apply, Cascade, Create, Delete, Edit, Files, Interpret, Mark, Patch, PatchType, Promote,
-    Simulate, Telling,
+    Apply, Cascade, Create, Delete, DryRun, Edit, Files, Interpret, Mark, Patch, PatchType,
+    Promote, Simulate, Telling,
 };
 use crate::clusters::now;
 use crate::print;
@@ -31,6 +31,21 @@ pub(crate) fn apply(reach: &Reach, typed: Apply) -> Result<(), Failure> {
         (false, false) => Propagation::Clusters(typed.clusters),
         (false, true) => Propagation::Elsewhere,
     };
+    if let Some(directory) = &typed.kustomize {
+        return Err(Failure::refused(
+            "kustomize is left to kubectl",
+            format!(
+                "kubectl kustomize {} | karavel apply -f -",
+                directory.display()
+            ),
+        ));
+    }
+    if typed.prune {
+        return Err(Failure::refused(
+            "deleting what is not in files is left to kubectl",
+            "`kubectl apply --prune` works against the control plane",
+        ));
+    }
     let manifests = read(&typed.files)?;
     let options = cli::ApplyOptions {
         writing: typed.writing.into(),
@@ -49,8 +64,8 @@ pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
         [] => read(&typed.files)?,
         words => {
             let (kind, name) = match words {
-                [kind, generic, name] if kind == "secret" && generic == "generic" => (kind, name),
-                [kind, name] => (kind, name),
+                [kind, sort, name] => (format!("{kind} {sort}"), name.clone()),
+                [kind, name] => (kind.clone(), name.clone()),
                 _ => {
                     return Err(Failure::refused(
                         "a type and a name are needed",
@@ -58,12 +73,8 @@ pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
                     ));
                 }
             };
-            let mut pairs: Vec<(String, String)> = Vec::new();
-            pairs.extend(typed.image.map(|image| ("image".to_owned(), image)));
-            pairs.extend(typed.replicas.map(|count| ("replicas".to_owned(), count)));
-            let literals = typed.from_literal.into_iter();
-            pairs.extend(literals.map(|literal| ("from-literal".to_owned(), literal)));
-            vec![cli::generate(kind, name, &pairs)?]
+            let pairs = pairs(&typed);
+            vec![cli::generate(&kind, &name, &pairs)?]
         }
     };
     let writing = typed.writing.into();
@@ -71,6 +82,43 @@ pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
         let control = reach.connect().await?;
         cli::create(&control, &manifests, &writing, &mut print).await
     })??)
+}
+
+/// What flags say of an object that is made of words.
+fn pairs(typed: &Create) -> Vec<(String, String)> {
+    let one = |flag: &str, value: &Option<String>| {
+        let value = value.iter();
+        value
+            .map(|value| (flag.to_owned(), value.clone()))
+            .collect()
+    };
+    let many = |flag: &str, values: &[String]| {
+        let values = values.iter();
+        values
+            .map(|value| (flag.to_owned(), value.clone()))
+            .collect()
+    };
+    let all: [Vec<(String, String)>; 18] = [
+        one("image", &typed.image),
+        one("replicas", &typed.replicas),
+        one("type", &typed.secret_type),
+        one("port", &typed.port),
+        one("schedule", &typed.schedule),
+        one("clusterip", &typed.clusterip),
+        one("node-port", &typed.node_port),
+        one("external-name", &typed.external_name),
+        one("role", &typed.role),
+        one("clusterrole", &typed.clusterrole),
+        one("value", &typed.value),
+        many("from-literal", &typed.from_literal),
+        many("from-file", &typed.from_file),
+        many("tcp", &typed.tcp),
+        many("user", &typed.user),
+        many("group", &typed.group),
+        many("serviceaccount", &typed.serviceaccount),
+        [many("hard", &typed.hard), many("", &typed.command)].concat(),
+    ];
+    all.concat()
 }
 
 /// Deletes objects.
@@ -228,12 +276,12 @@ pub(crate) fn promote(reach: &Reach, typed: Promote) -> Result<(), Failure> {
         with_policy: typed.auto_create_policy,
         policy_name: typed.policy_name,
         output: typed.output,
-        dry_run: typed.dry_run,
+        dry_run: typed.dry_run != DryRun::None,
     };
     block_on(async {
         let control = reach.connect().await?;
         let member = match member {
-            Some(reach) => Some(reach.connect().await?),
+            Some(reach) => Some(reach.connect_member().await?),
             None => None,
         };
         cli::promote(&control, member.as_ref(), &query, &mut print).await
@@ -261,6 +309,12 @@ pub(crate) fn simulate(reach: &Reach, typed: Simulate) -> Result<(), Failure> {
 
 /// Tries customizations.
 pub(crate) fn try_rules(typed: Interpret) -> Result<(), Failure> {
+    if typed.edit {
+        return Err(Failure::refused(
+            "scripts are not changed here",
+            "change the file, or use `karavel edit resourceinterpretercustomization NAME`; then --check it",
+        ));
+    }
     let one = |path: &Option<std::path::PathBuf>| -> Result<Option<Manifest>, Failure> {
         let Some(path) = path else { return Ok(None) };
         let mut found = Manifest::read_all(std::slice::from_ref(path), false)?;

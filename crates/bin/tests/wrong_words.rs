@@ -44,7 +44,7 @@ const ODD: [&str; 18] = [
 
 #[test]
 fn no_input_makes_it_panic() {
-    let commands: [&[&str]; 33] = [
+    let commands: [&[&str]; 47] = [
         &["get"],
         &["get", "-o"],
         &["get", "pods", "-o"],
@@ -78,6 +78,20 @@ fn no_input_makes_it_panic() {
         &["__complete", "--"],
         &["taint"],
         &["--config"],
+        &["clusters", "-o"],
+        &["api-resources", "--api-group"],
+        &["api-resources", "--cluster"],
+        &["api-versions", "-s"],
+        &["token", "create", "--ttl"],
+        &["token", "create", "--usages"],
+        &["token", "delete"],
+        &["create", "configmap", "x", "--from-file"],
+        &["create", "service", "clusterip", "x", "--tcp"],
+        &["create", "rolebinding", "x", "--role=r", "--serviceaccount"],
+        &["init"],
+        &["register"],
+        &["join", "x", "--karmada-as"],
+        &[],
     ];
     for command in commands {
         for odd in ODD {
@@ -109,6 +123,12 @@ fn wrong_words_are_answered_with_the_right_ones() {
         ("apply -f /nowhere", "check the path"),
         ("exec x -C m", "--kubeconfig"),
         ("create deployment web", "--image"),
+        ("create configmp x", "configmap"),
+        ("gt pods", "did you mean \"get\"?"),
+        ("agent", "pull mode"),
+        ("top nods", "nodes"),
+        ("token crate", "create"),
+        ("apply -k dir", "kubectl kustomize dir"),
         ("patch deployment web", "--patch"),
         ("delete", "for example"),
         ("logs", "for example"),

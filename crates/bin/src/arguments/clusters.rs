@@ -22,6 +22,17 @@ pub(crate) struct Target {
     pub(crate) dry_run: bool,
 }
 
+/// Show all clusters.
+#[derive(Args, Debug)]
+pub(crate) struct Clusters {
+    /// How to write it: table, wide, json, yaml, name.
+    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse, default_value = "table")]
+    pub(crate) output: cli::Output,
+    /// Leave the headline out.
+    #[arg(long)]
+    pub(crate) no_headers: bool,
+}
+
 /// Join a cluster.
 #[derive(Args, Debug)]
 pub(crate) struct Join {
@@ -38,6 +49,15 @@ pub(crate) struct Join {
     /// The zones the cluster is in, with commas in between.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) cluster_zones: Vec<String>,
+    /// The user to act as in the control plane.
+    #[arg(long, value_name = "USER")]
+    pub(crate) karmada_as: Option<String>,
+    /// A group of that user; may be given several times.
+    #[arg(long, value_name = "GROUP", requires = "karmada_as")]
+    pub(crate) karmada_as_group: Vec<String>,
+    /// The uid of that user.
+    #[arg(long, value_name = "UID", requires = "karmada_as")]
+    pub(crate) karmada_as_uid: Option<String>,
 }
 
 /// Let a cluster go.

@@ -11,6 +11,7 @@ mod security;
 mod server;
 mod sim;
 mod storage;
+mod tokens;
 mod writing;
 
 use std::path::PathBuf;
@@ -18,18 +19,19 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use bench::{Bench, BenchCommand, BenchSize};
-pub(crate) use clusters::{Cordon, Join, Taint, Unjoin};
+pub(crate) use clusters::{Clusters, Cordon, Join, Taint, Unjoin};
 pub(crate) use files::{Backup, Crds, Restore};
 pub(crate) use pods::{Attach, Exec, Logs, PortForward, Terminal};
-pub(crate) use reading::{Describe, Events, Explain, Get, Telling, Top};
+pub(crate) use reading::{ApiResources, ApiVersions, Describe, Events, Explain, Get, Telling, Top};
 pub(crate) use scheduling::{Estimator, Estimators, Scheduling};
 pub(crate) use security::{Audit, Oidc, Security};
 pub(crate) use server::{LogFormat, Server, Up};
 pub(crate) use sim::{Fault, Sim, SimCommand, Trouble};
 pub(crate) use storage::{Storage, StoreKind};
+pub(crate) use tokens::{CreateToken, Otherwise, Token};
 pub(crate) use writing::{
-    Apply, Cascade, Create, Delete, Edit, Files, Interpret, Mark, Patch, PatchType, Promote,
-    Simulate,
+    Apply, Cascade, Create, Delete, DryRun, Edit, Files, Interpret, Mark, Patch, PatchType,
+    Promote, Simulate,
 };
 
 /// A multi-cluster Kubernetes control plane in one binary.
@@ -104,7 +106,7 @@ pub(crate) enum Command {
     /// Show all joined clusters: how they are, and how full.
     ///
     /// Example: karavel clusters
-    Clusters,
+    Clusters(Clusters),
     /// Keep new work away from a cluster.
     ///
     /// Example: karavel cordon member1
@@ -155,6 +157,8 @@ pub(crate) enum Command {
     /// Tells the policy that claims it and why the others do not, what the scheduler held of every cluster, how replicas
     /// were divided, what overrides change, the works, and what members have.
     ///
+    /// Without a name it tells what the fields of a kind mean: karavel explain propagationpolicy.spec
+    ///
     /// Example: karavel explain deployment/web
     Explain(Explain),
     /// Say what would happen, without doing it: what would be placed, moved, changed, created and deleted.
@@ -193,6 +197,39 @@ pub(crate) enum Command {
     ///
     /// Example: karavel promote deployment web -C member1 -o yaml
     Promote(Box<Promote>),
+    /// Show the kinds there are, in the control plane or in a member.
+    ///
+    /// Example: karavel api-resources --api-group policy.karmada.io
+    ApiResources(ApiResources),
+    /// Show the groups and versions of the API, in the control plane or in a member.
+    ///
+    /// Example: karavel api-versions
+    ApiVersions(ApiVersions),
+    /// Make, show and delete tokens that newcomers introduce themselves with.
+    ///
+    /// Example: karavel token create --ttl 1h
+    #[command(subcommand)]
+    Token(Box<Token>),
+    /// Say how a control plane is started: there is nothing to install.
+    ///
+    /// Example: karavel server --data-dir ./data
+    Init(Otherwise),
+    /// Say how a control plane is removed: nothing was installed.
+    ///
+    /// Example: karavel backup last.karavel
+    Deinit(Otherwise),
+    /// Say how addons are switched on: they are in the server.
+    ///
+    /// Example: karavel server --data-dir ./data --enable-descheduler
+    Addons(Otherwise),
+    /// Say how clusters join; registering them with an agent is not built yet.
+    ///
+    /// Example: karavel join member1 --cluster-kubeconfig ./member1/kubeconfig
+    Register(Otherwise),
+    /// Say how clusters are let go; registering them with an agent is not built yet.
+    ///
+    /// Example: karavel unjoin member1
+    Unregister(Otherwise),
     /// Try customizations: check scripts, run one rule on objects from files, say who answers.
     ///
     /// Example: karavel interpret -f examples/interpretation/customization.yaml --check
@@ -282,6 +319,27 @@ mod tests {
             "get pods,svc -A -l app=web -s members --no-headers",
             "explain deployment/web -n shop -o json",
             "explain deployment web",
+            "explain deployment.spec --recursive --api-version apps/v1 --output plaintext -s members --cluster m",
+            "apply -f x --server-side --validate=strict --overwrite --save-config=false --field-manager me",
+            "apply -k dir",
+            "create service clusterip web --tcp 80:8080",
+            "create job once --image busybox -- date -u",
+            "create clusterrolebinding x --clusterrole view --user jane --group devs",
+            "clusters -o wide",
+            "api-resources --api-group apps --namespaced=false --verbs get,list --sort-by kind -o wide --cached --no-headers --categories all -s members --cluster m",
+            "api-versions -s members --cluster m",
+            "token create --ttl 0 --usages signing --groups system:bootstrappers:x --description d --print-register-command",
+            "token list",
+            "token delete abcdef abcdef.0123456789abcdef",
+            "init --karmada-data /etc/karmada -p 32443 --etcd-replicas 3 --config f",
+            "deinit -f --purge-namespace",
+            "addons enable karmada-search --karmada-kubeconfig f -C m",
+            "register 10.0.0.1:5443 --token t --discovery-token-ca-cert-hash h",
+            "unregister m --cluster-kubeconfig f",
+            "join m --cluster-kubeconfig f --karmada-as jane --karmada-as-group devs --karmada-as-uid u",
+            "promote deployment web -C m --dry-run=server",
+            "describe -f x.yaml -R --chunk-size 100",
+            "logs p -C m --insecure-skip-tls-verify-backend",
             "backup f --kubeconfig k",
             "bench --self api --size small --report r.json --report r.html",
             "bench --control k,c --members a=f,c --members b=g --pid 7",

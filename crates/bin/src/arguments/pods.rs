@@ -82,6 +82,9 @@ pub(crate) struct Logs {
     /// A log that cannot be read takes nothing away from the others.
     #[arg(long)]
     pub(crate) ignore_errors: bool,
+    /// Has no effect: the member's kubelets are behind its API server.
+    #[arg(long, hide = true)]
+    pub(crate) insecure_skip_tls_verify_backend: bool,
     /// How long to wait for a pod to run; pods are taken as they are.
     #[arg(long, value_name = "TIME", hide = true)]
     pub(crate) pod_running_timeout: Option<String>,

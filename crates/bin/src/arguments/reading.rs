@@ -65,9 +65,14 @@ pub(crate) struct Get {
 /// Show objects in full.
 #[derive(Args, Debug)]
 pub(crate) struct Describe {
-    /// `TYPE[.VERSION][.GROUP]` and beginnings of names, or TYPE/NAME for each.
-    #[arg(required = true, value_name = "TYPE [NAME...] | TYPE/NAME")]
+    /// `TYPE[.VERSION][.GROUP]` and beginnings of names, or TYPE/NAME for each; absent with files.
+    #[arg(
+        value_name = "TYPE [NAME...] | TYPE/NAME",
+        required_unless_present = "files"
+    )]
     pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) files: super::Files,
     #[command(flatten)]
     pub(crate) namespaces: Namespaces,
     /// Only objects with these labels, such as app=web.
@@ -78,6 +83,9 @@ pub(crate) struct Describe {
     /// What happened lately too.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) show_events: bool,
+    /// Has no effect: long lists are always read in pages.
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) chunk_size: Option<u32>,
 }
 
 /// Show what happened lately.
@@ -99,6 +107,53 @@ pub(crate) struct Events {
     /// Leave the headline out.
     #[arg(long)]
     pub(crate) no_headers: bool,
+}
+
+/// Show the kinds there are.
+#[derive(Args, Debug)]
+pub(crate) struct ApiResources {
+    /// Only kinds of this group.
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) api_group: Option<String>,
+    /// Only kinds that live in namespaces; with =false, only those that do not.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) namespaced: Option<bool>,
+    /// Only kinds with all these verbs, with commas in between.
+    #[arg(long, value_name = "VERBS", value_delimiter = ',')]
+    pub(crate) verbs: Vec<String>,
+    /// Only kinds of all these categories, with commas in between.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) categories: Vec<String>,
+    /// What rows are sorted by; the group if absent.
+    #[arg(long, value_enum)]
+    pub(crate) sort_by: Option<ApiOrder>,
+    /// How to write it: wide, name.
+    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse, default_value = "table")]
+    pub(crate) output: cli::Output,
+    /// Leave the headline out.
+    #[arg(long)]
+    pub(crate) no_headers: bool,
+    /// Has no effect: nothing is kept between two calls.
+    #[arg(long, hide = true)]
+    pub(crate) cached: bool,
+    #[command(flatten)]
+    pub(crate) place: OnePlace,
+}
+
+/// What kinds are sorted by.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ApiOrder {
+    /// The plural.
+    Name,
+    /// The kind.
+    Kind,
+}
+
+/// Show the groups and versions of the API.
+#[derive(Args, Debug)]
+pub(crate) struct ApiVersions {
+    #[command(flatten)]
+    pub(crate) place: OnePlace,
 }
 
 /// Show what nodes and pods use.
@@ -164,24 +219,34 @@ pub(crate) enum SortBy {
 /// Explain where a template goes.
 #[derive(Args, Debug)]
 pub(crate) struct Explain {
-    /// `TYPE[.VERSION][.GROUP]/NAME`, or the two apart.
-    #[arg(required = true, num_args = 1..=2, value_name = "TYPE/NAME")]
+    /// `TYPE[.VERSION][.GROUP]/NAME`, or the two apart; without a name, `TYPE[.FIELD...]` shows what a kind's fields mean.
+    #[arg(required = true, num_args = 1..=2, value_name = "TYPE/NAME | TYPE.FIELD")]
     pub(crate) words: Vec<String>,
     /// The namespace; what the kubeconfig names if absent.
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
-    /// Only what concerns this cluster.
+    /// Only what concerns this cluster; for fields, as this member describes them.
     #[arg(short = 'C', long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
     /// How to write it.
     #[arg(short, long, value_enum, default_value_t = Telling::Text)]
     pub(crate) output: Telling,
+    /// For fields: where to look.
+    #[arg(short = 's', long = "operation-scope", value_enum)]
+    pub(crate) scope: Option<super::places::Scope>,
+    /// For fields: the names of all fields below too.
+    #[arg(long)]
+    pub(crate) recursive: bool,
+    /// For fields: the group and version, such as apps/v1.
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) api_version: Option<String>,
 }
 
 /// How to write an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Telling {
     /// For people, in 80 columns.
+    #[value(aliases = ["plaintext", "plaintext-openapiv2"])]
     Text,
     /// For programs.
     Json,
@@ -241,6 +306,25 @@ impl From<Events> for cli::EventsQuery {
             types: typed.types,
             scope: typed.places.scope.into(),
             clusters: typed.places.clusters,
+            output: typed.output,
+            no_headers: typed.no_headers,
+        }
+    }
+}
+
+impl From<ApiResources> for cli::ApisQuery {
+    fn from(typed: ApiResources) -> Self {
+        Self {
+            scope: typed.place.scope.map(Into::into),
+            cluster: typed.place.cluster,
+            group: typed.api_group,
+            namespaced: typed.namespaced,
+            verbs: typed.verbs,
+            categories: typed.categories,
+            sort_by: typed.sort_by.map(|order| match order {
+                ApiOrder::Name => cli::ApiOrder::Name,
+                ApiOrder::Kind => cli::ApiOrder::Kind,
+            }),
             output: typed.output,
             no_headers: typed.no_headers,
         }

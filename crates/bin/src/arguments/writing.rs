@@ -42,6 +42,26 @@ pub(crate) enum DryRun {
     Server,
 }
 
+/// Flags of kubectl that change nothing here, for scripts that have them.
+#[derive(Args, Debug)]
+pub(crate) struct Tolerated {
+    /// Has no effect: the server always checks.
+    #[arg(long, hide = true, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) validate: Option<String>,
+    /// Has no effect: what others wrote is taken over.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) overwrite: Option<bool>,
+    /// Has no effect: the server keeps the records of fields.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) save_config: Option<bool>,
+    /// Has no effect.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) record: Option<bool>,
+    /// Has no effect.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) show_managed_fields: Option<bool>,
+}
+
 /// Which files.
 #[derive(Args, Debug)]
 pub(crate) struct Files {
@@ -81,6 +101,14 @@ pub(crate) struct Apply {
     /// Refuse to change fields that others own.
     #[arg(long)]
     pub(crate) respect_owners: bool,
+    /// A directory for kustomize, which is left to kubectl.
+    #[arg(short = 'k', long, value_name = "DIR", hide = true)]
+    pub(crate) kustomize: Option<PathBuf>,
+    /// Delete what is not in the files, which is left to kubectl.
+    #[arg(long, hide = true)]
+    pub(crate) prune: bool,
+    #[command(flatten)]
+    pub(crate) tolerated: Tolerated,
 }
 
 /// Create objects.
@@ -88,8 +116,9 @@ pub(crate) struct Apply {
 pub(crate) struct Create {
     #[command(flatten)]
     pub(crate) files: Files,
-    /// Instead of files: a type and a name, such as deployment web. Known types: namespace, deployment, configmap, secret
-    /// generic, serviceaccount.
+    /// Instead of files: a type and a name, such as deployment web. Known types: namespace, deployment, job, cronjob,
+    /// configmap, secret generic, serviceaccount, service clusterip (nodeport, loadbalancer, externalname), rolebinding,
+    /// clusterrolebinding, quota, priorityclass.
     #[arg(value_name = "TYPE NAME")]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
@@ -103,6 +132,56 @@ pub(crate) struct Create {
     /// An entry of a configmap or a secret; may be given several times.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) from_literal: Vec<String>,
+    /// A file as an entry of a configmap or a secret; may be given several times.
+    #[arg(long, value_name = "[KEY=]FILE")]
+    pub(crate) from_file: Vec<String>,
+    /// The type of a secret.
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) secret_type: Option<String>,
+    /// The port that a deployment's container listens on.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<String>,
+    /// When a cronjob runs, such as '0 * * * *'.
+    #[arg(long, value_name = "TIMES")]
+    pub(crate) schedule: Option<String>,
+    /// A port of a service, and the pods' port behind it; may be given several times.
+    #[arg(long, value_name = "PORT:TARGET")]
+    pub(crate) tcp: Vec<String>,
+    /// The address of a service; None for none.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) clusterip: Option<String>,
+    /// The port of a nodeport service on nodes.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) node_port: Option<String>,
+    /// The name that an externalname service leads to.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) external_name: Option<String>,
+    /// The role of a rolebinding.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) role: Option<String>,
+    /// The cluster role of a rolebinding or clusterrolebinding.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) clusterrole: Option<String>,
+    /// A user who gets the role; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Vec<String>,
+    /// A group that gets the role; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) group: Vec<String>,
+    /// A service account that gets the role; may be given several times.
+    #[arg(long, value_name = "NAMESPACE:NAME")]
+    pub(crate) serviceaccount: Vec<String>,
+    /// The limits of a quota.
+    #[arg(long, value_name = "RESOURCE=AMOUNT,...")]
+    pub(crate) hard: Vec<String>,
+    /// The number of a priorityclass.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) value: Option<String>,
+    /// What a deployment, job or cronjob runs, behind two dashes.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) tolerated: Tolerated,
 }
 
 /// Delete objects.
@@ -248,9 +327,17 @@ pub(crate) struct Promote {
     /// Print what would be created, and create nothing: json, yaml.
     #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse)]
     pub(crate) output: Option<cli::Output>,
-    /// Check everything and create nothing.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    /// Have everything checked and create nothing.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHERE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = DryRun::None,
+        default_missing_value = "client"
+    )]
+    pub(crate) dry_run: DryRun,
     /// The member's kubeconfig; the way through the control plane if absent.
     #[arg(long, value_name = "FILE")]
     pub(crate) cluster_kubeconfig: Option<PathBuf>,
@@ -305,6 +392,12 @@ pub(crate) struct Interpret {
     /// Say who answers every question about the object, and who would otherwise.
     #[arg(long)]
     pub(crate) trace: bool,
+    /// Change scripts in an editor, which `karavel edit` is for.
+    #[arg(long, hide = true)]
+    pub(crate) edit: bool,
+    /// Has no effect: goes with --edit.
+    #[arg(long, hide = true)]
+    pub(crate) show_doc: bool,
 }
 
 impl From<Writing> for cli::Writing {
@@ -317,6 +410,7 @@ impl From<Writing> for cli::Writing {
                 DryRun::Server => cli::DryRun::Server,
             },
             output: typed.output,
+            manager: typed.field_manager,
         }
     }
 }

@@ -318,7 +318,11 @@ impl Running {
                 }
                 Ok((changes, place)) if !changes.is_empty() => {
                     self.place = place;
-                    if let [change] = changes.as_slice() {
+                    // Rows of tables tell ages, which are those of the moment they are told.
+                    self.watching.output.now = self.watching.surroundings.now();
+                    if let [change] = changes.as_slice()
+                        && !self.watching.converts()
+                    {
                         self.told = change.revision;
                         match self.watching.frame(change) {
                             Some(frame) => return Some((frame, self)),

@@ -11,7 +11,7 @@ pub(crate) fn of(created: &str, now: Time) -> String {
 }
 
 /// Two units at most, and only while the second one matters.
-fn short(seconds: i64) -> String {
+pub(crate) fn short(seconds: i64) -> String {
     if seconds < 0 {
         return "0s".to_owned();
     }

@@ -8,7 +8,6 @@ use serde_json::json;
 
 use crate::age;
 use crate::failure::Failure;
-use crate::reach::call_failure;
 use crate::reading::{self, Answer, Output, Place, Scope, clean};
 use crate::table::Table;
 
@@ -56,6 +55,7 @@ pub async fn events(control: &Client, query: &EventsQuery, now: Time) -> Result<
         .collect()
         .await;
     let one = query.scope == Scope::Karmada;
+    let several = answers.len() > 1;
     let (mut found, mut failed) = (Vec::new(), Vec::new());
     for (place, answer) in answers {
         match answer {
@@ -79,10 +79,9 @@ pub async fn events(control: &Client, query: &EventsQuery, now: Time) -> Result<
     }
     let text = match query.output {
         Output::Json | Output::Yaml => {
-            let items = found.into_iter().map(|(place, event)| {
-                let member = place.is_member().then_some(place.name.as_str());
-                reading::mark(event, member, false)
-            });
+            let items = found
+                .into_iter()
+                .map(|(place, event)| reading::mark(event, place.mark(several), false));
             let items: Vec<Value> = items.collect();
             let document =
                 json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items});
@@ -172,24 +171,22 @@ async fn ask(place: &Place, namespace: &str, query: &EventsQuery) -> Result<Vec<
     let mut fields = String::new();
     if let Some(about) = &query.about {
         let (word, name) = reading::read_one(std::slice::from_ref(about))?;
-        let discovery = client
-            .discover()
-            .await
-            .map_err(|error| call_failure(&error))?;
+        let discovery = client.discover().await;
+        let discovery = discovery.map_err(|error| place.failure(&error))?;
         let kind = &reading::resolve(&discovery, &word)?.resource.kind.kind;
         fields = format!("involvedObject.kind={kind},involvedObject.name={name}");
     }
-    list(&client, namespace, fields).await
+    list(place, namespace, fields).await
 }
 
-async fn list(client: &Client, namespace: &str, fields: String) -> Result<Vec<Object>, Failure> {
+async fn list(place: &Place, namespace: &str, fields: String) -> Result<Vec<Object>, Failure> {
     let kind = ResourceType::namespaced("", "v1", "Event", "events");
     let options = ListOptions {
         field_selector: fields,
         ..ListOptions::default()
     };
-    let listed = client.list_all(&kind, namespace, &options).await;
-    Ok(listed.map_err(|error| call_failure(&error))?.items)
+    let listed = place.client().list_all(&kind, namespace, &options).await;
+    Ok(listed.map_err(|error| place.failure(&error))?.items)
 }
 
 /// What happened to one object, as the end of a page about it.
@@ -199,7 +196,7 @@ pub(crate) async fn about(place: &Place, object: &Object, now: Time) -> Result<S
         object.kind(),
         object.name()
     );
-    let mut found = list(&place.client(), object.namespace(), fields).await?;
+    let mut found = list(place, object.namespace(), fields).await?;
     found.retain(|event| {
         let uid = event
             .text_at(&["involvedObject", "uid"])

@@ -10,7 +10,9 @@
 //!
 //! Non-goals: running servers (the binary does).
 
+mod acting;
 mod age;
+mod apis;
 mod backup;
 mod clusters;
 mod definitions;
@@ -22,6 +24,7 @@ pub mod interpret;
 mod kubeconfigs;
 mod lines;
 mod manifests;
+mod nearest;
 mod page;
 mod picture;
 mod pods;
@@ -29,13 +32,17 @@ mod promote;
 mod proposals;
 mod reach;
 mod reading;
+mod schema;
 mod simulate;
 mod table;
+mod tokens;
 mod usage;
 mod writing;
 
+pub use acting::Actor;
+pub use apis::{ApiOrder, ApisQuery, api_resources, api_versions};
 pub use backup::{Saved, backup, restore};
-pub use clusters::{Cordon, TaintChange, clusters, cordon, taint};
+pub use clusters::{ClustersQuery, Cordon, TaintChange, clusters, cordon, taint, unknown};
 pub use definitions::{Format, crds};
 pub use describe::{DescribeQuery, describe};
 pub use events::{EventsQuery, events};
@@ -43,13 +50,16 @@ pub use explain::{Question, Telling, explain};
 pub use failure::Failure;
 pub use kubeconfigs::merge_kubeconfigs;
 pub use manifests::{Manifest, read_values};
+pub use nearest::{distance, nearest};
 pub use pods::{LogQuery, PodQuery, PortPair, Streams, Told, attach, exec, forward, logs};
 pub use promote::{PromoteQuery, promote};
-pub use proposals::proposals;
+pub use proposals::{Proposal, contexts, proposals};
 pub use reach::{Reach, call_failure};
-pub use reading::{Answer, Output, Query, Scope, Sink, distance, get, watch};
+pub use reading::{Answer, Output, Query, Scope, Sink, get, watch};
+pub use schema::{SchemaQuery, explain_kind};
 pub use simulate::{Supposition, simulate};
 pub use table::Table;
+pub use tokens::{NewToken, authority_pin, create_token, delete_token, tokens};
 pub use usage::{SortBy, UsageQuery, top_nodes, top_pods};
 pub use writing::{
     ApplyOptions, DeleteQuery, DryRun, MarkQuery, Marks, PatchQuery, Propagation, Writing, apply,

@@ -149,7 +149,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Manifest>, Failure> {
     let wrong = |why: String| {
         Failure::refused(
             format!("{name}: {why}"),
-            "correct the file; `kubectl create --dry-run=client -o yaml` writes examples",
+            "correct the file; `karavel create deployment web --image=nginx --dry-run -o yaml` writes an example",
         )
     };
     let documents: Vec<Value> =

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::picture::Picture;
 use crate::reach::call_failure;
 use crate::reading::{self, Output, Place, Scope, Sink};
-use crate::writing::{MANAGER, Strictness, policy_for};
+use crate::writing::{MANAGER, Strictness, name_of, policy_for};
 
 /// What is to be promoted.
 #[derive(Clone, Debug, Default)]
@@ -121,13 +121,23 @@ pub async fn promote(
         print,
     )
     .await?;
-    if query.dry_run {
-        for (kind, object) in needed.iter().chain([&(resource.clone(), template.clone())]) {
-            try_create(control, kind, object).await?;
-        }
+    if exists(control, &resource, &template).await? {
         return Ok(());
     }
-    if exists(control, &resource, &template).await? {
+    if query.dry_run {
+        let mut all = needed;
+        all.push((resource, template));
+        all.extend(query.with_policy.then_some((policy_kind, policy)));
+        for (kind, object) in &all {
+            if exists(control, kind, object).await? {
+                continue;
+            }
+            try_create(control, kind, object).await?;
+            print(&format!(
+                "{} created (dry run)\n",
+                name_of(kind, object.name())
+            ))?;
+        }
         return Ok(());
     }
     let mut made: Vec<(ResourceType, Object)> = Vec::new();

@@ -1,35 +1,135 @@
 //! Names that may be typed next.
 
+use std::path::PathBuf;
+
 use client::{Client, ListOptions};
+use object::{Object, Value};
 
 use crate::failure::Failure;
-use crate::reach::call_failure;
-use crate::reading;
+use crate::pods;
+use crate::reach::{Reach, call_failure};
+use crate::reading::{self, Place};
 
-/// The names of all objects of a kind in the namespace that is meant; the kinds there are if `kind` is empty.
-pub async fn proposals(control: &Client, kind: &str) -> Result<Vec<String>, Failure> {
-    let discovery = control
-        .discover()
-        .await
-        .map_err(|error| call_failure(&error))?;
-    if kind.is_empty() {
-        let kinds = discovery.resources.iter().filter(|found| found.can("list"));
-        return Ok(kinds.map(|found| found.resource.plural.clone()).collect());
-    }
-    let resource = &reading::resolve(&discovery, kind)?.resource;
+/// What is to be proposed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proposal {
+    /// The kinds there are.
+    Kinds,
+    /// The objects of a kind. With `prefixed`, as `TYPE/NAME`.
+    Names {
+        /// The kind, in any of its spellings.
+        kind: String,
+        /// With the kind and a slash before each name.
+        prefixed: bool,
+    },
+    /// The pods of a member.
+    Pods {
+        /// The member.
+        cluster: String,
+    },
+    /// The containers of a pod in a member.
+    Containers {
+        /// The member.
+        cluster: String,
+        /// The pod, or what has pods.
+        pod: String,
+    },
+}
+
+/// What may be typed, in the namespace given or else in the one that the kubeconfig names.
+pub async fn proposals(
+    control: &Client,
+    wanted: &Proposal,
+    namespace: Option<&str>,
+) -> Result<Vec<String>, Failure> {
     let connected = control.raw();
-    let namespace = match resource.namespaced {
-        true => connected.default_namespace(),
-        false => "",
+    let namespace = namespace.unwrap_or_else(|| connected.default_namespace());
+    let names = |items: &[Object]| -> Vec<String> {
+        items
+            .iter()
+            .map(|object| object.name().to_owned())
+            .collect()
     };
-    let options = ListOptions {
-        metadata_only: true,
-        ..ListOptions::default()
+    match wanted {
+        Proposal::Kinds => {
+            let discovery = control.discover().await;
+            let discovery = discovery.map_err(|error| call_failure(&error))?;
+            let kinds = discovery.resources.iter().filter(|found| found.can("list"));
+            Ok(kinds.map(|found| found.resource.plural.clone()).collect())
+        }
+        Proposal::Names { kind, prefixed } => {
+            let discovery = control.discover().await;
+            let discovery = discovery.map_err(|error| call_failure(&error))?;
+            let resource = &reading::resolve(&discovery, kind)?.resource;
+            let namespace = if resource.namespaced { namespace } else { "" };
+            let options = ListOptions {
+                metadata_only: true,
+                ..ListOptions::default()
+            };
+            let listed = control.list_all(resource, namespace, &options).await;
+            let listed = listed.map_err(|error| call_failure(&error))?.items;
+            Ok(match prefixed {
+                true => listed
+                    .iter()
+                    .map(|object| format!("{kind}/{}", object.name()))
+                    .collect(),
+                false => names(&listed),
+            })
+        }
+        Proposal::Pods { cluster } => {
+            let place = Place::member(control, cluster).with_little_patience();
+            Ok(names(&pods::all(&place, namespace).await?))
+        }
+        Proposal::Containers { cluster, pod } => {
+            let place = Place::member(control, cluster).with_little_patience();
+            pods::containers_of(&place, namespace, pod).await
+        }
+    }
+}
+
+/// The contexts of the kubeconfigs that are meant; none if they cannot be read.
+#[must_use]
+pub fn contexts(reach: &Reach) -> Vec<String> {
+    let files = match &reach.kubeconfig {
+        Some(path) => vec![path.clone()],
+        None => match std::env::var_os("KUBECONFIG") {
+            Some(paths) if !paths.is_empty() => std::env::split_paths(&paths).collect(),
+            _ => std::env::home_dir()
+                .map(|home| home.join(".kube").join("config"))
+                .into_iter()
+                .collect::<Vec<PathBuf>>(),
+        },
     };
-    let listed = control.list_all(resource, namespace, &options).await;
-    let items = listed.map_err(|error| call_failure(&error))?.items;
-    Ok(items
+    let texts = files
         .iter()
-        .map(|object| object.name().to_owned())
-        .collect())
+        .filter_map(|path| std::fs::read_to_string(path).ok());
+    let configs = texts.filter_map(|text| serde_saphyr::from_str::<Value>(&text).ok());
+    configs
+        .flat_map(|config| config["contexts"].as_array().cloned().unwrap_or_default())
+        .filter_map(|context| context["name"].as_str().map(str::to_owned))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contexts_are_those_of_the_kubeconfig_that_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config");
+        let reach = Reach {
+            kubeconfig: Some(path.clone()),
+            context: None,
+        };
+        assert!(contexts(&reach).is_empty());
+        for (text, expected) in [
+            ("contexts: [{name: a}, {name: b}, {}]", vec!["a", "b"]),
+            ("contexts: none", vec![]),
+            ("a: [", vec![]),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(contexts(&reach), expected, "{text}");
+        }
+    }
 }

@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use client::{Address, CallError, Client, ConfigError, KubeconfigSource};
 use telemetry::chain;
 
+use crate::acting::{Actor, act_as};
 use crate::failure::Failure;
+
+/// More is not said of why a kubeconfig is of no use.
+const LONGEST: usize = 300;
 
 /// Which control plane a command is for.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +29,19 @@ impl Reach {
             .named("karavel"))
     }
 
+    /// A client for it that acts as somebody else.
+    pub async fn connect_as(&self, actor: &Actor) -> Result<Client, Failure> {
+        act_as(&self.connect().await?, actor)
+    }
+
+    /// A client for a member, which this is the way to.
+    pub async fn connect_member(&self) -> Result<Client, Failure> {
+        let connected = self.connect().await;
+        connected.map_err(|failure| {
+            failure.advised("name the member's own kubeconfig with --cluster-kubeconfig, and one of its contexts with --cluster-context")
+        })
+    }
+
     /// Where it is.
     pub async fn address(&self) -> Result<Address, Failure> {
         let address = self.source().address().await;
@@ -40,33 +57,146 @@ impl Reach {
     }
 }
 
+/// Why a kubeconfig is of no use, said once and in one line: what stands in it may be anything, secrets among it.
 fn unusable(error: &ConfigError) -> Failure {
+    let mut parts: Vec<String> = Vec::new();
+    for part in chain(error).to_string().split(": ") {
+        let part = part.lines().next().unwrap_or_default().trim();
+        let is_said = parts.iter().any(|said| said.contains(part));
+        if !part.is_empty() && !is_said {
+            parts.push(part.to_owned());
+        }
+    }
+    let mut what = parts.join(": ");
+    if let Some((end, _)) = what.char_indices().nth(LONGEST) {
+        what.truncate(end);
+        what.push_str("...");
+    }
     Failure::refused(
-        chain(error).to_string(),
+        what,
         "name the control plane's kubeconfig with --kubeconfig or KUBECONFIG; `karavel up` and `karavel server` write one into the data directory",
     )
 }
 
 /// A call that failed, as the end of a command. Refusals read as kubectl's do.
+///
+/// What would be refused again is refused; what may work a little later has failed.
 #[must_use]
 pub fn call_failure(error: &CallError) -> Failure {
     let Some(refusal) = error.refusal() else {
-        return Failure::failed(
-            chain(error).to_string(),
-            "check that the server runs and that the address in the kubeconfig is right",
-        );
+        let what = chain(error).to_string();
+        return match error {
+            CallError::Unsendable { .. } => Failure::refused(what, "check the names and flags"),
+            _ => Failure::failed(
+                what,
+                "check that the server runs and that the address in the kubeconfig is right",
+            ),
+        };
     };
-    let what = format!("from server ({}): {}", refusal.reason, refusal.message);
+    let what = match refusal.reason.as_str() {
+        "" => format!("from server: {}", refusal.message),
+        reason => format!("from server ({reason}): {}", refusal.message),
+    };
     let hint = match refusal.code {
+        400 | 406 | 413 | 415 => "correct what was given and repeat",
         401 => "the server does not know this user: check the kubeconfig's credentials",
         403 => {
             "ask an administrator for a role that allows it; `kubectl auth can-i --list` shows what is allowed"
         }
         404 => "check the name, the namespace and the context",
+        405 => {
+            "this kind does not allow it; `karavel api-resources -o wide` shows what kinds allow"
+        }
+        409 if error.is_already_exists() => {
+            "choose another name, or change the one that is there with `karavel apply`"
+        }
         409 => "somebody changed it meanwhile: look again and repeat",
+        410 => "it is gone: look again and repeat",
         422 => "correct the named fields and repeat",
-        429 | 503 => "the server is busy: repeat a little later",
+        429 => return Failure::failed(what, "the server is busy: repeat a little later"),
+        502..=504 => return Failure::failed(what, "repeat a little later"),
+        // Upstream: an apply with unknown fields is answered as if the server were at fault.
+        500 if refusal.message.contains("typed patch object") => {
+            "correct the named field: the kind has none of that name and type"
+        }
         _ => return Failure::failed(what, "see the server's log"),
     };
     Failure::refused(what, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use client::Refusal;
+
+    use super::*;
+
+    fn refused(code: u16, reason: &str, message: &str) -> CallError {
+        CallError::Refused(Box::new(Refusal {
+            request: "GET /x".to_owned(),
+            code,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            details: object::Value::Null,
+            retry_after: None,
+        }))
+    }
+
+    #[test]
+    fn what_would_be_refused_again_ends_with_1_and_the_rest_with_2() {
+        for (code, reason, message, exit, hint) in [
+            (400, "BadRequest", "m", 1, "correct what was given"),
+            (401, "Unauthorized", "m", 1, "credentials"),
+            (403, "Forbidden", "m", 1, "role"),
+            (404, "NotFound", "m", 1, "check the name"),
+            (405, "MethodNotAllowed", "m", 1, "does not allow"),
+            (409, "AlreadyExists", "m", 1, "another name"),
+            (409, "Conflict", "m", 1, "meanwhile"),
+            (410, "Expired", "m", 1, "gone"),
+            (415, "UnsupportedMediaType", "m", 1, "correct"),
+            (422, "Invalid", "m", 1, "named fields"),
+            (429, "TooManyRequests", "m", 2, "busy"),
+            (500, "InternalError", "m", 2, "log"),
+            (
+                500,
+                "",
+                "failed to create typed patch object: .spec.x: field not declared in schema",
+                1,
+                "named field",
+            ),
+            (502, "", "m", 2, "later"),
+            (503, "ServiceUnavailable", "m", 2, "later"),
+            (504, "Timeout", "m", 2, "later"),
+        ] {
+            let failure = call_failure(&refused(code, reason, message));
+            assert_eq!(failure.exit_code(), exit, "{code} {reason}");
+            assert!(failure.hint().contains(hint), "{code}: {}", failure.hint());
+            assert!(!failure.to_string().contains("()"), "{failure}");
+        }
+        let late = CallError::Late {
+            request: "GET /x".to_owned(),
+            deadline: std::time::Duration::from_secs(5),
+        };
+        assert_eq!(call_failure(&late).exit_code(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_is_none_is_told_in_one_line_without_its_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("secrets");
+        std::fs::write(&file, "top: secret\nmore: [lines\nof: secrets\n").unwrap();
+        for path in [file, directory.path().join("none")] {
+            let reach = Reach {
+                kubeconfig: Some(path.clone()),
+                context: None,
+            };
+            let Err(failure) = reach.connect().await else {
+                panic!("{} was taken for a kubeconfig", path.display());
+            };
+            let said = failure.to_string();
+            assert_eq!(failure.exit_code(), 1);
+            assert_eq!(said.lines().count(), 1, "{said}");
+            assert!(!said.contains("of: secrets"), "{said}");
+            assert!(said.matches("os error").count() <= 1, "{said}");
+        }
+    }
 }

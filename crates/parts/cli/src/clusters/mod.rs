@@ -5,15 +5,16 @@ mod overview;
 mod taint;
 
 pub use cordon::{Cordon, cordon};
-pub use overview::clusters;
+pub use overview::{ClustersQuery, clusters};
 pub use taint::{TaintChange, taint};
 
-use client::{CallError, Client, PatchKind, WriteOptions};
+use client::{Client, ListOptions, PatchKind, WriteOptions};
 use intent::Part;
-use object::{Object, ResourceType, Value};
+use object::{Object, ObjectKey, ResourceType, Value};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::nearest::cluster_hint;
 use crate::reach::call_failure;
 
 /// Who writes, in the fields' records.
@@ -26,20 +27,25 @@ fn resource() -> ResourceType {
 
 /// A cluster by name.
 async fn find(control: &Client, name: &str) -> Result<Object, Failure> {
-    let found = control
-        .get(&resource(), &object::ObjectKey::cluster(name))
-        .await;
-    found.map_err(|error| unknown(&error))
+    let key = ObjectKey::cluster(name);
+    match control.get(&resource(), &key).await {
+        Ok(found) => Ok(found),
+        Err(error) if error.is_not_found() => {
+            Err(unknown(control, name, call_failure(&error).to_string()).await)
+        }
+        Err(error) => Err(call_failure(&error)),
+    }
 }
 
-fn unknown(error: &CallError) -> Failure {
-    if error.is_not_found() {
-        return Failure::refused(
-            call_failure(error).to_string(),
-            "`karavel clusters` lists the clusters there are",
-        );
-    }
-    call_failure(error)
+/// A refusal because no cluster has the name, along with the name that was probably meant.
+pub async fn unknown(control: &Client, name: &str, what: String) -> Failure {
+    let options = ListOptions {
+        metadata_only: true,
+        ..ListOptions::default()
+    };
+    let listed = control.list_all(&resource(), "", &options).await;
+    let known = listed.map(|list| list.items).unwrap_or_default();
+    Failure::refused(what, cluster_hint(&[name], known.iter().map(Object::name)))
 }
 
 /// Gives a cluster these taints, if nobody has changed it since it was read.

@@ -4,25 +4,114 @@ use api::cluster::{Cluster, ResourceSummary};
 use client::{Client, ListOptions};
 use object::quantity::Quantity;
 use object::time::Time;
-use object::{Object, condition};
+use object::{Object, Value, condition};
+use serde_json::json;
 
 use super::resource;
 use crate::age;
 use crate::failure::Failure;
 use crate::reach::call_failure;
+use crate::reading::{self, Answer, Output, clean};
 use crate::table::Table;
+use crate::writing::name_of;
+
+/// How clusters are shown.
+#[derive(Clone, Debug, Default)]
+pub struct ClustersQuery {
+    /// A table, a wide one, names, or documents for programs.
+    pub output: Output,
+    /// No headline.
+    pub no_headers: bool,
+}
 
 /// A row for each cluster: how it is connected, how it is, and how full.
-pub async fn clusters(control: &Client, now: Time) -> Result<Table, Failure> {
+pub async fn clusters(
+    control: &Client,
+    query: &ClustersQuery,
+    now: Time,
+) -> Result<Answer, Failure> {
     let listed = control
         .list_all(&resource(), "", &ListOptions::default())
         .await
-        .map_err(|error| call_failure(&error))?;
-    let mut table = Table::new(&[
-        "NAME", "MODE", "VERSION", "READY", "NODES", "CPU", "MEMORY", "TAINTS", "AGE",
-    ]);
-    table.rows = listed.items.iter().map(|object| row(object, now)).collect();
-    Ok(table)
+        .map_err(|error| call_failure(&error))?
+        .items;
+    let mut answer = Answer::default();
+    if listed.is_empty() {
+        answer.notes.push(
+            "No clusters have joined. Join one with: karavel join NAME --cluster-kubeconfig FILE"
+                .to_owned(),
+        );
+    }
+    answer.text = match query.output {
+        Output::Json | Output::Yaml => {
+            let items = listed
+                .into_iter()
+                .map(|object| reading::mark(object, None, false));
+            let items: Vec<Value> = items.collect();
+            let document =
+                json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items});
+            reading::write_document(&document, query.output == Output::Yaml)?
+        }
+        Output::Name => listed
+            .iter()
+            .map(|object| format!("{}\n", name_of(&resource(), object.name())))
+            .collect(),
+        Output::Table | Output::Wide if listed.is_empty() => String::new(),
+        Output::Table | Output::Wide => table(&listed, query, now).to_string(),
+        _ => {
+            return Err(Failure::refused(
+                "clusters cannot be shown this way here",
+                "use `karavel get clusters` with the same -o",
+            ));
+        }
+    };
+    Ok(answer)
+}
+
+fn table(listed: &[Object], query: &ClustersQuery, now: Time) -> Table {
+    let is_wide = query.output == Output::Wide;
+    let mut header = vec![
+        "NAME", "MODE", "VERSION", "READY", "NODES", "CPU", "MEMORY", "AGE",
+    ];
+    if is_wide {
+        header.extend(["PROVIDER", "REGION", "ZONES", "API-ENDPOINT"]);
+    }
+    // The longest comes last: a line that is too long is too long at its end.
+    header.push("TAINTS");
+    let mut table = match query.no_headers {
+        true => Table::default(),
+        false => Table::new(&header),
+    };
+    table.rows = listed
+        .iter()
+        .map(|object| {
+            let mut row = row(object, now);
+            if is_wide {
+                let taints = row.pop();
+                row.extend(place_of(object));
+                row.extend(taints);
+            }
+            row
+        })
+        .collect();
+    table
+}
+
+/// Where a cluster is, and who runs it.
+fn place_of(object: &Object) -> [String; 4] {
+    let text = |field: &str| or_dash(object.text_at(&["spec", field]).map(clean));
+    let zones = object.at(&["spec", "zones"]).and_then(Value::as_array);
+    let zones: Vec<String> = zones
+        .into_iter()
+        .flatten()
+        .filter_map(|zone| zone.as_str().map(clean))
+        .collect();
+    [
+        text("provider"),
+        text("region"),
+        or_dash(Some(zones.join(","))),
+        text("apiEndpoint"),
+    ]
 }
 
 fn row(object: &Object, now: Time) -> Vec<String> {
@@ -30,10 +119,10 @@ fn row(object: &Object, now: Time) -> Vec<String> {
     let age = created.map_or_else(|| "<unknown>".to_owned(), |created| age::of(created, now));
     let Ok(cluster) = object.read::<Cluster>() else {
         // Shown all the same: a cluster nobody can read is what somebody looks for.
-        let unknown = std::iter::repeat_n("<unreadable>".to_owned(), 7);
+        let unknown = std::iter::repeat_n("<unreadable>".to_owned(), 6);
         return std::iter::once(object.name().to_owned())
             .chain(unknown)
-            .chain([age])
+            .chain([age, "-".to_owned()])
             .collect();
     };
     let status = cluster.status;
@@ -57,12 +146,12 @@ fn row(object: &Object, now: Time) -> Vec<String> {
         or_dash(nodes),
         or_dash(summary.and_then(|summary| share(summary, "cpu"))),
         or_dash(summary.and_then(|summary| share(summary, "memory"))),
-        or_dash(Some(taints.join(","))),
         age,
+        or_dash(Some(taints.join(","))),
     ]
 }
 
-/// What is taken of a resource, of how much, and the share.
+/// The share of a resource that is taken, and of how much.
 fn share(summary: &ResourceSummary, name: &str) -> Option<String> {
     let all = *summary.allocatable.get(name)?;
     let zero = Quantity::from_units(0, all.format());
@@ -72,7 +161,7 @@ fn share(summary: &ResourceSummary, name: &str) -> Option<String> {
         .saturating_mul(100)
         .checked_div(all.nanos())
         .unwrap_or_default();
-    Some(format!("{taken}/{all} ({percent}%)"))
+    Some(format!("{percent}% of {all}"))
 }
 
 fn or_dash(text: Option<String>) -> String {
@@ -82,9 +171,6 @@ fn or_dash(text: Option<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use object::Object;
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -102,15 +188,15 @@ mod tests {
                         "resourceSummary": {"allocatable": {"cpu": "24", "memory": "48Gi"}, "allocated": {"cpu": "1500m"}},
                     },
                 }),
-                "east Push v1.34.0 True 2/3 1500m/24_(6%) 0/48Gi_(0%) not-ready:NoSchedule 60m",
+                "east Push v1.34.0 True 2/3 6%_of_24 0%_of_48Gi 60m not-ready:NoSchedule",
             ),
             (
                 json!({"metadata": {"name": "new"}, "spec": {"syncMode": "Pull"}}),
-                "new Pull - Unknown - - - - <unknown>",
+                "new Pull - Unknown - - - <unknown> -",
             ),
             (
                 json!({"metadata": {"name": "odd"}, "spec": {"taints": "none"}}),
-                "odd <unreadable> <unreadable> <unreadable> <unreadable> <unreadable> <unreadable> <unreadable> <unknown>",
+                "odd <unreadable> <unreadable> <unreadable> <unreadable> <unreadable> <unreadable> <unknown> -",
             ),
         ];
         for (value, expected) in cases {

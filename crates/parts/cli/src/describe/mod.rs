@@ -8,7 +8,7 @@ use object::{Object, ResourceType};
 
 use crate::events;
 use crate::failure::Failure;
-use crate::reach::call_failure;
+use crate::nearest::missing;
 use crate::reading::{self, Answer, Place, Scope};
 
 /// What is to be described.
@@ -44,7 +44,7 @@ pub async fn describe(
         (None, _) => control.raw().default_namespace().to_owned(),
     };
     let client = place.client();
-    let failed = |error: &client::CallError| named(&place, call_failure(error));
+    let failed = |error: &client::CallError| named(&place, place.failure(error));
     let discovery = client.discover().await.map_err(|error| failed(&error))?;
     let mut pages = Vec::new();
     let mut failures = Vec::new();
@@ -52,16 +52,10 @@ pub async fn describe(
     for wanted in &wanted {
         let resource = &reading::resolve(&discovery, &wanted.word)?.resource;
         is_namespaced |= resource.namespaced;
-        let (objects, missing) = find(
-            &client,
-            resource,
-            &namespace,
-            &wanted.names,
-            &query.selector,
-        )
-        .await?;
+        let (objects, absent) =
+            find(&place, resource, &namespace, &wanted.names, &query.selector).await?;
         failures.extend(
-            missing
+            absent
                 .into_iter()
                 .map(|failure| (place.name.clone(), failure)),
         );
@@ -100,7 +94,7 @@ async fn page(place: &Place, object: &Object, show_events: bool, now: Time) -> S
 
 /// The objects named; a name that nothing has is the beginning of names. All objects if none is named.
 async fn find(
-    client: &Client,
+    place: &Place,
     resource: &ResourceType,
     namespace: &str,
     names: &[String],
@@ -110,19 +104,19 @@ async fn find(
         label_selector: selector.to_owned(),
         ..ListOptions::default()
     };
+    let client = place.client();
+    let failed = |error: &client::CallError| named(place, place.failure(error));
     let list = || async {
         let listed = client.list_all(resource, namespace, &options).await;
-        Ok(listed.map_err(|error| call_failure(&error))?.items)
+        Ok(listed.map_err(|error| failed(&error))?.items)
     };
     if names.is_empty() {
         return Ok((list().await?, Vec::new()));
     }
-    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    let (mut found, mut absent) = (Vec::new(), Vec::new());
     for name in names {
-        let error = match client
-            .get(resource, &reading::key(resource, namespace, name))
-            .await
-        {
+        let key = reading::key(resource, namespace, name);
+        let error = match client.get(resource, &key).await {
             Ok(object) => {
                 found.push(object);
                 continue;
@@ -130,14 +124,14 @@ async fn find(
             Err(error) => error,
         };
         if !error.is_not_found() {
-            return Err(call_failure(&error));
+            return Err(failed(&error));
         }
         let mut alike = list().await?;
         alike.retain(|object: &Object| object.name().starts_with(name.as_str()));
         if alike.is_empty() {
-            missing.push(call_failure(&error));
+            absent.push(missing(&client, resource, &key, &error).await);
         }
         found.extend(alike);
     }
-    Ok((found, missing))
+    Ok((found, absent))
 }

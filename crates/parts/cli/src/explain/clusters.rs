@@ -6,13 +6,13 @@ use api::names::cluster_of_execution_space;
 use overrides::{Effect, RulePlace, Step};
 use serde_json::{Value, json};
 
-use super::decisions;
-use super::facts::Facts;
+use super::facts::{Facts, targets};
+use super::{Unseen, decisions};
 
 /// A part for each cluster that a decision looked at, that is a target, has a work or has reported a status, by name.
 pub(super) fn tell(facts: &Facts<'_>, record: Option<&Value>) -> Vec<Value> {
     let (targets, statuses) = (
-        list(facts, &["spec", "clusters"]),
+        facts.binding.map(targets).unwrap_or_default(),
         list(facts, &["status", "aggregatedStatus"]),
     );
     let mut names: BTreeSet<String> = decisions::clusters(record);
@@ -26,6 +26,11 @@ pub(super) fn tell(facts: &Facts<'_>, record: Option<&Value>) -> Vec<Value> {
     names.retain(|name| facts.cluster.is_none_or(|only| only == name));
     // Asked about explicitly, a cluster is told of even if nobody looked at it.
     names.extend(facts.cluster.map(str::to_owned));
+    // What is brought along carries the number of whoever brings it, which means nothing without replicas of its own.
+    let is_workload = facts.binding.is_some_and(|binding| {
+        binding.integer_at(&["spec", "replicas"]).unwrap_or(0) > 0
+            || binding.at(&["spec", "replicaRequirements"]).is_some()
+    });
     let part = |name: String| {
         let target = targets
             .iter()
@@ -38,7 +43,7 @@ pub(super) fn tell(facts: &Facts<'_>, record: Option<&Value>) -> Vec<Value> {
             "name": name,
             "verdict": decisions::verdict(record, &name),
             "target": target.is_some(),
-            "replicas": target.map(|target| target["replicas"].clone()),
+            "replicas": target.filter(|_| is_workload).map(|target| target["replicas"].clone()),
             "overrides": target.map(|_| overrides(facts, &name, replicas)),
             "works": works(facts, &name),
             "applied": status.map(|item| item["applied"].clone()),
@@ -77,7 +82,10 @@ fn works(facts: &Facts<'_>, cluster: &str) -> Vec<Value> {
 fn member(facts: &Facts<'_>, cluster: &str) -> Value {
     match facts.members.iter().find(|(name, _)| name == cluster) {
         None => Value::Null,
-        Some((_, Err(why))) => json!({"present": false, "why": why}),
+        Some((_, Err(Unseen::Absent))) => {
+            json!({"present": false, "why": Unseen::Absent.to_string()})
+        }
+        Some((_, Err(unknown))) => json!({"present": null, "why": unknown.to_string()}),
         Some((_, Ok(object))) => json!({
             "present": true,
             "uid": object.uid(),

@@ -8,7 +8,7 @@ use object::Object;
 use policy::Outcome;
 use serde_json::{Value, json};
 
-use super::{clusters, decisions};
+use super::{Unseen, clusters, decisions};
 use crate::picture::Picture;
 
 /// What an explanation is made from.
@@ -16,11 +16,13 @@ pub(super) struct Facts<'a> {
     pub(super) template: &'a Object,
     pub(super) binding: Option<&'a Object>,
     pub(super) works: &'a [Object],
+    /// The templates it comes along with.
+    pub(super) required_by: &'a [Value],
     pub(super) picture: &'a Picture,
     /// The newest first; or why there are none.
     pub(super) decisions: &'a Result<Vec<Value>, String>,
     /// What members have; or why it is not known.
-    pub(super) members: &'a [(String, Result<Object, String>)],
+    pub(super) members: &'a [(String, Result<Object, Unseen>)],
     /// Only what concerns this cluster.
     pub(super) cluster: Option<&'a str>,
 }
@@ -43,8 +45,8 @@ pub(super) fn is_about(binding: &Object, template: &Object) -> bool {
 
 /// The members that have or should have something of the template, by name.
 pub(super) fn members(binding: Option<&Object>, works: &[Object]) -> Vec<String> {
-    let targets = binding.and_then(|binding| binding.at(&["spec", "clusters"])?.as_array());
-    let mut names: BTreeSet<String> = targets
+    let mut names: BTreeSet<String> = binding
+        .map(targets)
         .into_iter()
         .flatten()
         .filter_map(|target| Some(target["name"].as_str()?.to_owned()))
@@ -56,6 +58,27 @@ pub(super) fn members(binding: Option<&Object>, works: &[Object]) -> Vec<String>
             .map(str::to_owned),
     );
     names.into_iter().collect()
+}
+
+/// The clusters that get the template: those the scheduler chose, then those that others bring it along to.
+pub(super) fn targets(binding: &Object) -> Vec<&Value> {
+    let mut all: Vec<&Value> = Vec::new();
+    let own = list(binding.at(&["spec", "clusters"]));
+    let others = list(binding.at(&["spec", "requiredBy"]));
+    let brought = others
+        .iter()
+        .flat_map(|other| other["clusters"].as_array().into_iter().flatten());
+    for target in own.iter().chain(brought) {
+        if !all.iter().any(|known| known["name"] == target["name"]) {
+            all.push(target);
+        }
+    }
+    all
+}
+
+fn list(value: Option<&Value>) -> &[Value] {
+    let items = value.and_then(Value::as_array);
+    items.map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Everything in one value; `binding` is null if there is none.
@@ -75,6 +98,7 @@ pub(super) fn tell(facts: &Facts<'_>) -> Value {
             "resourceVersion": template.resource_version(),
         },
         "policy": policy(facts),
+        "requiredBy": facts.required_by,
         "binding": facts.binding.map(binding),
         "decision": records.first(),
         "decisionsUnknown": unknown,

@@ -14,11 +14,13 @@ use client::{Client, ListOptions};
 use futures_util::stream::{self, StreamExt as _};
 use http::Method;
 use object::{Object, ObjectKey, ResourceType, Value};
+use serde_json::json;
 
 use crate::failure::Failure;
+use crate::nearest::{cluster_hint, missing};
 use crate::picture::Picture;
 use crate::reach::call_failure;
-use crate::reading::{self, Place};
+use crate::reading::{self, Answer, Place};
 use facts::Facts;
 
 /// How many members are asked at once.
@@ -48,7 +50,7 @@ pub struct Question {
 }
 
 /// Explains a template.
-pub async fn explain(control: &Client, question: &Question) -> Result<String, Failure> {
+pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Failure> {
     let (word, name) = reading::read_one(&question.words)?;
     let discovery = control.discover().await;
     let discovery = discovery.map_err(|error| call_failure(&error))?;
@@ -56,17 +58,18 @@ pub async fn explain(control: &Client, question: &Question) -> Result<String, Fa
     let connected = control.raw();
     let namespace = question.namespace.as_deref();
     let namespace = namespace.unwrap_or_else(|| connected.default_namespace());
-    let template = control
-        .get(resource, &reading::key(resource, namespace, &name))
-        .await
-        .map_err(|error| call_failure(&error))?;
+    let key = reading::key(resource, namespace, &name);
+    let template = match control.get(resource, &key).await {
+        Ok(template) => template,
+        Err(error) => return Err(missing(control, resource, &key, &error).await),
+    };
     let picture = Picture::read(control).await?;
     if let Some(cluster) = &question.cluster
         && !picture.clusters.contains_key(cluster)
     {
         return Err(Failure::refused(
             format!("clusters don't exist: {cluster}"),
-            "`karavel clusters` lists the clusters there are",
+            cluster_hint(&[cluster], picture.clusters.keys().map(String::as_str)),
         ));
     }
     let binding = find_binding(control, resource, &template).await?;
@@ -77,9 +80,21 @@ pub async fn explain(control: &Client, question: &Question) -> Result<String, Fa
         ),
         None => (Vec::new(), Ok(Vec::new())),
     };
-    let places = facts::members(binding.as_ref(), &works);
-    let members: Vec<(String, Result<Object, String>)> = stream::iter(places)
-        .map(|member| ask_member(control, member, resource, &template))
+    let required_by = match &binding {
+        Some(binding) => find_dependents(control, binding).await?,
+        None => Vec::new(),
+    };
+    let mut places = facts::members(binding.as_ref(), &works);
+    places.retain(|name| question.cluster.as_ref().is_none_or(|only| only == name));
+    let members: Vec<(String, Result<Object, Unseen>)> = stream::iter(places)
+        .map(|member| {
+            let known = picture.clusters.get(&member);
+            let is_ready = known.is_some_and(|cluster| {
+                let ready = object::condition::find(&cluster.status.conditions, "Ready");
+                ready.is_some_and(|ready| ready.status.as_str() == "True")
+            });
+            ask_member(control, (member, is_ready), resource, &template)
+        })
         .buffered(MEMBERS)
         .collect()
         .await;
@@ -87,29 +102,61 @@ pub async fn explain(control: &Client, question: &Question) -> Result<String, Fa
         template: &template,
         binding: binding.as_ref(),
         works: &works,
+        required_by: &required_by,
         picture: &picture,
         decisions: &decisions,
         members: &members,
         cluster: question.cluster.as_deref(),
     });
-    match question.telling {
-        Telling::Text => Ok(text::write(&told)),
-        Telling::Json => reading::write_document(&told, false),
+    let text = match question.telling {
+        Telling::Text => text::write(&told),
+        Telling::Json => reading::write_document(&told, false)?,
+    };
+    let unseen = members.into_iter().filter_map(|(name, found)| match found {
+        Err(Unseen::Unknown(failure)) => Some((name, failure)),
+        _ => None,
+    });
+    Ok(Answer {
+        text,
+        notes: Vec::new(),
+        failure: reading::blame(unseen.collect(), false),
+    })
+}
+
+/// Why nothing is known of a member's object.
+#[derive(Debug)]
+enum Unseen {
+    /// It is not there.
+    Absent,
+    /// The member could not be asked.
+    Unknown(Failure),
+}
+
+impl std::fmt::Display for Unseen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Absent => f.write_str("it is not there"),
+            Self::Unknown(failure) => write!(f, "it cannot be asked now ({failure})"),
+        }
     }
 }
 
 /// What a member has of the template.
 async fn ask_member(
     control: &Client,
-    member: String,
+    (member, is_ready): (String, bool),
     resource: &ResourceType,
     template: &Object,
-) -> (String, Result<Object, String>) {
-    let client = Place::member(control, &member).client();
-    let found = client.get(resource, &template.key()).await;
+) -> (String, Result<Object, Unseen>) {
+    let place = Place::member(control, &member);
+    let place = match is_ready {
+        true => place,
+        false => place.with_little_patience(),
+    };
+    let found = place.client().get(resource, &template.key()).await;
     let found = found.map_err(|error| match error.is_not_found() {
-        true => "it is not there".to_owned(),
-        false => call_failure(&error).to_string(),
+        true => Unseen::Absent,
+        false => Unseen::Unknown(place.failure(&error)),
     });
     (member, found)
 }
@@ -159,6 +206,30 @@ async fn find_binding(
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(call_failure(&error)),
     }
+}
+
+/// The templates that this one comes along with, each with the clusters it is needed in.
+async fn find_dependents(control: &Client, binding: &Object) -> Result<Vec<Value>, Failure> {
+    let mut all = Vec::new();
+    let listed = binding
+        .at(&["spec", "requiredBy"])
+        .and_then(Value::as_array);
+    for one in listed.into_iter().flatten() {
+        let text = |field: &str| one[field].as_str().unwrap_or_default();
+        let key = ObjectKey::namespaced(text("namespace"), text("name"));
+        let found = control.get(&binding_kind(&key.namespace), &key).await;
+        let template = match found {
+            Ok(found) => found.at(&["spec", "resource"]).cloned().unwrap_or_default(),
+            Err(error) if error.is_not_found() => Value::Null,
+            Err(error) => return Err(call_failure(&error)),
+        };
+        all.push(json!({
+            "binding": {"namespace": key.namespace, "name": key.name},
+            "template": template,
+            "clusters": one["clusters"],
+        }));
+    }
+    Ok(all)
 }
 
 async fn list_works(control: &Client, binding: &Object) -> Result<Vec<Object>, Failure> {

@@ -28,7 +28,7 @@ pub(super) fn write(told: &Value) -> String {
             template["generation"]
         ),
     );
-    write_policy(&mut page, &told["policy"]);
+    write_policy(&mut page, &told["policy"], items(&told["requiredBy"]));
     let binding = &told["binding"];
     if binding.is_null() {
         line(&mut page, "Binding", "none");
@@ -39,7 +39,9 @@ pub(super) fn write(told: &Value) -> String {
         about.push_str(&format!(", {}", count(replicas)));
     }
     line(&mut page, "Binding", &about);
-    if binding["generation"] != binding["schedulerObservedGeneration"] {
+    // What only comes along with others has no placement, and the scheduler does not look at it.
+    let is_scheduled = !binding["placement"].is_null() || items(&told["requiredBy"]).is_empty();
+    if is_scheduled && binding["generation"] != binding["schedulerObservedGeneration"] {
         line(
             &mut page,
             "",
@@ -47,7 +49,9 @@ pub(super) fn write(told: &Value) -> String {
         );
     }
     conditions(&mut page, &binding["conditions"]);
-    write_decision(&mut page, told);
+    if is_scheduled {
+        write_decision(&mut page, told);
+    }
     let clusters = items(&told["clusters"]);
     write_verdicts(&mut page, clusters);
     let shown: Vec<&Value> = clusters
@@ -63,9 +67,15 @@ pub(super) fn write(told: &Value) -> String {
     page.into_text()
 }
 
-fn write_policy(page: &mut Page, policy: &Value) {
+fn write_policy(page: &mut Page, policy: &Value, required_by: &[Value]) {
     let chosen = &policy["chosen"];
-    if chosen.is_null() {
+    if chosen.is_null() && !required_by.is_empty() {
+        line(
+            page,
+            "Policy",
+            "none of its own: it comes along with others",
+        );
+    } else if chosen.is_null() {
         let why = policy["why"].as_str().unwrap_or("no policy selects it");
         line(page, "Policy", &format!("none: {why}"));
     } else {
@@ -81,6 +91,22 @@ fn write_policy(page: &mut Page, policy: &Value) {
             ),
         );
         line(page, "", text(&policy["why"]));
+    }
+    for one in required_by {
+        let template = match one["template"].is_null() {
+            true => format!("binding {}", full_name(&one["binding"])),
+            false => format!(
+                "{} {}",
+                text(&one["template"]["kind"]),
+                full_name(&one["template"])
+            ),
+        };
+        let names = items(&one["clusters"])
+            .iter()
+            .map(|cluster| text(&cluster["name"]));
+        let names: Vec<&str> = names.collect();
+        let said = format!("{template} needs it in {}", names.join(", "));
+        line(page, "", &said);
     }
     for other in items(&policy["others"]) {
         let said = format!(
@@ -283,7 +309,16 @@ fn write_cluster(page: &mut Page, cluster: &Value) {
             "",
             &format!("in the member: {}", text(&member["why"])),
         ),
-        None => line(page, "", &plain_fields(&cluster["status"])),
+        None => {
+            let why = text(&member["why"]);
+            if !why.is_empty() {
+                line(page, "", &format!("in the member: {why}"));
+            }
+            let reported = plain_fields(&cluster["status"]);
+            if !reported.is_empty() {
+                line(page, "", &format!("last reported: {reported}"));
+            }
+        }
     }
 }
 
@@ -410,6 +445,39 @@ mod tests {
 ConfigMap   shop/a (v1, generation 0)
 Policy      none: no policy selects it
 Binding     none",
+        );
+    }
+
+    #[test]
+    fn what_comes_along_with_others_says_with_whom_and_where() {
+        check(
+            json!({
+                "template": {"apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "namespace": "shop", "generation": 0},
+                "policy": {"state": "unclaimed"},
+                "requiredBy": [{
+                    "binding": {"namespace": "shop", "name": "web-deployment"},
+                    "template": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"},
+                    "clusters": [{"name": "east", "replicas": 2}, {"name": "west", "replicas": 1}],
+                }],
+                "binding": {"kind": "ResourceBinding", "namespace": "shop", "name": "settings-configmap", "generation": 3},
+                "clusters": [
+                    {"name": "east", "target": true, "replicas": null, "works": [{"namespace": "karmada-es-east", "name": "w"}], "member": {"present": true, "generation": 0}},
+                    {"name": "west", "target": true, "replicas": null, "works": [], "health": "Healthy", "member": {"present": null, "why": "it cannot be asked now (no answer)"}},
+                ],
+            }),
+            "
+ConfigMap   shop/settings (v1, generation 0)
+Policy      none of its own: it comes along with others
+            Deployment shop/web needs it in east, west
+Binding     ResourceBinding shop/settings-configmap
+
+east        chosen
+            Work karmada-es-east/w
+            in the member: generation 0
+
+west        chosen, Healthy
+            no Work
+            in the member: it cannot be asked now (no answer)",
         );
     }
 

@@ -4,7 +4,7 @@ use client::{Client, ListOptions};
 use object::{Object, ObjectKey, ResourceType, Value};
 
 use crate::failure::Failure;
-use crate::reach::call_failure;
+use crate::nearest::missing;
 use crate::reading::{Place, key, resolve};
 
 /// Says of a pod which container is meant, when nobody did.
@@ -30,21 +30,33 @@ pub(super) async fn find(
     word: &str,
 ) -> Result<Vec<Object>, Failure> {
     let client = place.client();
-    let failed = |error: &client::CallError| name_place(place, call_failure(error));
+    let failed = |error: &client::CallError| name_place(place, place.failure(error));
     let (kind, name) = match word.split_once('/') {
         None => ("pods", word),
         Some((kind, name)) => (kind, name),
     };
     if matches!(kind, "pod" | "pods" | "po") {
-        let pod = client
-            .get(&pods(), &ObjectKey::namespaced(namespace, name))
-            .await;
-        return Ok(vec![pod.map_err(|error| failed(&error))?]);
+        let key = ObjectKey::namespaced(namespace, name);
+        return match client.get(&pods(), &key).await {
+            Ok(pod) => Ok(vec![pod]),
+            Err(error) if error.is_not_found() => {
+                let failure = missing(&client, &pods(), &key, &error).await;
+                Err(name_place(place, failure))
+            }
+            Err(error) => Err(failed(&error)),
+        };
     }
     let discovery = client.discover().await.map_err(|error| failed(&error))?;
     let resource = &resolve(&discovery, kind)?.resource;
-    let owner = client.get(resource, &key(resource, namespace, name)).await;
-    let owner = owner.map_err(|error| failed(&error))?;
+    let key = key(resource, namespace, name);
+    let owner = match client.get(resource, &key).await {
+        Ok(owner) => owner,
+        Err(error) if error.is_not_found() => {
+            let failure = missing(&client, resource, &key, &error).await;
+            return Err(name_place(place, failure));
+        }
+        Err(error) => return Err(failed(&error)),
+    };
     let selector = selector(&owner).ok_or_else(|| {
         Failure::refused(
             format!("{word} selects no pods"),
@@ -66,7 +78,7 @@ pub(super) async fn select(
     };
     let listed = place.client().list_all(&pods(), namespace, &options).await;
     let mut found = listed
-        .map_err(|error| name_place(place, call_failure(&error)))?
+        .map_err(|error| name_place(place, place.failure(&error)))?
         .items;
     found.sort_by_key(|pod| {
         let runs = pod.text_at(&["status", "phase"]) == Some("Running");
@@ -127,6 +139,29 @@ pub(super) fn containers(pod: &Object, all: bool) -> Vec<String> {
         .filter_map(|container| container["name"].as_str())
         .map(str::to_owned)
         .collect()
+}
+
+/// All pods of a namespace.
+pub(crate) async fn all(place: &Place, namespace: &str) -> Result<Vec<Object>, Failure> {
+    let options = ListOptions {
+        metadata_only: true,
+        ..ListOptions::default()
+    };
+    let listed = place.client().list_all(&pods(), namespace, &options).await;
+    Ok(listed.map_err(|error| place.failure(&error))?.items)
+}
+
+/// The containers of the pod that a word means.
+pub(crate) async fn containers_of(
+    place: &Place,
+    namespace: &str,
+    word: &str,
+) -> Result<Vec<String>, Failure> {
+    let found = find(place, namespace, word).await?;
+    Ok(found
+        .first()
+        .map(|pod| containers(pod, true))
+        .unwrap_or_default())
 }
 
 /// The container that is meant, and what to say if it was guessed.

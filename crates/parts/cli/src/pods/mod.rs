@@ -10,6 +10,8 @@ pub use exec::{Streams, Told, attach, exec};
 pub use forward::{PortPair, forward};
 pub use logs::{LogQuery, logs};
 
+pub(crate) use choose::{all, containers_of};
+
 use crate::reading::Scope;
 
 /// Which pod, and where.

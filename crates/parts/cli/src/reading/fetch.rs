@@ -10,7 +10,7 @@ use super::place::Place;
 use super::tables::ServerTable;
 use super::words::Wanted;
 use crate::failure::Failure;
-use crate::reach::call_failure;
+use crate::nearest::missing;
 
 /// How many rows a page of a long table has. Upstream: the same.
 const PAGE: u32 = 500;
@@ -27,6 +27,8 @@ pub(super) struct Asked<'a> {
     /// Tables rather than objects.
     pub(super) tables: bool,
     pub(super) ignore_not_found: bool,
+    /// A name that nobody has is answered with the one that was probably meant.
+    pub(super) suggests: bool,
 }
 
 /// What one place said.
@@ -61,7 +63,7 @@ pub(super) async fn ask(place: &Place, asked: &Asked<'_>) -> Part {
     let discovery = match client.discover().await {
         Ok(discovery) => discovery,
         Err(error) => {
-            part.failures.push(unreachable(place, &error));
+            part.failures.push(place.failure(&error));
             return part;
         }
     };
@@ -82,43 +84,40 @@ pub(super) async fn ask(place: &Place, asked: &Asked<'_>) -> Part {
             Found::Objects(read_objects(&client, resource, wanted, asked, &mut failures).await)
         };
         part.found.push(Some((resource.clone(), found)));
-        let ignored = |error: &CallError| asked.ignore_not_found && error.is_not_found();
-        let failures = failures.iter().filter(|error| !ignored(error));
-        part.failures.extend(failures.map(call_failure));
+        for (key, error) in failures {
+            if asked.ignore_not_found && error.is_not_found() {
+                continue;
+            }
+            part.failures.push(match key {
+                Some(key) if asked.suggests => missing(&client, resource, &key, &error).await,
+                _ => place.failure(&error),
+            });
+        }
     }
     part
 }
 
-pub(super) fn unreachable(place: &Place, error: &CallError) -> Failure {
-    let failure = call_failure(error);
-    if !place.is_member() {
-        return failure;
-    }
-    if error.is_forbidden() {
-        return failure.advised(
-            "ask an administrator to bind the ClusterRole cluster-proxy-admin to this user and its groups",
-        );
-    }
-    failure.advised("`karavel clusters` shows which clusters are ready")
-}
+/// What could not be read: the object, if it was asked for by name, and why.
+type Unread = (Option<ObjectKey>, CallError);
 
 async fn read_table(
     client: &Client,
     resource: &ResourceType,
     wanted: &Wanted,
     asked: &Asked<'_>,
-    failures: &mut Vec<CallError>,
+    failures: &mut Vec<Unread>,
 ) -> ServerTable {
     let mut table = ServerTable::default();
     for name in &wanted.names {
-        let path = resource.object_path(&key(resource, &asked.namespace, name));
+        let key = key(resource, &asked.namespace, name);
+        let path = resource.object_path(&key);
         let path = match asked.with_objects {
             true => format!("{path}?includeObject=Object"),
             false => path,
         };
         match read(client, &path).await {
             Ok(answer) => table.append(ServerTable::read(&answer)),
-            Err(error) => failures.push(error),
+            Err(error) => failures.push((Some(key), error)),
         }
     }
     if !wanted.names.is_empty() {
@@ -136,7 +135,7 @@ async fn read_table(
                     .to_owned();
             }
             Err(error) => {
-                failures.push(error);
+                failures.push((None, error));
                 return table;
             }
         }
@@ -151,7 +150,7 @@ async fn read_objects(
     resource: &ResourceType,
     wanted: &Wanted,
     asked: &Asked<'_>,
-    failures: &mut Vec<CallError>,
+    failures: &mut Vec<Unread>,
 ) -> Vec<Object> {
     if wanted.names.is_empty() {
         let options = ListOptions {
@@ -162,7 +161,7 @@ async fn read_objects(
         let listed = client.list_all(resource, &asked.namespace, &options).await;
         return listed.map_or_else(
             |error| {
-                failures.push(error);
+                failures.push((None, error));
                 Vec::new()
             },
             |list| list.items,
@@ -173,7 +172,7 @@ async fn read_objects(
         let key = key(resource, &asked.namespace, name);
         match client.get(resource, &key).await {
             Ok(object) => objects.push(object),
-            Err(error) => failures.push(error),
+            Err(error) => failures.push((Some(key), error)),
         }
     }
     objects
@@ -311,6 +310,7 @@ mod tests {
                 with_objects: false,
                 tables: true,
                 ignore_not_found: false,
+                suggests: false,
             };
             assert_eq!(page("/api/v1/pods", &asked, token), expected);
         }

@@ -3,14 +3,20 @@
 use client::{Discovered, Discovery};
 
 use crate::failure::Failure;
+use crate::nearest::{distance, nearest};
+
+/// Shorter ends of names say nothing.
+const SUFFIX: usize = 5;
+/// More suggestions would be a list to search.
+const SUGGESTIONS: usize = 3;
 
 /// The kind that `TYPE[.VERSION][.GROUP]` means, or why there is none.
 pub(crate) fn resolve<'d>(discovery: &'d Discovery, word: &str) -> Result<&'d Discovered, Failure> {
     find(discovery, &word.to_ascii_lowercase()).ok_or_else(|| {
         let what = format!("the server doesn't have a resource type {word:?}");
         match suggest(discovery, word) {
-            Some(known) => Failure::refused(what, format!("did you mean {known:?}?")),
-            None => Failure::refused(what, "`kubectl api-resources` lists the types there are"),
+            Some(known) => Failure::refused(what, format!("did you mean {known}?")),
+            None => Failure::refused(what, "`karavel api-resources` lists the types there are"),
         }
     })
 }
@@ -64,45 +70,33 @@ fn named<'d>(
         .or_else(|| readable().find(|found| found.short_names.iter().any(|short| short == name)))
 }
 
-/// The known name nearest to a word, if it is near at all.
-fn suggest<'d>(discovery: &'d Discovery, word: &str) -> Option<&'d str> {
+/// The known names that may be meant by a word: the nearest one, else some that end nearly as the word does, such as
+/// `propagationpolicies` for `polcies`.
+fn suggest(discovery: &Discovery, word: &str) -> Option<String> {
     let word = word.split('.').next()?.to_ascii_lowercase();
-    let names = discovery.resources.iter().flat_map(|found| {
-        let names = [found.resource.plural.as_str(), found.singular.as_str()];
-        names.into_iter().filter(|name| !name.is_empty())
-    });
-    let near = names.map(|name| (distance(&word, name), name));
-    let (steps, name) = near.min_by_key(|(steps, _)| *steps)?;
-    (steps <= 1 + word.chars().count() / 4).then_some(name)
-}
-
-/// How many letters have to be added, dropped, changed or swapped with their neighbour.
-pub fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let mut above: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=to.len()).collect();
-    for (row, letter) in from.iter().enumerate() {
-        let mut line = vec![row + 1];
-        for (column, other) in to.iter().enumerate() {
-            let at = |line: &[usize], column: usize| line.get(column).copied();
-            let changed = at(&last, column).map(|steps| steps + usize::from(letter != other));
-            let dropped = at(&last, column + 1).map(|steps| steps + 1);
-            let added = at(&line, column).map(|steps| steps + 1);
-            let is_swap = row > 0
-                && column > 0
-                && from.get(row - 1) == Some(other)
-                && to.get(column - 1) == Some(letter);
-            let swapped = if is_swap {
-                at(&above, column - 1).map(|steps| steps + 1)
-            } else {
-                None
-            };
-            let best = [changed, dropped, added, swapped].into_iter().flatten();
-            line.push(best.min().unwrap_or_default());
-        }
-        above = std::mem::replace(&mut last, line);
+    let names = || {
+        discovery.resources.iter().flat_map(|found| {
+            let names = [found.resource.plural.as_str(), found.singular.as_str()];
+            names.into_iter().filter(|name| !name.is_empty())
+        })
+    };
+    if let Some(name) = nearest(&word, names()) {
+        return Some(format!("{name:?}"));
     }
-    last.last().copied().unwrap_or_default()
+    let length = word.chars().count();
+    let ends_so = |name: &&str| {
+        let letters = name.chars().count();
+        (length.saturating_sub(1)..=length + 1).any(|count| {
+            let rest: String = name.chars().skip(letters.saturating_sub(count)).collect();
+            count >= SUFFIX && distance(&word, &rest) <= 1
+        })
+    };
+    let mut alike: Vec<&str> = names().filter(ends_so).collect();
+    alike.sort_unstable();
+    alike.dedup();
+    alike.truncate(SUGGESTIONS);
+    let quoted: Vec<String> = alike.iter().map(|name| format!("{name:?}")).collect();
+    (!quoted.is_empty()).then(|| quoted.join(" or "))
 }
 
 #[cfg(test)]
@@ -119,6 +113,13 @@ mod tests {
             ("apps", "v1beta1", "Deployment", "deployments", "deploy"),
             ("events.k8s.io", "v1", "Event", "events", "ev"),
             ("shop.example.com", "v1", "Deploy", "deploys", "po"),
+            (
+                "policy.io",
+                "v1",
+                "PropagationPolicy",
+                "propagationpolicies",
+                "pp",
+            ),
         ];
         let resources = all.map(|(group, version, kind, plural, short)| Discovered {
             resource: ResourceType::namespaced(group, version, kind, plural),
@@ -153,6 +154,8 @@ mod tests {
             ("deploymets", Err("did you mean \"deployments\"?")),
             ("dpeloyment", Err("did you mean \"deployment\"?")),
             ("pods.apps", Err("did you mean \"pods\"?")),
+            ("polcies", Err("did you mean \"propagationpolicies\"?")),
+            ("ppolicy", Err("did you mean \"propagationpolicy\"?")),
             ("unicorns", Err("lists the types there are")),
             ("", Err("lists the types there are")),
         ] {
@@ -171,22 +174,6 @@ mod tests {
                 }
                 (found, expected) => panic!("{word}: {found:?} instead of {expected:?}"),
             }
-        }
-    }
-
-    #[test]
-    fn distances_count_single_slips() {
-        for (from, to, steps) in [
-            ("", "", 0),
-            ("pod", "pod", 0),
-            ("pdo", "pod", 1),
-            ("pd", "pod", 1),
-            ("pood", "pod", 1),
-            ("pad", "pod", 1),
-            ("", "pod", 3),
-            ("kitten", "sitting", 3),
-        ] {
-            assert_eq!(distance(from, to), steps, "{from} {to}");
         }
     }
 }

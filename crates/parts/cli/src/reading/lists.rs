@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::fetch::{Found, Section};
 
 /// One document of all: a list, or the object itself if it was asked for by name in one place. Objects of members say
-/// which one they are in. `None` if the one object is not there.
+/// which one they are in, and so do the control plane's if there are others. `None` if the one object is not there.
 pub(super) fn document(
     sections: Vec<Section>,
     is_single: bool,
+    several: bool,
     managed_fields: bool,
 ) -> Option<Value> {
     let mut items: Vec<Value> = Vec::new();
@@ -18,7 +19,7 @@ pub(super) fn document(
         let Found::Objects(objects) = found else {
             continue;
         };
-        let member = place.is_member().then_some(place.name.as_str());
+        let member = place.mark(several);
         let marked = objects
             .into_iter()
             .map(|object| mark(object, member, managed_fields));

@@ -23,7 +23,6 @@ use sorting::Order;
 use tables::Look;
 
 pub use format::Output;
-pub use kinds::distance;
 pub use watch::{Sink, watch};
 
 pub(crate) use fetch::key;
@@ -116,6 +115,7 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
         with_objects: order.is_some(),
         tables: query.output.is_table(),
         ignore_not_found: query.ignore_not_found,
+        suggests: places.len() == 1,
     };
     let parts: Vec<Part> = stream::iter(&places)
         .map(|place| fetch::ask(place, &asked))
@@ -123,6 +123,7 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
         .collect()
         .await;
     let one = places.len() == 1 && query.scope == Scope::Karmada;
+    let several = places.len() > 1;
     let (sections, failures) = fetch::gather(wanted.len(), parts);
     let failure = blame(failures, one);
     if sections.iter().all(Section::is_empty) && failure.is_none() && !query.ignore_not_found {
@@ -134,7 +135,7 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
         Output::Table | Output::Wide => show_tables(sections, query, order.as_ref()),
         Output::Name => lists::names(&sections),
         output => {
-            let document = lists::document(sections, is_single, query.show_managed_fields);
+            let document = lists::document(sections, is_single, several, query.show_managed_fields);
             show_document(document, output, query.no_headers, order.as_ref())?
         }
     };
@@ -250,30 +251,39 @@ fn look(query: &Query, section: &Section, several: bool) -> Look {
 
 /// All that went wrong, each with its place unless only the control plane was asked.
 pub(crate) fn blame(failures: Vec<(String, Failure)>, one: bool) -> Option<Failure> {
-    let lines: Vec<String> = failures
-        .iter()
-        .map(|(place, failure)| match one {
+    let said = failures.into_iter().map(|(place, failure)| {
+        let line = match one {
             true => failure.to_string(),
             false => format!("cluster({place}): {failure}"),
-        })
-        .collect();
-    let what = lines.join("\nerror: ");
-    let (_, worst) = failures
-        .into_iter()
-        .max_by_key(|(_, failure)| failure.exit_code())?;
-    Some(worst.reworded(|_| what))
+        };
+        (line, failure)
+    });
+    worst(said.collect())
 }
 
-/// All that went wrong, each with where it did; the worst counts.
+/// All that went wrong, each with where it did.
 pub(crate) fn blame_places(failures: Vec<(String, Failure)>) -> Option<Failure> {
-    let lines: Vec<String> = failures
-        .iter()
-        .map(|(place, failure)| format!("{place}: {failure}"))
-        .collect();
+    let said = failures
+        .into_iter()
+        .map(|(place, failure)| (format!("{place}: {failure}"), failure));
+    worst(said.collect())
+}
+
+/// Many failures as one: all that was said, all advice once, and the worst counts.
+fn worst(failures: Vec<(String, Failure)>) -> Option<Failure> {
+    let lines: Vec<&str> = failures.iter().map(|(line, _)| line.as_str()).collect();
+    let what = lines.join("\nerror: ");
+    let mut hints: Vec<String> = Vec::new();
+    for (_, failure) in &failures {
+        let hint = failure.hint().to_owned();
+        if !hint.is_empty() && !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
     let (_, worst) = failures
         .into_iter()
         .max_by_key(|(_, failure)| failure.exit_code())?;
-    Some(worst.reworded(|_| lines.join("\nerror: ")))
+    Some(worst.reworded(|_| what).advised(hints.join("\n")))
 }
 
 #[cfg(test)]
@@ -291,6 +301,11 @@ mod tests {
                 vec![("Karmada", refused())],
                 false,
                 Some(("cluster(Karmada): no", 1)),
+            ),
+            (
+                vec![("east", failed()), ("west", failed())],
+                false,
+                Some(("cluster(east): broken\nerror: cluster(west): broken", 2)),
             ),
             (
                 vec![("east", failed()), ("west", refused())],

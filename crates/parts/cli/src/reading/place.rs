@@ -4,24 +4,29 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use client::{AnswerBody, Body, BoxError, Client, ListOptions};
+use client::{AnswerBody, Body, BoxError, CallError, Client, ListOptions};
 use http::header::ACCEPT;
 use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::BodyExt as _;
-use object::{ResourceType, Value};
+use object::{Object, ResourceType, Value};
 use telemetry::chain;
 use tower_service::Service;
 
 use super::Scope;
 use crate::failure::Failure;
+use crate::nearest::{CLUSTERS, cluster_hint};
 use crate::reach::call_failure;
 
 /// What the control plane is called among clusters. No cluster can be: their names are lower-case.
 pub(crate) const CONTROL_PLANE: &str = "Karmada";
 /// How long somebody at a terminal is kept waiting for one member that does not answer.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// The same for a member that is known not to be ready.
+const LITTLE_PATIENCE: Duration = Duration::from_secs(4);
 /// Tables where the server can make them, objects where it cannot.
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+/// What to do about a member that does not answer.
+const READINESS: &str = "`karavel clusters` shows which clusters are ready";
 /// How many calls to one member run at once.
 const CALLS: usize = 16;
 
@@ -32,6 +37,7 @@ pub(crate) struct Place {
     pub(crate) name: String,
     control: Client,
     prefix: String,
+    patience: Duration,
 }
 
 impl Place {
@@ -40,6 +46,7 @@ impl Place {
             name: CONTROL_PLANE.to_owned(),
             control: control.clone(),
             prefix: String::new(),
+            patience: PATIENCE,
         }
     }
 
@@ -48,7 +55,52 @@ impl Place {
             name: name.to_owned(),
             control: control.clone(),
             prefix: format!("/apis/cluster.karmada.io/v1alpha1/clusters/{name}/proxy"),
+            patience: PATIENCE,
         }
+    }
+
+    /// The member that a Cluster stands for.
+    fn of_cluster(control: &Client, cluster: &Object) -> Self {
+        let conditions = cluster.at(&["status", "conditions"]);
+        let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+        let is_lost = conditions
+            .filter(|condition| condition["type"] == "Ready")
+            .any(|condition| condition["status"] != "True");
+        let place = Self::member(control, cluster.name());
+        match is_lost {
+            true => place.with_little_patience(),
+            false => place,
+        }
+    }
+
+    /// The same, with less time to answer: nobody expects much of it.
+    pub(crate) fn with_little_patience(self) -> Self {
+        Self {
+            patience: LITTLE_PATIENCE,
+            ..self
+        }
+    }
+
+    /// A call that failed here, as the end of a command.
+    pub(crate) fn failure(&self, error: &CallError) -> Failure {
+        let failure = call_failure(error);
+        if !self.is_member() {
+            return failure;
+        }
+        if error.is_forbidden() {
+            return failure.advised(
+                "ask an administrator to bind the ClusterRole cluster-proxy-admin to this user and its groups, and for a role in the member",
+            );
+        }
+        match failure {
+            Failure::Failed { .. } => failure.advised(READINESS),
+            other => other,
+        }
+    }
+
+    /// What its objects are marked with in documents: members always, the control plane beside others.
+    pub(crate) fn mark(&self, several: bool) -> Option<&str> {
+        (self.is_member() || several).then_some(self.name.as_str())
     }
 
     /// Whether it is a member.
@@ -88,15 +140,15 @@ impl Place {
                 format!(
                     "cluster({}): no answer in {} s",
                     self.name,
-                    PATIENCE.as_secs()
+                    self.patience.as_secs()
                 ),
-                "`karavel clusters` shows which clusters are ready",
+                self.advice(),
             )
         };
         let broken = |error: &BoxError| {
             Failure::failed(
                 format!("cluster({}): {}", self.name, chain(error.as_ref())),
-                "check that the server runs and that the address in the kubeconfig is right",
+                self.advice(),
             )
         };
         let request = Request::get(self.path(path))
@@ -110,7 +162,7 @@ impl Place {
             )
             .body(Body::empty())
             .map_err(|error| broken(&error.into()))?;
-        let answering = tokio::time::timeout(PATIENCE, self.control.send(request)).await;
+        let answering = tokio::time::timeout(self.patience, self.control.send(request)).await;
         let response = answering
             .map_err(|_| silent())?
             .map_err(|error| broken(&error))?;
@@ -118,7 +170,7 @@ impl Place {
             return Ok(response.into_body());
         }
         let code = response.status().as_u16();
-        let body = tokio::time::timeout(PATIENCE, response.into_body().collect()).await;
+        let body = tokio::time::timeout(self.patience, response.into_body().collect()).await;
         let bytes = body
             .map_err(|_| silent())?
             .map_err(|error| broken(&error))?;
@@ -127,9 +179,16 @@ impl Place {
         let message = status["message"].as_str().unwrap_or(said.trim());
         let what = format!("cluster({}): from server ({code}): {message}", self.name);
         Err(match code {
-            500.. => Failure::failed(what, "see the server's log"),
+            500.. => Failure::failed(what, self.advice()),
             _ => Failure::refused(what, "check the name, the namespace and the cluster"),
         })
+    }
+
+    fn advice(&self) -> &'static str {
+        match self.is_member() {
+            true => READINESS,
+            false => "check that the server runs and that the address in the kubeconfig is right",
+        }
     }
 
     fn through(&self, accept: Option<HeaderValue>) -> Client {
@@ -140,7 +199,7 @@ impl Place {
         };
         Client::in_process(through)
             .named("karavel")
-            .limited(PATIENCE, CALLS)
+            .limited(self.patience, CALLS)
     }
 }
 
@@ -163,12 +222,9 @@ pub(crate) async fn place(
         (_, Some(name)) => {
             let chosen = [name.to_owned()];
             let mut places = places(control, Scope::Members, &chosen).await?;
-            places.pop().ok_or_else(|| {
-                Failure::refused(
-                    format!("clusters don't exist: {name}"),
-                    "`karavel clusters` lists the clusters there are",
-                )
-            })
+            places
+                .pop()
+                .ok_or_else(|| Failure::refused(format!("clusters don't exist: {name}"), CLUSTERS))
         }
     }
 }
@@ -191,9 +247,11 @@ pub(crate) async fn places(
         .list_all(&clusters, "", &ListOptions::default())
         .await
         .map_err(|error| call_failure(&error))?;
-    let known: Vec<&str> = listed.items.iter().map(object::Object::name).collect();
-    let members = choose(known, chosen)?;
-    places.extend(members.iter().map(|name| Place::member(control, name)));
+    let known: Vec<&str> = listed.items.iter().map(Object::name).collect();
+    for name in choose(known, chosen)? {
+        let cluster = listed.items.iter().find(|cluster| cluster.name() == name);
+        places.extend(cluster.map(|cluster| Place::of_cluster(control, cluster)));
+    }
     Ok(places)
 }
 
@@ -207,7 +265,7 @@ fn choose<'a>(mut known: Vec<&'a str>, chosen: &[String]) -> Result<Vec<&'a str>
     if !unknown.is_empty() {
         return Err(Failure::refused(
             format!("clusters don't exist: {}", unknown.join(",")),
-            "`karavel clusters` lists the clusters there are",
+            cluster_hint(&unknown, known.iter().copied()),
         ));
     }
     known.retain(|name| chosen.is_empty() || chosen.iter().any(|wanted| wanted == name));

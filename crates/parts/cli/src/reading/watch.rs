@@ -1,13 +1,13 @@
 //! Changes as they happen, in all places at once, in one table.
 //!
-//! Every place is followed on its own: a watch that the server ends goes on where it was, one that breaks is begun again
-//! after a while, and one that is refused ends for good. Nothing ends the whole but the reader, or that nobody is left.
+//! Every place is followed on its own: a watch that the server ends goes on where it was, one that breaks or cannot begin
+//! is tried again after a while, and one that is refused ends for good. Nothing ends the whole but the reader, or that nobody is left.
 
 use std::time::Duration;
 
 use client::Client;
 use futures_util::stream::{self, BoxStream, StreamExt as _};
-use object::Value;
+use object::{ResourceType, Value};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
@@ -30,7 +30,7 @@ const QUIET: Duration = Duration::from_millis(60);
 const BATCH: usize = 500;
 /// Between two attempts to reach a place, the first time and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
 /// Shows objects as they change, until nobody is left to follow. `only`: changes alone, not what is there already.
 /// `events`: say of each row what happened.
@@ -68,33 +68,14 @@ pub async fn watch(
     for text in notes {
         note(&format!("{text}\n"))?;
     }
-    let namespace = namespace_of(control, query);
-    let (mut followers, mut failures) = (Vec::new(), Vec::new());
-    let mut section = Section::default();
-    for place in &places {
-        let begun = begin(place, wanted, query, &namespace, only).await;
-        match begun {
-            Ok((follower, resource)) => {
-                gather_kind(&mut section, resource);
-                followers.push(follower.changes());
-            }
-            Err(failure) => failures.push((place.name.clone(), failure)),
-        }
-    }
     let one = places.len() == 1 && query.scope == Scope::Karmada;
-    if let Some(failure) = blame(failures, one) {
-        if followers.is_empty() {
-            return Err(failure);
-        }
-        note(&format!("error: {failure}\n"))?;
-    }
-    let mut shown = Shown {
-        look: look(query, &section, false),
-        events,
-        ..Shown::default()
-    };
+    let mut shown = Shown::new(query, events, places.len() > 1);
+    let namespace = namespace_of(control, query);
+    let mut lost = Lost::new(places.len());
+    let followers = places
+        .into_iter()
+        .map(|place| Follower::new(place, wanted, query, &namespace, only).changes());
     let mut all = stream::select_all(followers);
-    let mut refused = Vec::new();
     while let Some(first) = all.next().await {
         let mut batch = vec![first];
         while batch.len() < BATCH {
@@ -107,28 +88,68 @@ pub async fn watch(
         for heard in batch {
             match heard {
                 Heard::Rows(row) => rows.push(row),
+                Heard::Begun(resource) => {
+                    lost.has_begun = true;
+                    shown.begin(query, resource);
+                }
+                Heard::Again(place) => note(&format!("cluster({place}): answers again\n"))?,
                 Heard::Trouble(place, failure) => {
+                    if let Some(failure) = lost.trouble(&place, &failure, one) {
+                        return Err(failure);
+                    }
                     note(&format!("cluster({place}): {failure}; trying again\n"))?;
                 }
-                Heard::Refused(place, failure) => refused.push((place, failure)),
+                Heard::Refused(place, failure) => lost.refused.push((place, failure)),
             }
         }
         if !rows.is_empty() {
-            print(&match query.output {
-                Output::Table | Output::Wide => shown.table(rows),
-                _ => documents(rows, query, &section, events)?,
-            })?;
+            print(&shown.write(rows, query)?)?;
         }
     }
-    blame(refused, one).map_or(Ok(()), Err)
+    blame(lost.refused, one).map_or(Ok(()), Err)
+}
+
+/// Who cannot be followed.
+struct Lost {
+    places: usize,
+    has_begun: bool,
+    troubled: Vec<(String, Failure)>,
+    refused: Vec<(String, Failure)>,
+}
+
+impl Lost {
+    fn new(places: usize) -> Self {
+        Self {
+            places,
+            has_begun: false,
+            troubled: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    /// Takes note of a place that does not answer; the end of it all if nobody ever did.
+    fn trouble(&mut self, place: &str, failure: &Failure, one: bool) -> Option<Failure> {
+        let again = Failure::failed(failure.to_string(), failure.hint());
+        self.troubled.push((place.to_owned(), again));
+        if self.has_begun || self.troubled.len() + self.refused.len() < self.places {
+            return None;
+        }
+        let mut all = std::mem::take(&mut self.refused);
+        all.append(&mut self.troubled);
+        blame(all, one)
+    }
 }
 
 /// What a place says.
 enum Heard {
+    /// It is followed from now on; this is the kind, as it calls it.
+    Begun(ResourceType),
     /// Something changed.
     Rows(Changed),
     /// It cannot be reached for the moment.
     Trouble(String, Failure),
+    /// It can be reached again.
+    Again(String),
     /// It will not say anything more.
     Refused(String, Failure),
 }
@@ -140,14 +161,42 @@ struct Changed {
 }
 
 /// What has been printed so far, as far as it matters for what comes.
-#[derive(Default)]
 struct Shown {
+    section: Section,
     look: tables::Look,
     events: bool,
+    several: bool,
     widths: Vec<usize>,
 }
 
 impl Shown {
+    fn new(query: &Query, events: bool, several: bool) -> Self {
+        let section = Section::default();
+        Self {
+            look: look(query, &section, false),
+            section,
+            events,
+            several,
+            widths: Vec::new(),
+        }
+    }
+
+    /// Learns which kind it is about.
+    fn begin(&mut self, query: &Query, resource: ResourceType) {
+        gather_kind(&mut self.section, resource);
+        self.look = tables::Look {
+            is_bare: self.look.is_bare,
+            ..look(query, &self.section, false)
+        };
+    }
+
+    fn write(&mut self, rows: Vec<Changed>, query: &Query) -> Result<String, Failure> {
+        match query.output {
+            Output::Table | Output::Wide => Ok(self.table(rows)),
+            _ => self.documents(rows, query),
+        }
+    }
+
     fn table(&mut self, rows: Vec<Changed>) -> String {
         let mut words = Vec::new();
         let mut parts = Vec::new();
@@ -156,8 +205,6 @@ impl Shown {
             parts.push((changed.place.name, changed.table));
         }
         let mut table = tables::merge(parts, &self.look, None);
-        // The headline stands above the first rows only.
-        self.look.is_bare = true;
         if self.events {
             if !table.header.is_empty() {
                 table.header.insert(0, "EVENT".to_owned());
@@ -166,118 +213,134 @@ impl Shown {
                 row.insert(0, word);
             }
         }
+        if !self.look.is_bare {
+            // What comes later should stand below what is there, so columns are as wide as what is likely to come.
+            self.widths = table.header.iter().map(|name| likely_width(name)).collect();
+            // The headline stands above the first rows only.
+            self.look.is_bare = true;
+        }
         table.write(&mut self.widths)
+    }
+
+    fn documents(&self, rows: Vec<Changed>, query: &Query) -> Result<String, Failure> {
+        let mut text = String::new();
+        for changed in rows {
+            for row in changed.table.rows {
+                if query.output == Output::Name {
+                    let name = row.object["metadata"]["name"].as_str().unwrap_or_default();
+                    text.push_str(&format!("{}/{name}\n", self.section.kind_word()));
+                    continue;
+                }
+                let member = changed.place.mark(self.several);
+                let marked = lists::mark_value(row.object, member, query.show_managed_fields);
+                let document = match self.events {
+                    true => json!({"type": changed.event, "object": marked}),
+                    false => marked,
+                };
+                let yaml = query.output == Output::Yaml;
+                if yaml {
+                    text.push_str("---\n");
+                }
+                text.push_str(&write_document(&document, yaml)?);
+            }
+        }
+        Ok(text)
     }
 }
 
-fn documents(
-    rows: Vec<Changed>,
-    query: &Query,
-    section: &Section,
-    events: bool,
-) -> Result<String, Failure> {
-    let mut text = String::new();
-    for changed in rows {
-        for row in changed.table.rows {
-            if query.output == Output::Name {
-                let name = row.object["metadata"]["name"].as_str().unwrap_or_default();
-                text.push_str(&format!("{}/{name}\n", section.kind_word()));
-                continue;
-            }
-            let member = changed
-                .place
-                .is_member()
-                .then_some(changed.place.name.as_str());
-            let marked = lists::mark_value(row.object, member, query.show_managed_fields);
-            let document = match events {
-                true => json!({"type": changed.event, "object": marked}),
-                false => marked,
-            };
-            let yaml = query.output == Output::Yaml;
-            if yaml {
-                text.push_str("---\n");
-            }
-            text.push_str(&write_document(&document, yaml)?);
-        }
-    }
-    Ok(text)
+/// How wide the cells of a column are likely to become.
+fn likely_width(column: &str) -> usize {
+    let longest = match column {
+        "EVENT" => "MODIFIED",
+        "STATUS" => "ContainerCreating",
+        "AGE" => "10m10s",
+        other => other,
+    };
+    longest.len()
 }
 
 /// A watch of one place, and where it stands.
 struct Follower {
     place: Place,
-    path: String,
+    word: String,
+    namespace: String,
+    selector: String,
+    fields: String,
+    /// Not what is there already.
+    only: bool,
     tables: bool,
+    /// Where changes are told; unknown until the place has said what it serves.
+    path: Option<String>,
     revision: String,
     columns: Vec<Column>,
     lines: Option<Lines>,
     pause: Duration,
+    is_lost: bool,
     is_over: bool,
 }
 
-async fn begin(
-    place: &Place,
-    wanted: &Wanted,
-    query: &Query,
-    namespace: &str,
-    only: bool,
-) -> Result<(Follower, object::ResourceType), Failure> {
-    let client = place.client();
-    let discovery = client.discover().await;
-    let discovery = discovery.map_err(|error| super::fetch::unreachable(place, &error))?;
-    let resource = kinds::resolve(&discovery, &wanted.word)?.resource.clone();
-    let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
-    let mut fields: Vec<String> = Vec::new();
-    fields.extend((!query.field_selector.is_empty()).then(|| query.field_selector.clone()));
-    fields.extend(
-        wanted
-            .names
-            .first()
-            .map(|name| format!("metadata.name={name}")),
-    );
-    let mut path = format!(
-        "{}?watch=true&allowWatchBookmarks=true",
-        resource.path(namespace)
-    );
-    for (name, value) in [
-        ("labelSelector", query.selector.clone()),
-        ("fieldSelector", fields.join(",")),
-    ] {
-        if !value.is_empty() {
-            path.push_str(&format!("&{name}={}", encode(&value)));
+impl Follower {
+    fn new(place: Place, wanted: &Wanted, query: &Query, namespace: &str, only: bool) -> Self {
+        let mut fields: Vec<String> = Vec::new();
+        fields.extend((!query.field_selector.is_empty()).then(|| query.field_selector.clone()));
+        let name = wanted.names.first();
+        fields.extend(name.map(|name| format!("metadata.name={name}")));
+        Self {
+            place,
+            word: wanted.word.clone(),
+            namespace: namespace.to_owned(),
+            selector: query.selector.clone(),
+            fields: fields.join(","),
+            only,
+            tables: query.output.is_table(),
+            path: None,
+            revision: String::new(),
+            columns: Vec::new(),
+            lines: None,
+            pause: Duration::ZERO,
+            is_lost: false,
+            is_over: false,
         }
     }
-    let mut revision = String::new();
-    if only {
-        let options = client::ListOptions {
-            limit: 1,
-            ..client::ListOptions::default()
-        };
-        let listed = client.list(&resource, namespace, &options).await;
-        revision = listed
-            .map_err(|error| crate::reach::call_failure(&error))?
-            .resource_version;
-    }
-    let follower = Follower {
-        place: place.clone(),
-        path,
-        tables: query.output.is_table(),
-        revision,
-        columns: Vec::new(),
-        lines: None,
-        pause: Duration::ZERO,
-        is_over: false,
-    };
-    Ok((follower, resource))
-}
 
-impl Follower {
     fn changes(self) -> BoxStream<'static, Heard> {
         stream::unfold(self, |mut follower| async move {
             let heard = follower.next().await?;
             Some((heard, follower))
         })
         .boxed()
+    }
+
+    /// Learns where changes are told.
+    async fn begin(&mut self) -> Result<ResourceType, Failure> {
+        let client = self.place.client();
+        let discovery = client.discover().await;
+        let discovery = discovery.map_err(|error| self.place.failure(&error))?;
+        let resource = kinds::resolve(&discovery, &self.word)?.resource.clone();
+        let mut path = format!(
+            "{}?watch=true&allowWatchBookmarks=true",
+            resource.path(&self.namespace)
+        );
+        for (name, value) in [
+            ("labelSelector", &self.selector),
+            ("fieldSelector", &self.fields),
+        ] {
+            if !value.is_empty() {
+                let value = utf8_percent_encode(value, NON_ALPHANUMERIC);
+                path.push_str(&format!("&{name}={value}"));
+            }
+        }
+        if self.only {
+            let options = client::ListOptions {
+                limit: 1,
+                ..client::ListOptions::default()
+            };
+            let listed = client.list(&resource, &self.namespace, &options).await;
+            let listed = listed.map_err(|error| self.place.failure(&error))?;
+            self.revision = listed.resource_version;
+        }
+        self.path = Some(path);
+        Ok(resource)
     }
 
     async fn next(&mut self) -> Option<Heard> {
@@ -307,29 +370,43 @@ impl Follower {
         }
     }
 
+    /// Opens the watch; what there is to say about that.
     async fn open(&mut self) -> Option<Heard> {
         if !self.pause.is_zero() {
             tokio::time::sleep(self.pause).await;
         }
-        let mut path = self.path.clone();
+        let Some(path) = &self.path else {
+            return match self.begin().await {
+                Ok(resource) => Some(Heard::Begun(resource)),
+                Err(failure) => self.fail(failure),
+            };
+        };
+        let mut path = path.clone();
         if !self.revision.is_empty() {
             path.push_str(&format!("&resourceVersion={}", self.revision));
         }
         match self.place.open_as(&path, self.tables).await {
             Ok(body) => {
                 self.lines = Some(Lines::new(body));
-                None
+                let was_lost = std::mem::take(&mut self.is_lost);
+                was_lost.then(|| Heard::Again(self.place.name.clone()))
             }
-            Err(failure @ Failure::Failed { .. }) => {
-                let is_first = self.pause <= FIRST_PAUSE;
-                self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
-                is_first.then(|| Heard::Trouble(self.place.name.clone(), failure))
-            }
-            Err(failure) => {
-                self.is_over = true;
-                Some(Heard::Refused(self.place.name.clone(), failure))
-            }
+            Err(failure) => self.fail(failure),
         }
+    }
+
+    /// What is said about a failure: once, however often it is tried again.
+    fn fail(&mut self, failure: Failure) -> Option<Heard> {
+        let name = self.place.name.clone();
+        if failure.exit_code() == 1 {
+            self.is_over = true;
+            return Some(Heard::Refused(name, failure));
+        }
+        self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+        // Whoever tries again soon need not wait long each time.
+        self.place = self.place.clone().with_little_patience();
+        let was_lost = std::mem::replace(&mut self.is_lost, true);
+        (!was_lost).then(|| Heard::Trouble(name, failure))
     }
 
     /// One line of a watch; nothing if it says nothing to people.

@@ -13,6 +13,7 @@ use schedule::assume::Assumptions;
 use schedule::cluster::Snapshot;
 use schedule::trigger::{Applied, needs_cycle};
 
+use super::along::{self, Along};
 use super::change::{self, Line};
 use super::{Template, Templates};
 use crate::picture::{Picture, Placed};
@@ -37,6 +38,8 @@ pub(super) struct Fate {
     pub(super) policy: Option<String>,
     /// The policy that holds it now, if it is another.
     pub(super) was_of: Option<String>,
+    /// The templates it comes along with.
+    pub(super) with: Vec<String>,
     /// Why it would go nowhere, or what stands in the way.
     pub(super) problem: Option<String>,
     /// What would become of it in each cluster, by name.
@@ -90,20 +93,80 @@ pub(super) fn decide(
 ) -> Simulated {
     let clusters = after.snapshot();
     let mut assumptions = Assumptions::default();
-    let fates = templates.all().filter_map(|template| {
-        fate(
+    let mut along = Along::default();
+    let (mut fates, mut followers) = (Vec::new(), Vec::new());
+    for template in templates.all() {
+        if only_follows(after, templates, template) {
+            followers.push(template);
+            continue;
+        }
+        fates.extend(fate(
             before,
             after,
             templates,
             template,
             lost,
             (&clusters, &mut assumptions, now),
-        )
-    });
+            &mut along,
+        ));
+    }
+    // Where those go that come along is known when everybody else has been placed.
+    for template in followers {
+        fates.extend(follow(after, templates, template, lost, &along));
+    }
+    fates.sort_by_key(|fate| (fate.kind.clone(), fate.namespace.clone(), fate.name.clone()));
     Simulated {
-        templates: fates.collect(),
+        templates: fates,
         lost: lost.to_vec(),
     }
+}
+
+/// Whether nobody claims a template: it goes where others need it, if anywhere.
+fn only_follows(after: &Picture, templates: &Templates, template: &Template) -> bool {
+    let object = &template.object;
+    let binding = templates.bindings.get(&terms::key(object));
+    let existing = binding.and_then(|binding| Placed::read(binding).ok());
+    let claimed = after.claim(object, binding);
+    let is_free = matches!(claimed.outcome, Outcome::Exempt(_) | Outcome::Unclaimed);
+    is_free && existing.is_none_or(|placed| !placed.spec.required_by.is_empty())
+}
+
+/// What would become of a template that comes along with others.
+fn follow(
+    after: &Picture,
+    templates: &Templates,
+    template: &Template,
+    lost: &[String],
+    along: &Along,
+) -> Option<Fate> {
+    let object = &template.object;
+    let binding = templates.bindings.get(&terms::key(object));
+    let existing = binding.and_then(|binding| Placed::read(binding).ok());
+    let needs = along.needs_of(object);
+    if existing.is_none() && needs.is_empty() {
+        return None;
+    }
+    let had = shares(existing.as_ref());
+    let spec = along::spec(object, existing.as_ref().map(|placed| &placed.spec), needs);
+    let placed = with_spec(existing, object, spec);
+    Some(Fate {
+        kind: object.kind().to_owned(),
+        namespace: object.namespace().to_owned(),
+        name: object.name().to_owned(),
+        is_new: !template.is_there,
+        with: needs.iter().map(|need| need.by.clone()).collect(),
+        clusters: in_clusters(after, templates, object, &placed, &had, lost),
+        ..Fate::default()
+    })
+}
+
+/// The clusters of a binding, with their replicas.
+fn shares(existing: Option<&Placed>) -> BTreeMap<String, i32> {
+    let targets = existing.map(|placed| targets::targets(&placed.spec));
+    let targets = targets.into_iter().flatten();
+    targets
+        .map(|target| (target.name.clone(), target.replicas))
+        .collect()
 }
 
 fn fate(
@@ -113,6 +176,7 @@ fn fate(
     template: &Template,
     lost: &[String],
     (clusters, assumptions, now): (&Snapshot, &mut Assumptions, Time),
+    along: &mut Along,
 ) -> Option<Fate> {
     let object = &template.object;
     let binding = templates.bindings.get(&terms::key(object));
@@ -167,15 +231,7 @@ fn fate(
     let Some(mut placed) = placed else {
         return Some(fate);
     };
-    let had: BTreeMap<String, i32> = existing
-        .iter()
-        .flat_map(|placed| {
-            targets::targets(&placed.spec)
-                .into_iter()
-                .map(|target| (target.name.clone(), target.replicas))
-                .collect::<Vec<_>>()
-        })
-        .collect();
+    let had = shares(existing.as_ref());
     let lives_on_lost = placed
         .spec
         .clusters
@@ -195,6 +251,7 @@ fn fate(
     ) {
         fate.problem = Some(problem);
     }
+    along.note(after, object, &placed);
     fate.clusters = in_clusters(after, templates, object, &placed, &had, lost);
     Some(fate)
 }

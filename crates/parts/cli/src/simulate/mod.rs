@@ -4,15 +4,16 @@
 //! the rules say where it would go and what each cluster would get; the difference to the works there are now is the
 //! answer.
 
+mod along;
 mod change;
 mod decide;
+mod stage;
 mod text;
 
 use std::collections::BTreeMap;
 
 use api::registry;
-use client::{Client, ListOptions, WriteOptions};
-use intent::Part;
+use client::{Client, ListOptions};
 use object::time::Time;
 use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
 
@@ -20,9 +21,11 @@ pub(crate) use change::Line;
 
 use crate::failure::Failure;
 use crate::manifests::Manifest;
+use crate::nearest::cluster_hint;
 use crate::picture::Picture;
 use crate::reach::call_failure;
 use crate::reading::Answer;
+use stage::Stage;
 
 /// What is supposed.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +59,7 @@ pub async fn simulate(
         if !before.clusters.contains_key(lost) {
             return Err(Failure::refused(
                 format!("clusters don't exist: {lost}"),
-                "`karavel clusters` lists the clusters there are",
+                cluster_hint(&[lost], before.clusters.keys().map(String::as_str)),
             ));
         }
     }
@@ -70,8 +73,9 @@ pub async fn simulate(
         .retain(|name, _| !supposed.lost.contains(name));
     let mut templates = Templates::read(control).await?;
     let mut refused = Vec::new();
+    let stage = Stage::read(control, &namespace, &supposed.manifests).await?;
     for manifest in &supposed.manifests {
-        match try_on(control, manifest, &namespace, &templates).await {
+        match stage.try_on(manifest, &templates.discovery).await {
             Ok((resource, object)) => {
                 if !after.take(&object) {
                     templates.put(resource, object);
@@ -81,10 +85,11 @@ pub async fn simulate(
         }
     }
     templates.add_selected(control, &after).await?;
+    templates.add_references(control, &after).await?;
     let outcome = decide::decide(&before, &after, &templates, &supposed.lost, now);
     let text = match supposed.json {
         true => crate::reading::write_document(&text::to_value(&outcome), false)?,
-        false => text::write(&outcome, supposed.all),
+        false => text::write(&outcome, supposed.all, refused.len()),
     };
     Ok(Answer {
         text,
@@ -201,37 +206,43 @@ impl Templates {
         Ok(())
     }
 
+    /// What claimed templates refer to, if their policies let it come along.
+    async fn add_references(&mut self, control: &Client, after: &Picture) -> Result<(), Failure> {
+        let mut wanted = Vec::new();
+        for template in self.found.values() {
+            let object = &template.object;
+            let binding = self.bindings.get(&binding::terms::key(object));
+            let claimed = after.claim(object, binding);
+            let comes_along = |found: &policy::Match<'_>| found.policy.spec.propagate_deps;
+            if claimed.claim.chosen.as_ref().is_some_and(comes_along) {
+                wanted.extend(along::references(after, object));
+            }
+        }
+        for reference in wanted {
+            let key = ObjectKey::namespaced(&reference.namespace, &reference.name);
+            if self
+                .found
+                .contains_key(&(reference.kind.clone(), key.clone()))
+            {
+                continue;
+            }
+            let kind = GroupVersionKind::from_api_version(&reference.api_version, &reference.kind);
+            let Some(found) = kind.ok().and_then(|kind| self.discovery.find(&kind)) else {
+                continue;
+            };
+            let resource = found.resource.clone();
+            match control.get(&resource, &key).await {
+                Ok(object) => self.keep(object, true),
+                // Whoever refers to what is not there waits for it.
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(call_failure(&error)),
+            }
+        }
+        Ok(())
+    }
+
     /// All of them, by kind and name.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Template> {
         self.found.values()
     }
-}
-
-/// Asks the server what it would make of an object, which it does not keep.
-async fn try_on(
-    control: &Client,
-    manifest: &Manifest,
-    namespace: &str,
-    templates: &Templates,
-) -> Result<(ResourceType, Object), Failure> {
-    let (resource, object) = manifest.locate(&templates.discovery, namespace)?;
-    let options = WriteOptions {
-        dry_run: true,
-        ..WriteOptions::by("karavel-simulate")
-    };
-    let mut tried = control
-        .apply(&resource, &object, true, &Part::Object, &options)
-        .await
-        .map_err(|error| call_failure(&error))?;
-    // What is not there yet has no revision, whatever the server says it would have.
-    let key = object.key();
-    if control
-        .get(&resource, &key)
-        .await
-        .is_err_and(|error| error.is_not_found())
-    {
-        tried.remove(&["metadata", "resourceVersion"]);
-    }
-    tried.remove(&["metadata", "managedFields"]);
-    Ok((resource, tried))
 }

@@ -10,7 +10,7 @@ use crate::table::Table;
 const INDENT: usize = 2;
 
 /// The page about what would happen.
-pub(super) fn write(simulated: &Simulated, all: bool) -> String {
+pub(super) fn write(simulated: &Simulated, all: bool, refused: usize) -> String {
     let mut page = Page::default();
     let affected = simulated.templates.iter().filter(|fate| fate.is_affected());
     let count = affected.count();
@@ -22,10 +22,20 @@ pub(super) fn write(simulated: &Simulated, all: bool) -> String {
     page.wrap(
         0,
         &match count {
+            0 if refused > 0 => format!("{suppose}nothing else would change."),
             0 => format!("{suppose}nothing would change ({total} templates looked at)."),
             _ => format!("{suppose}{count} of {total} templates would change. Nothing was done."),
         },
     );
+    if refused > 0 {
+        let objects = if refused == 1 { "object" } else { "objects" };
+        page.wrap(
+            0,
+            &format!(
+                "{refused} {objects} of those supposed would be refused, and are not counted."
+            ),
+        );
+    }
     for fate in &simulated.templates {
         if fate.is_affected() || all {
             write_fate(&mut page, fate);
@@ -53,6 +63,12 @@ fn write_fate(page: &mut Page, fate: &Fate) {
         (Some(policy), None) => page.wrap(INDENT, &format!("claimed by {policy}")),
         (None, Some(was)) => page.wrap(INDENT, &format!("claimed by nobody instead of {was}")),
         (None, None) => {}
+    }
+    if !fate.with.is_empty() {
+        page.wrap(
+            INDENT,
+            &format!("comes along with {}", fate.with.join(", ")),
+        );
     }
     if let Some(problem) = &fate.problem {
         page.wrap(INDENT, problem);
@@ -170,6 +186,7 @@ pub(super) fn to_value(simulated: &Simulated) -> Value {
             "isAffected": fate.is_affected(),
             "policy": fate.policy,
             "formerPolicy": fate.was_of,
+            "comesAlongWith": fate.with,
             "problem": fate.problem,
             "clusters": fate.clusters.iter().map(cluster).collect::<Vec<Value>>(),
         })
@@ -224,7 +241,7 @@ mod tests {
             ],
         };
         assert_eq!(
-            write(&simulated, false),
+            write(&simulated, false, 0),
             "Without east: 1 of 2 templates would change. Nothing was done.
 
 Deployment shop/web

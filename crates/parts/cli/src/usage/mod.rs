@@ -13,7 +13,6 @@ use http::Method;
 use object::Value;
 
 use crate::failure::Failure;
-use crate::reach::call_failure;
 use crate::reading::{self, Place, Scope};
 
 /// How many places are asked at once.
@@ -102,7 +101,7 @@ async fn read(place: &Place, path: &str) -> Result<Value, Failure> {
     let bytes = client
         .request(Method::GET, path, "application/json", Vec::new().into())
         .await
-        .map_err(|error| refused(&error))?;
+        .map_err(|error| refused(place, &error))?;
     serde_json::from_slice(&bytes).map_err(|error| {
         Failure::failed(
             format!("the metrics make no sense: {error}"),
@@ -112,11 +111,14 @@ async fn read(place: &Place, path: &str) -> Result<Value, Failure> {
 }
 
 /// Members without metrics answer that there is no such path.
-fn refused(error: &CallError) -> Failure {
-    let failure = call_failure(error);
+fn refused(place: &Place, error: &CallError) -> Failure {
+    let failure = place.failure(error);
+    // A metrics server that is away is told by the member's API server in these words.
+    let is_away = |message: &str| message.contains("currently unable to handle the request");
     match error.refusal() {
         Some(refusal)
-            if refusal.code == 404 && !refusal.message.contains('"') || error.code() == 503 =>
+            if refusal.code == 404 && !refusal.message.contains('"')
+                || refusal.code == 503 && is_away(&refusal.message) =>
         {
             failure
                 .reworded(|_| "metrics API not available".to_owned())

@@ -6,7 +6,6 @@ use object::{Object, ObjectKey, ResourceType, Value};
 use super::amounts::{Amounts, percent};
 use super::{SortBy, UsageQuery, ask_members, read};
 use crate::failure::Failure;
-use crate::reach::call_failure;
 use crate::reading::{Answer, Place, blame, clean, nothing_found};
 use crate::table::Table;
 
@@ -91,7 +90,7 @@ async fn ask(place: Place, query: &UsageQuery) -> Result<Vec<Node>, Failure> {
     let nodes = match &query.name {
         Some(name) => {
             let node = client.get(&kind, &ObjectKey::cluster(name)).await;
-            vec![node.map_err(|error| call_failure(&error))?]
+            vec![node.map_err(|error| place.failure(&error))?]
         }
         None => {
             let options = ListOptions {
@@ -99,7 +98,7 @@ async fn ask(place: Place, query: &UsageQuery) -> Result<Vec<Node>, Failure> {
                 ..ListOptions::default()
             };
             let listed = client.list_all(&kind, "", &options).await;
-            listed.map_err(|error| call_failure(&error))?.items
+            listed.map_err(|error| place.failure(&error))?.items
         }
     };
     let measured = read(&place, "/apis/metrics.k8s.io/v1beta1/nodes").await?;

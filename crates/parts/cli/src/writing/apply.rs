@@ -8,6 +8,7 @@ use super::policies::{Strictness, policy_for};
 use super::{DryRun, Writing, discover};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
+use crate::nearest::cluster_hint;
 use crate::reach::call_failure;
 use crate::reading::{self, Answer, Scope, Sink};
 
@@ -73,18 +74,21 @@ async fn check_clusters(control: &Client, propagation: &Propagation) -> Result<(
         return Ok(());
     };
     let all = reading::places(control, Scope::Members, &[]).await?;
-    let unknown: Vec<String> = names
+    let known = all.iter().map(|place| place.name.as_str());
+    let is_unknown = |name: &&str| !all.iter().any(|place| place.name == *name);
+    let names = names.iter().map(String::as_str);
+    let unknown: Vec<&str> = names.filter(is_unknown).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = unknown
         .iter()
-        .filter(|name| !all.iter().any(|place| place.name == **name))
         .map(|name| format!("cluster {name} does not exist"))
         .collect();
-    match unknown.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::refused(
-            unknown.join("\nerror: "),
-            "`karavel clusters` lists the clusters there are",
-        )),
-    }
+    Err(Failure::refused(
+        lines.join("\nerror: "),
+        cluster_hint(&unknown, known),
+    ))
 }
 
 async fn one(
@@ -110,13 +114,7 @@ async fn one(
     }
     let force = !options.respect_owners;
     let applied = control
-        .apply(
-            resource,
-            object,
-            force,
-            &Part::Object,
-            &writing.dry_run.options(),
-        )
+        .apply(resource, object, force, &Part::Object, &writing.options())
         .await
         .map_err(failed)?;
     let word = match &before {

@@ -9,6 +9,7 @@ use object::{Object, ResourceType};
 use super::{DryRun, Writing, discover, kind_of};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
+use crate::nearest::missing;
 use crate::reach::call_failure;
 use crate::reading::{self, Answer, Sink, blame_places};
 
@@ -170,7 +171,10 @@ async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
             match control.get(&resource, &key).await {
                 Ok(object) => found.push((resource.clone(), object)),
                 Err(error) if ignored(&error) => {}
-                Err(error) => failures.push((key.to_string(), call_failure(&error))),
+                Err(error) => {
+                    let failure = missing(control, &resource, &key, &error).await;
+                    failures.push((key.to_string(), failure));
+                }
             }
         }
     }

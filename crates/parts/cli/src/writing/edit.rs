@@ -6,6 +6,7 @@ use object::Object;
 
 use super::{DryRun, Writing, discover};
 use crate::failure::Failure;
+use crate::nearest::missing;
 use crate::reach::call_failure;
 use crate::reading;
 
@@ -24,17 +25,17 @@ pub async fn edit(
     let resource = &reading::resolve(&discovery, &word)?.resource;
     let namespace = writing.namespace(control);
     let key = reading::key(resource, &namespace, &name);
-    let before = control
-        .get(resource, &key)
-        .await
-        .map_err(|error| call_failure(&error))?;
+    let before = match control.get(resource, &key).await {
+        Ok(before) => before,
+        Err(error) => return Err(missing(control, resource, &key, &error).await),
+    };
     let shown = reading::mark(before.clone(), None, false);
     let text = reading::write_document(&shown, true)?;
     let changed = change(&format!("{HEAD}{text}"))?;
     let Some(after) = read(&changed, &before)? else {
         return Ok("Edit cancelled, no changes made.\n".to_owned());
     };
-    let options = writing.dry_run.options();
+    let options = writing.options();
     if writing.dry_run == DryRun::Client {
         return writing.say(resource, &after, "edited");
     }

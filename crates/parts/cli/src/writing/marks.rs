@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{DryRun, Writing, discover};
 use crate::failure::Failure;
+use crate::nearest::missing;
 use crate::reach::call_failure;
 use crate::reading::{self, Answer, Sink, blame_places};
 
@@ -74,7 +75,10 @@ pub async fn mark(control: &Client, query: &MarkQuery, print: Sink<'_>) -> Resul
             let key = reading::key(resource, &namespace, name);
             match control.get(resource, &key).await {
                 Ok(object) => objects.push(object),
-                Err(error) => failures.push((key.to_string(), call_failure(&error))),
+                Err(error) => {
+                    let failure = missing(control, resource, &key, &error).await;
+                    failures.push((key.to_string(), failure));
+                }
             }
         }
         for object in objects {
@@ -122,7 +126,7 @@ async fn one(
             .collect();
         let patch =
             json!({"metadata": {field: marks, "resourceVersion": object.resource_version()}});
-        let options = query.writing.dry_run.options();
+        let options = query.writing.options();
         after = control
             .patch(
                 resource,

@@ -7,14 +7,16 @@ mod apply;
 mod create;
 mod delete;
 mod edit;
+mod generate;
 mod marks;
 mod patch;
 mod policies;
 
 pub use apply::{ApplyOptions, Propagation, apply};
-pub use create::{create, generate};
+pub use create::create;
 pub use delete::{DeleteQuery, delete};
 pub use edit::edit;
+pub use generate::generate;
 pub use marks::{MarkQuery, Marks, mark};
 pub use patch::{PatchQuery, patch};
 
@@ -51,13 +53,6 @@ impl DryRun {
             Self::Server => " (server dry run)",
         }
     }
-
-    fn options(self) -> WriteOptions {
-        WriteOptions {
-            dry_run: self == Self::Server,
-            ..WriteOptions::by(MANAGER)
-        }
-    }
 }
 
 /// What is shared by all writes.
@@ -69,9 +64,19 @@ pub struct Writing {
     pub dry_run: DryRun,
     /// The object afterwards instead of a line: json, yaml or name.
     pub output: Option<Output>,
+    /// Who owns the fields that are written; the program itself if absent.
+    pub manager: Option<String>,
 }
 
 impl Writing {
+    fn options(&self) -> WriteOptions {
+        let manager = self.manager.clone();
+        WriteOptions {
+            dry_run: self.dry_run == DryRun::Server,
+            ..WriteOptions::by(manager.unwrap_or_else(|| MANAGER.to_owned()))
+        }
+    }
+
     fn namespace(&self, control: &Client) -> String {
         match &self.namespace {
             Some(namespace) => namespace.clone(),

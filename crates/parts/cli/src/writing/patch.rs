@@ -6,6 +6,7 @@ use object::Value;
 
 use super::{DryRun, Writing, discover};
 use crate::failure::Failure;
+use crate::nearest::missing;
 use crate::reach::call_failure;
 use crate::reading;
 
@@ -27,20 +28,15 @@ pub struct PatchQuery {
 /// Changes part of an object, and says what came of it.
 pub async fn patch(control: &Client, query: &PatchQuery) -> Result<String, Failure> {
     let (word, name) = reading::read_one(&query.words)?;
-    let patch: Value = serde_saphyr::from_str(&query.patch).map_err(|error| {
-        Failure::refused(
-            format!("the patch is neither JSON nor YAML: {error}"),
-            "write for example: -p '{\"spec\":{\"replicas\":3}}'",
-        )
-    })?;
+    let patch = read(&query.patch, query.kind)?;
     let discovery = discover(control).await?;
     let resource = &reading::resolve(&discovery, &word)?.resource;
     let namespace = query.writing.namespace(control);
     let key = reading::key(resource, &namespace, &name);
-    let before = control
-        .get(resource, &key)
-        .await
-        .map_err(|error| call_failure(&error))?;
+    let before = match control.get(resource, &key).await {
+        Ok(before) => before,
+        Err(error) => return Err(missing(control, resource, &key, &error).await),
+    };
     if query.writing.dry_run == DryRun::Client {
         return query.writing.say(resource, &before, "patched");
     }
@@ -48,7 +44,7 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<String, Failu
         None => Part::Object,
         Some(name) => Part::Named(name.clone().into()),
     };
-    let options = query.writing.dry_run.options();
+    let options = query.writing.options();
     let after = control
         .patch(resource, &key, query.kind, &patch, &part, &options)
         .await
@@ -64,4 +60,61 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<String, Failu
             "patched"
         },
     )
+}
+
+/// Reads a change: a list of operations for a JSON patch, an object otherwise.
+fn read(text: &str, kind: PatchKind) -> Result<Value, Failure> {
+    let parsed = serde_saphyr::from_str::<Value>(text);
+    let patch = parsed.map_err(|error| {
+        Failure::refused(
+            format!("the patch is neither JSON nor YAML: {error}"),
+            example(kind),
+        )
+    })?;
+    let fits = match kind {
+        PatchKind::Json => patch.is_array(),
+        _ => patch.is_object(),
+    };
+    match fits {
+        true => Ok(patch),
+        false => Err(Failure::refused(
+            "the patch says nothing about any field",
+            example(kind),
+        )),
+    }
+}
+
+fn example(kind: PatchKind) -> &'static str {
+    match kind {
+        PatchKind::Json => {
+            "write for example: -p '[{\"op\":\"replace\",\"path\":\"/spec/replicas\",\"value\":3}]'"
+        }
+        _ => "write for example: -p '{\"spec\":{\"replicas\":3}}'",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_is_an_object_or_a_list_of_operations() {
+        for (text, kind, is_fine) in [
+            ("{\"spec\":{}}", PatchKind::Merge, true),
+            ("spec: {replicas: 3}", PatchKind::Strategic, true),
+            ("[{\"op\":\"test\"}]", PatchKind::Json, true),
+            ("{\"spec\":{}}", PatchKind::Json, false),
+            ("[]", PatchKind::Merge, false),
+            ("not json", PatchKind::Strategic, false),
+            ("{", PatchKind::Merge, false),
+            ("", PatchKind::Merge, false),
+        ] {
+            let found = read(text, kind);
+            assert_eq!(found.is_ok(), is_fine, "{text:?} {kind:?}: {found:?}");
+            if let Err(failure) = found {
+                assert_eq!(failure.exit_code(), 1);
+                assert!(failure.hint().contains("-p '"), "{}", failure.hint());
+            }
+        }
+    }
 }

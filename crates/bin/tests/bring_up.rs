@@ -1,0 +1,159 @@
+//! `karavel up` on directories that are new, somebody else's, in use, or of an earlier run.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+const KARAVEL: &str = env!("CARGO_BIN_EXE_karavel");
+
+/// A process that is killed without warning when it is dropped, and what it said until it was up.
+struct Up {
+    process: Child,
+    said: Vec<String>,
+}
+
+impl Up {
+    fn start(data: &Path, flags: &[&str]) -> Self {
+        let mut process = command(data, flags)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut said = Vec::new();
+        for line in lines.map(Result::unwrap) {
+            let is_end = line.starts_with("Ctrl-C stops it");
+            said.push(line);
+            if is_end {
+                return Self { process, said };
+            }
+        }
+        panic!("it did not come up: {said:?}");
+    }
+
+    fn has_said(&self, words: &str) -> bool {
+        self.said.iter().any(|line| line.contains(words))
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn command(data: &Path, flags: &[&str]) -> Command {
+    let mut command = Command::new(KARAVEL);
+    command
+        .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(data)
+        .args(flags)
+        .env_remove("KARAVEL_LISTEN")
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs a command against what is up; its exit code and all it said.
+fn karavel(data: &Path, line: &str) -> (i32, String) {
+    let output = Command::new(KARAVEL)
+        .args(line.split(' '))
+        .env("KUBECONFIG", data.join("kubeconfig"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (
+        output.status.code().unwrap_or(-1),
+        String::from_utf8_lossy(&said).into_owned(),
+    )
+}
+
+#[test]
+fn a_directory_of_somebody_else_is_left_as_it_is() {
+    for (file, words) in [
+        ("kubeconfig", "it holds kubeconfig"),
+        ("PG_VERSION", "it holds PG_VERSION"),
+        ("store/base.db", "it holds store"),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "my: precious\n").unwrap();
+        let output = command(directory.path(), &["--members", "0"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert_eq!(said.lines().count(), 2, "{said}");
+        assert!(output.stdout.is_empty());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "my: precious\n");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn a_directory_in_use_is_refused_before_anything_is_begun() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let _first = Up::start(&data, &["--members", "1"]);
+    let output = command(&data, &["--members", "1"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("is in use by another process"), "{said}");
+    assert!(said.contains("stop that one first"), "{said}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_member_that_was_let_go_stays_away_and_one_that_is_not_run_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let up = Up::start(&data, &["--members", "2"]);
+    assert!(
+        up.has_said("2 simulated members are running"),
+        "{:?}",
+        up.said
+    );
+    let (code, said) = karavel(&data, "unjoin member2");
+    assert_eq!(code, 0, "{said}");
+    drop(up);
+
+    let up = Up::start(&data, &["--members", "2"]);
+    assert!(up.has_said("going on with what is in"), "{:?}", up.said);
+    assert!(up.has_said("member2 was let go earlier"), "{:?}", up.said);
+    assert!(up.has_said("all members are ready"), "{:?}", up.said);
+    let (_, names) = karavel(&data, "clusters -o name");
+    assert_eq!(names, "cluster.cluster.karmada.io/member1\n");
+    // The command that it tells brings the member back.
+    let told = up
+        .said
+        .iter()
+        .find(|line| line.contains("karavel join member2"));
+    let told = told.unwrap().trim().trim_start_matches("karavel ");
+    let (code, said) = karavel(&data, told);
+    assert_eq!(code, 0, "{said}");
+    drop(up);
+
+    let up = Up::start(&data, &["--members", "1", "--demo"]);
+    assert!(
+        up.has_said("member2 has joined and is not run"),
+        "{:?}",
+        up.said
+    );
+    assert!(
+        up.has_said("all members that run are ready"),
+        "{:?}",
+        up.said
+    );
+    assert!(up.has_said("karavel is up"), "{:?}", up.said);
+    drop(up);
+
+    // Without members there is nothing to demonstrate, and other commands are worth typing.
+    let bare = directory.path().join("bare");
+    let up = Up::start(&bare, &["--members", "0", "--demo"]);
+    assert!(up.has_said("no member runs"), "{:?}", up.said);
+    assert!(up.has_said("karavel join NAME"), "{:?}", up.said);
+}

@@ -1,0 +1,144 @@
+//! The right word for a wrong one: the known word that is a slip or two away.
+
+use client::{CallError, Client, ListOptions};
+use object::{Object, ObjectKey, ResourceType};
+
+use crate::failure::Failure;
+use crate::reach::call_failure;
+
+/// Where clusters are listed, for those who look for one.
+pub(crate) const CLUSTERS: &str = "`karavel clusters` lists the clusters there are";
+
+/// The known word nearest to a wrong one, if it is near at all: a slip, and one more for every four letters. Of words
+/// equally near, the first.
+pub fn nearest<'n>(wrong: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let near = known.into_iter().map(|word| (distance(wrong, word), word));
+    let (steps, word) = near.min_by_key(|(steps, _)| *steps)?;
+    (steps <= 1 + wrong.chars().count() / 4 && steps < wrong.chars().count()).then_some(word)
+}
+
+/// How many letters have to be added, dropped, changed or swapped with their neighbour.
+#[must_use]
+pub fn distance(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut above: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=to.len()).collect();
+    for (row, letter) in from.iter().enumerate() {
+        let mut line = vec![row + 1];
+        for (column, other) in to.iter().enumerate() {
+            let at = |line: &[usize], column: usize| line.get(column).copied();
+            let changed = at(&last, column).map(|steps| steps + usize::from(letter != other));
+            let dropped = at(&last, column + 1).map(|steps| steps + 1);
+            let added = at(&line, column).map(|steps| steps + 1);
+            let is_swap = row > 0
+                && column > 0
+                && from.get(row - 1) == Some(other)
+                && to.get(column - 1) == Some(letter);
+            let swapped = if is_swap {
+                at(&above, column - 1).map(|steps| steps + 1)
+            } else {
+                None
+            };
+            let best = [changed, dropped, added, swapped].into_iter().flatten();
+            line.push(best.min().unwrap_or_default());
+        }
+        above = std::mem::replace(&mut last, line);
+    }
+    last.last().copied().unwrap_or_default()
+}
+
+/// What to do about names of clusters that nobody has.
+pub(crate) fn cluster_hint<'n>(
+    unknown: &[&str],
+    known: impl IntoIterator<Item = &'n str> + Clone,
+) -> String {
+    let near = unknown
+        .iter()
+        .filter_map(|wrong| nearest(wrong, known.clone()));
+    let near: Vec<String> = near.map(|name| format!("{name:?}")).collect();
+    match near.is_empty() {
+        true => CLUSTERS.to_owned(),
+        false => format!("did you mean {}? {CLUSTERS}", near.join(", ")),
+    }
+}
+
+/// An object that could not be read by its name: if it is not there, along with the name or the namespace that was
+/// probably meant.
+pub(crate) async fn missing(
+    client: &Client,
+    resource: &ResourceType,
+    key: &ObjectKey,
+    error: &CallError,
+) -> Failure {
+    let failure = call_failure(error);
+    if !error.is_not_found() {
+        return failure;
+    }
+    let list = async |namespace: &str, fields: String| {
+        let options = ListOptions {
+            metadata_only: true,
+            field_selector: fields,
+            limit: LOOKED_AT,
+            ..ListOptions::default()
+        };
+        let listed = client.list(resource, namespace, &options).await;
+        listed.map(|list| list.items).unwrap_or_default()
+    };
+    let here = list(&key.namespace, String::new()).await;
+    if let Some(name) = nearest(&key.name, here.iter().map(Object::name)) {
+        return failure.advised(format!("did you mean {name:?}?"));
+    }
+    if !resource.namespaced || key.namespace.is_empty() {
+        return failure;
+    }
+    let elsewhere = list("", format!("metadata.name={}", key.name)).await;
+    match elsewhere.first() {
+        Some(found) => failure.advised(format!(
+            "there is one in the namespace {0:?}: add -n {0}",
+            found.namespace()
+        )),
+        None => failure,
+    }
+}
+
+/// So many names are looked at for the one that was meant.
+const LOOKED_AT: u32 = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_single_slips() {
+        for (from, to, steps) in [
+            ("", "", 0),
+            ("pod", "pod", 0),
+            ("pdo", "pod", 1),
+            ("pd", "pod", 1),
+            ("pood", "pod", 1),
+            ("pad", "pod", 1),
+            ("", "pod", 3),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(distance(from, to), steps, "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_near_is_suggested() {
+        let known = ["get", "describe", "simulate", "member1", "member2"];
+        for (wrong, expected) in [
+            ("gt", Some("get")),
+            ("simulat", Some("simulate")),
+            ("membr2", Some("member2")),
+            ("membr1", Some("member1")),
+            ("nosuch", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(wrong, known), expected, "{wrong}");
+        }
+        assert_eq!(cluster_hint(&["nope"], known), CLUSTERS);
+        assert!(cluster_hint(&["membr1"], known).starts_with("did you mean \"member1\"?"));
+    }
+}
