@@ -290,14 +290,19 @@ fn busy() -> Status {
     )
 }
 
-fn class_of(user: &User) -> Class {
-    let is_system = user.groups.iter().any(|group| {
+/// Whether a user is a part of the system.
+#[must_use]
+pub fn is_system(user: &User) -> bool {
+    user.groups.iter().any(|group| {
         matches!(
             group.as_str(),
             "system:nodes" | "system:serviceaccounts:kube-system" | "system:karavel:components"
         )
-    });
-    if is_system {
+    })
+}
+
+fn class_of(user: &User) -> Class {
+    if is_system(user) {
         Class::System
     } else if names::is_master(user) {
         Class::Master

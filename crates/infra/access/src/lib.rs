@@ -37,5 +37,6 @@ pub mod roles;
 pub mod rule;
 pub mod service_account;
 pub mod token_request;
+pub mod turns;
 
 pub use access::{Access, Admitted, Options, Refused};

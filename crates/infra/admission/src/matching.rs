@@ -15,6 +15,8 @@ pub(crate) enum Operation {
     Create,
     Update,
     Delete,
+    /// A stream to what stands behind it is opened.
+    Connect,
 }
 
 /// A request as rules see it.
@@ -70,6 +72,7 @@ impl Operation {
             Self::Create => "CREATE",
             Self::Update => "UPDATE",
             Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
         }
     }
 }
@@ -81,6 +84,16 @@ impl<'a> Asked<'a> {
             operation: Operation::of(old, new),
             old,
             new,
+        }
+    }
+
+    /// A stream that is asked for with options.
+    pub(crate) fn connecting(call: &'a Call, options: &'a Value) -> Self {
+        Self {
+            call,
+            operation: Operation::Connect,
+            old: None,
+            new: Some(options),
         }
     }
 

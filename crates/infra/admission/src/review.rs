@@ -46,7 +46,12 @@ pub(crate) struct Shown<'a> {
 pub(crate) fn request(asked: &Asked<'_>, shown: &Shown<'_>) -> Value {
     let call = asked.call;
     let (target, resource) = (&call.target, &call.served.resource);
-    let kind = |version: &str| json!({"group": &*resource.group, "version": version, "kind": &*resource.kind});
+    // A stream is about its options, not about the object it leads through.
+    let streamed = asked.new.filter(|_| asked.operation == Operation::Connect);
+    let streamed = streamed.and_then(|options| options.get("kind")?.as_str());
+    let kind_name = streamed.unwrap_or(&resource.kind);
+    let kind =
+        |version: &str| json!({"group": &*resource.group, "version": version, "kind": kind_name});
     let plural = |version: &str| json!({"group": target.group, "version": version, "resource": target.resource});
     let mut request = json!({
         "uid": shown.uid,
@@ -97,6 +102,7 @@ fn user(call: &Call) -> Value {
 
 fn options(call: &Call, operation: Operation) -> Value {
     let kind = match (operation, call.verb) {
+        (Operation::Connect, _) => return Value::Null,
         (Operation::Delete, _) => "DeleteOptions",
         (_, Verb::Patch) => "PatchOptions",
         (Operation::Create, _) => "CreateOptions",

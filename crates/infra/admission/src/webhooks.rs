@@ -17,7 +17,7 @@ use serve::status::Status;
 use crate::caller::Caller;
 use crate::expression::{Authority, Scene};
 use crate::following::Compiled;
-use crate::matching::Asked;
+use crate::matching::{Asked, Operation};
 use crate::notes::note;
 use crate::review::{self, Answer, Shown};
 use crate::webhook::{Chain, Webhook};
@@ -145,13 +145,14 @@ impl Webhooks {
 
     async fn judge(&self, followed: &Followed, asked: Asked<'_>) -> Result<Vec<String>, Status> {
         let mut warnings = Vec::new();
-        if asked.new.is_none() {
+        if matches!(asked.operation, Operation::Delete | Operation::Connect) {
             // There is nothing to change about an object that goes, but those who may change others may refuse it.
             let chain = followed.mutating.current();
             for wanted in followed.wanted(&chain, &asked)? {
                 let answer = self
                     .ask(wanted.webhook, &wanted.version, &asked, true)
                     .await?;
+                refuse_change(&wanted, &asked, &answer)?;
                 warnings.extend(settle("mutating", &wanted, &asked, answer)?);
             }
         }
@@ -284,7 +285,9 @@ impl Webhooks {
             return shown_in(call, version, object);
         };
         let api_version = call.served.resource.api_version(version);
-        if object.get("apiVersion").and_then(Value::as_str) == Some(&api_version) {
+        if object.get("apiVersion").and_then(Value::as_str) == Some(&api_version)
+            || is_foreign(call, object)
+        {
             return Ok(Some(Cow::Borrowed(object)));
         }
         let uid = self.surroundings.uid();
@@ -338,6 +341,19 @@ impl Admission for Webhooks {
         let nobody = followed.validating.current().webhooks.is_empty()
             && (new.is_some() || followed.mutating.current().webhooks.is_empty());
         if !asked.is_open() || nobody {
+            return at_once(Ok(Vec::new()));
+        }
+        Box::pin(in_time(self.judge(followed, asked)))
+    }
+
+    fn connect<'a>(&'a self, call: &'a Call, options: &'a Value) -> Verdict<'a> {
+        let Some(followed) = self.followed.get() else {
+            return at_once(Ok(Vec::new()));
+        };
+        let asked = Asked::connecting(call, options);
+        let nobody = followed.validating.current().webhooks.is_empty()
+            && followed.mutating.current().webhooks.is_empty();
+        if nobody {
             return at_once(Ok(Vec::new()));
         }
         Box::pin(in_time(self.judge(followed, asked)))
@@ -447,10 +463,32 @@ pub(crate) fn shown_in<'a>(
     };
     let is_there = object.get("apiVersion").and_then(Value::as_str)
         == Some(&call.served.resource.api_version(version));
-    if is_there {
+    if is_there || is_foreign(call, object) {
         return Ok(Some(Cow::Borrowed(object)));
     }
     converted(call, version, object).map(|object| Some(Cow::Owned(object)))
+}
+
+/// Whether an object is of another kind than the resource's, as the options of a stream are: it has one version.
+fn is_foreign(call: &Call, object: &Value) -> bool {
+    let kind = object.get("kind").and_then(Value::as_str);
+    kind.is_some_and(|kind| kind != &*call.served.resource.kind)
+}
+
+/// What a stream is for is said in its address, which nobody changes afterwards.
+fn refuse_change(wanted: &Wanted<'_>, asked: &Asked<'_>, answer: &Asking) -> Result<(), Status> {
+    let Asking::Answered(answer) = answer else {
+        return Ok(());
+    };
+    let changes = answer.patch.is_some() && answer.refusal.is_none();
+    if !changes || asked.operation != Operation::Connect {
+        return Ok(());
+    }
+    let name = &wanted.webhook.name;
+    Err(Status::internal(
+        format!("the patch of webhook {name:?} cannot be used: a stream cannot be changed"),
+        None,
+    ))
 }
 
 fn converted(call: &Call, version: &str, object: &Value) -> Result<Value, String> {

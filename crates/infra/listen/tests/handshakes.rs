@@ -19,6 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -38,6 +39,10 @@ impl Mirror {
     }
 
     async fn on(address: &str, directory: &Path) -> Self {
+        Self::with(address, directory, Limits::default()).await
+    }
+
+    async fn with(address: &str, directory: &Path, limits: Limits) -> Self {
         let authority = Authority::open(directory, SystemTime::now()).unwrap();
         let issued = authority.issue(&server(), DAY, SystemTime::now()).unwrap();
         let identity = ServerIdentity::new(&issued).unwrap();
@@ -53,7 +58,7 @@ impl Mirror {
             };
             Response::new(Full::new(Bytes::from(name)))
         };
-        let serving = listener.serve(tls, Limits::default(), handler, stop.clone());
+        let serving = listener.serve(tls, limits, handler, stop.clone());
         #[expect(clippy::disallowed_methods, reason = "joined by `end`")]
         let task = tokio::spawn(serving);
         Self {
@@ -77,6 +82,25 @@ impl Mirror {
         trusted: &str,
         host: &'static str,
     ) -> Result<String, std::io::Error> {
+        let mut stream = self.connect(shown, trusted, host).await?;
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nHost: mirror\r\nConnection: close\r\n\r\n")
+            .await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok(answer
+            .rsplit("\r\n\r\n")
+            .next()
+            .unwrap_or_default()
+            .to_owned())
+    }
+
+    async fn connect(
+        &self,
+        shown: Option<&Issued>,
+        trusted: &str,
+        host: &'static str,
+    ) -> Result<TlsStream<TcpStream>, std::io::Error> {
         let mut roots = RootCertStore::empty();
         roots
             .add(CertificateDer::from_pem_slice(trusted.as_bytes()).unwrap())
@@ -98,19 +122,9 @@ impl Mirror {
         };
         let tcp = TcpStream::connect(self.address).await?;
         let name = ServerName::try_from(host).unwrap();
-        let mut stream = TlsConnector::from(Arc::new(config))
+        TlsConnector::from(Arc::new(config))
             .connect(name, tcp)
-            .await?;
-        stream
-            .write_all(b"GET / HTTP/1.1\r\nHost: mirror\r\nConnection: close\r\n\r\n")
-            .await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        Ok(answer
-            .rsplit("\r\n\r\n")
-            .next()
-            .unwrap_or_default()
-            .to_owned())
+            .await
     }
 }
 
@@ -255,6 +269,51 @@ async fn an_unspecified_address_is_reached_by_both_families() {
             "nobody",
             "{host}"
         );
+    }
+    mirror.end().await;
+}
+
+/// The first line of what comes back for a head; empty if the connection ends without a word.
+async fn first_line(mirror: &Mirror, head: &str) -> String {
+    let trusted = mirror.authority.certificate_pem();
+    let stream = mirror.connect(None, trusted, "localhost").await;
+    let mut stream = stream.unwrap();
+    // The server may have heard enough before the end.
+    drop(stream.write_all(head.as_bytes()).await);
+    let mut answer = Vec::new();
+    drop(stream.read_to_end(&mut answer).await);
+    let answer = String::from_utf8_lossy(&answer);
+    answer.lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn heads_that_are_too_large_or_too_slow_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let limits = Limits {
+        head: Duration::from_millis(300),
+        head_bytes: 16 * 1024,
+        ..Limits::default()
+    };
+    let mirror = Mirror::with("127.0.0.1:0", directory.path(), limits).await;
+    let long = "x".repeat(20 * 1024);
+    for (head, expected) in [
+        (
+            "GET / HTTP/1.1\r\nHost: m\r\nConnection: close\r\n\r\n".to_owned(),
+            "HTTP/1.1 200 OK",
+        ),
+        (
+            format!("GET / HTTP/1.1\r\nHost: m\r\nX-Long: {long}\r\n\r\n"),
+            "HTTP/1.1 431 Request Header Fields Too Large",
+        ),
+        (
+            format!("GET /{long} HTTP/1.1\r\nHost: m\r\n\r\n"),
+            "HTTP/1.1 431 Request Header Fields Too Large",
+        ),
+        // It never ends; the server does not wait for it.
+        ("GET / HTTP/1.1\r\nHost: m\r\n".to_owned(), ""),
+    ] {
+        let line = first_line(&mirror, &head).await;
+        assert_eq!(line, expected, "{} bytes", head.len());
     }
     mirror.end().await;
 }

@@ -84,6 +84,11 @@ pub trait Admission: Send + Sync {
         old: Option<&'a Value>,
         new: Option<&'a Value>,
     ) -> Verdict<'a>;
+
+    /// May refuse a stream to what stands behind an object; `options` say what it is for, as Kubernetes writes them.
+    fn connect<'a>(&'a self, _call: &'a Call, _options: &'a Value) -> Verdict<'a> {
+        at_once(Ok(Vec::new()))
+    }
 }
 
 /// What an [`Admission`] says: warnings for the client, or a refusal.

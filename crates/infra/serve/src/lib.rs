@@ -15,6 +15,7 @@ pub mod body;
 pub mod cache;
 pub mod call;
 mod compression;
+mod connecting;
 pub mod conversion;
 pub mod discovery;
 pub mod encoding;

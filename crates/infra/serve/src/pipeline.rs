@@ -94,6 +94,19 @@ impl Server {
         Err(Status::invalid(call.kind_subject(name_of(new)), &errors))
     }
 
+    /// Lets admission refuse a stream.
+    pub(crate) async fn admit_stream(
+        &self,
+        call: &Call,
+        options: &Value,
+    ) -> Result<Vec<String>, Status> {
+        let mut warnings = Vec::new();
+        for admission in &self.admission {
+            warnings.extend(admission.connect(call, options).await?);
+        }
+        Ok(warnings)
+    }
+
     /// Lets admission refuse a change.
     pub(crate) async fn validate(
         &self,

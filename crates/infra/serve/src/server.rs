@@ -16,6 +16,7 @@ use crate::body::{self, Body};
 use crate::cache::{self, Cache};
 use crate::call::{Admission, Call, User};
 use crate::compression::compress;
+use crate::connecting;
 use crate::handler::{Asked, Handlers, unread};
 use crate::health;
 use crate::measure::{Measured, count_objects};
@@ -27,7 +28,7 @@ use crate::record::RecordError;
 use crate::resource::{Action, Table};
 use crate::status::Status;
 use crate::target::{Target, Verb};
-use crate::verbs::{DeleteOptions, patch_forms};
+use crate::verbs::{DeleteOptions, patch_forms, warn};
 
 /// The largest body that is read: what etcd and Kubernetes allow.
 pub const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -292,7 +293,13 @@ impl Server {
                 body: unread(body),
                 wire: self.table().wire(),
             };
-            return handler.answer(self, call, asked).await;
+            let warnings = match connecting::options(call, params) {
+                Some(options) => self.admit_stream(call, &options).await?,
+                None => Vec::new(),
+            };
+            let mut response = handler.answer(self, call, asked).await?;
+            warn(&mut response, &warnings);
+            return Ok(response);
         }
         let answer = answer?;
         let include = Include::parse(params.text("includeObject"))?;

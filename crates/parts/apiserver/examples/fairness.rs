@@ -1,8 +1,10 @@
 //! One client sends as fast as it can; how long does another wait? Measured over TLS, in one run.
 //!
-//! `cargo run --release -p karavel-apiserver --example fairness [SECONDS]` prints the quiet client's latencies alone and
-//! beside the noisy one, for reading and for writing, and the ratio of the 99th percentiles. The noise comes from a
-//! process of its own, and the quiet client has a thread of its own: only the server stands between them.
+//! `cargo run --release -p karavel-apiserver --example fairness -- [SECONDS] [NICE]` prints the quiet client's latencies
+//! alone and beside a noisy one that writes or lists, for reading and for writing, and the ratios of the 99th percentiles.
+//! Server, noise and quiet client are processes of their own. SECONDS is how long each is measured in each of three
+//! rounds (3). The noise stands for another machine: NICE (19) lets it have only what server and quiet client leave of
+//! the processors; 0 lets it compete with them, as if somebody else's program ran beside the server.
 #![expect(clippy::print_stdout, reason = "its figures are for people")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on stops")]
 
@@ -10,9 +12,10 @@
 #[expect(dead_code, reason = "the tests use more of it")]
 mod served;
 
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use karavel_apiserver::{Security, Storage};
@@ -25,33 +28,72 @@ use served::{Credentials, Served, connect, exchange};
 /// How many requests the noisy client keeps under way, each on a connection of its own.
 const NOISE: usize = 64;
 /// How often the quiet client asks.
-const PERIOD: Duration = Duration::from_millis(10);
+const PERIOD: Duration = Duration::from_millis(5);
+/// How often alone and beside alternate.
+const ROUNDS: usize = 3;
+/// How many objects a list of the noisy client has.
+const LISTED: usize = 500;
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const OTHERS: &str = "/api/v1/namespaces/kube-public/configmaps";
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    if let [_, word, address, directory] = arguments.as_slice()
-        && word == "noise"
-    {
-        let shown = Credentials::of(std::path::Path::new(directory));
-        return workers().block_on(make_noise(address.parse().unwrap(), &shown));
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["serve", directory] => workers().block_on(serve(Path::new(directory))),
+        ["noise", what, address, directory] => {
+            let shown = Credentials::of(Path::new(directory));
+            workers().block_on(make_noise(what, address.parse().unwrap(), &shown));
+        }
+        rest => {
+            let number = |at: usize, otherwise: u64| {
+                let word = rest.get(at).map(|word| word.parse().unwrap());
+                word.unwrap_or(otherwise)
+            };
+            let directory = tempfile::tempdir().unwrap();
+            let alone = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            let each = Duration::from_secs(number(0, 3));
+            alone.block_on(measure(directory.path(), each, number(1, 19)));
+        }
     }
-    let seconds = arguments.get(1).and_then(|text| text.parse().ok());
-    let each = Duration::from_secs(seconds.unwrap_or(5));
-    let directory = tempfile::tempdir().unwrap();
-    let server = workers();
-    let served = Served::start(directory.path(), Storage::Embedded, Security::default());
-    let served = server.block_on(served).unwrap();
-    let alone = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    alone.block_on(measure(served.address, directory.path(), each));
 }
 
 fn workers() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.enable_all().build().unwrap()
+}
+
+/// Serves until the process is killed; says where.
+async fn serve(directory: &Path) {
+    let served = Served::start(directory, Storage::Embedded, Security::default());
+    let served = served.await.unwrap();
+    println!("{}", served.address);
+    std::future::pending::<()>().await;
+}
+
+/// A process that ends with the measurement.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+impl Process {
+    /// Seconds of processors it has used.
+    fn used(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id()));
+        let stat = stat.unwrap_or_default();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split(' ').collect();
+        // The fields utime and stime, counted from the one after the name; a tick is a hundredth of a second on Linux.
+        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok());
+        (ticks(12).unwrap_or_default() + ticks(13).unwrap_or_default()) / 100.0
+    }
 }
 
 /// One connection of one user.
@@ -65,7 +107,10 @@ impl Client {
         let stream = connect(address, &shown.authority, Some(shown), "localhost").await;
         Self {
             stream: stream.unwrap(),
-            headers: format!("Impersonate-User: {user}\r\n"),
+            headers: match user {
+                "" => String::new(),
+                user => format!("Impersonate-User: {user}\r\n"),
+            },
         }
     }
 
@@ -75,10 +120,17 @@ impl Client {
     }
 }
 
-async fn measure(address: SocketAddr, directory: &Path, each: Duration) {
+async fn measure(directory: &Path, each: Duration, nice: u64) {
+    let program = std::env::current_exe().unwrap();
+    let mut serving = Command::new(&program);
+    serving.arg("serve").arg(directory).stdout(Stdio::piped());
+    let mut server = Process(serving.spawn().unwrap());
+    let mut line = String::new();
+    let mut output = BufReader::new(server.0.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    let address: SocketAddr = line.trim().parse().unwrap();
     let shown = Credentials::of(directory);
-    let mut root = Client::open(address, &shown, "system:admin").await;
-    root.headers.clear();
+    let mut root = Client::open(address, &shown, "").await;
     for user in ["quiet", "noisy"] {
         let binding = json!({
             "metadata": {"name": user},
@@ -88,66 +140,89 @@ async fn measure(address: SocketAddr, directory: &Path, each: Duration) {
         let line = "POST /apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
         assert_eq!(root.send(line, &binding.to_string()).await, 201);
     }
+    for number in 0..LISTED {
+        let map = map(&format!("listed-{number}"), "kube-public", 0);
+        assert_eq!(root.send(&format!("POST {OTHERS}"), &map).await, 201);
+    }
     let mut quiet = Client::open(address, &shown, "quiet").await;
-    let line = format!("POST {MAPS}");
-    assert_eq!(quiet.send(&line, &map("mine", 0)).await, 201);
-    for (name, write) in [("reading", false), ("writing", true)] {
-        let alone = percentiles(ask_regularly(&mut quiet, each, write).await);
-        let mut noise = Command::new(std::env::current_exe().unwrap())
-            .arg("noise")
-            .arg(address.to_string())
-            .arg(directory)
-            .spawn()
-            .unwrap();
-        // Until the noise is as loud as it gets.
-        ask_regularly(&mut quiet, Duration::from_secs(2), write).await;
-        let before = revision(&mut root).await;
-        let begun = Instant::now();
-        let beside = percentiles(ask_regularly(&mut quiet, each, write).await);
-        let written = revision(&mut root).await - before;
-        let rate = written as f64 / begun.elapsed().as_secs_f64();
-        noise.kill().unwrap();
-        noise.wait().unwrap();
-        println!(
-            "{name}: alone p50 {:.2} ms p99 {:.2} ms; beside {rate:.0} writes a second p50 {:.2} ms p99 {:.2} ms; ratio of p99 {:.2}",
-            alone.0,
-            alone.1,
-            beside.0,
-            beside.1,
-            beside.1 / alone.1
-        );
+    let mine = map("mine", "default", 0);
+    assert_eq!(quiet.send(&format!("POST {MAPS}"), &mine).await, 201);
+    for noise in ["writes", "lists"] {
+        for (name, write) in [("reading", false), ("writing", true)] {
+            let (mut alone, mut beside) = (Vec::new(), Vec::new());
+            let (mut done, mut used, mut taken) = (0, 0.0, 0.0);
+            ask_regularly(&mut quiet, Duration::from_secs(1), write).await;
+            for _ in 0..ROUNDS {
+                alone.extend(ask_regularly(&mut quiet, each, write).await);
+                let mut loud = Command::new("nice");
+                loud.args(["-n", &nice.to_string()])
+                    .arg(&program)
+                    .args(["noise", noise, &address.to_string()])
+                    .arg(directory);
+                let loud = Process(loud.spawn().unwrap());
+                // Until the noise is as loud as it gets.
+                ask_regularly(&mut quiet, Duration::from_secs(1), write).await;
+                let before = (requests(&mut root).await, server.used(), Instant::now());
+                beside.extend(ask_regularly(&mut quiet, each, write).await);
+                done += requests(&mut root).await.saturating_sub(before.0);
+                used += server.used() - before.1;
+                taken += before.2.elapsed().as_secs_f64();
+                drop(loud);
+            }
+            let (alone, beside) = (percentiles(alone), percentiles(beside));
+            println!(
+                "{name} beside {noise}: alone p50 {:.2} ms p99 {:.2} ms; beside p50 {:.2} ms p99 {:.2} ms; ratio of p99 {:.2}; \
+                 the server answered {:.0} requests a second with {:.2} processors",
+                alone.0,
+                alone.1,
+                beside.0,
+                beside.1,
+                beside.1 / alone.1,
+                done as f64 / taken,
+                used / taken,
+            );
+        }
     }
 }
 
-/// Writes as fast as it can, until it is killed.
-async fn make_noise(address: SocketAddr, shown: &Credentials) {
+/// Writes or lists as fast as it can, until it is killed.
+async fn make_noise(what: &str, address: SocketAddr, shown: &Credentials) {
     let mut clients = Vec::new();
     for number in 0..NOISE {
         let mut client = Client::open(address, shown, "noisy").await;
+        let lists = what == "lists";
         clients.push(async move {
             let name = format!("noise-{number}");
-            client.send(&format!("POST {MAPS}"), &map(&name, 0)).await;
+            let first = map(&name, "default", 0);
+            client.send(&format!("POST {MAPS}"), &first).await;
             for round in 0.. {
+                if lists {
+                    client.send(&format!("GET {OTHERS}"), "").await;
+                    continue;
+                }
                 let line = format!("PUT {MAPS}/{name}");
-                client.send(&line, &map(&name, round)).await;
+                client.send(&line, &map(&name, "default", round)).await;
             }
         });
     }
     futures_util::future::join_all(clients).await;
 }
 
-/// How many writes there have been.
-async fn revision(client: &mut Client) -> u64 {
-    let line = format!("GET {MAPS}?limit=1");
-    let answer = exchange(&mut client.stream, &line, &client.headers, "").await;
-    let list: Value = serde_json::from_str(&answer.unwrap().1).unwrap();
-    let revision = list["metadata"]["resourceVersion"].as_str().unwrap();
-    revision.parse().unwrap()
+/// How many requests the server has answered.
+async fn requests(client: &mut Client) -> u64 {
+    let answer = exchange(&mut client.stream, "GET /metrics", &client.headers, "").await;
+    let text = answer.unwrap().1;
+    let counts = text
+        .lines()
+        .filter(|line| line.starts_with("apiserver_request_total"))
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
+    counts.sum::<f64>() as u64
 }
 
 /// Asks once a period for a while; how long each answer took, in milliseconds.
 async fn ask_regularly(client: &mut Client, each: Duration, write: bool) -> Vec<f64> {
     let mut ticks = tokio::time::interval(PERIOD);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let (begun, mut took, mut round) = (Instant::now(), Vec::new(), 0);
     while begun.elapsed() < each {
         ticks.tick().await;
@@ -155,7 +230,7 @@ async fn ask_regularly(client: &mut Client, each: Duration, write: bool) -> Vec<
         let asked = Instant::now();
         let code = if write {
             let line = format!("PUT {MAPS}/mine");
-            client.send(&line, &map("mine", round)).await
+            client.send(&line, &map("mine", "default", round)).await
         } else {
             client.send(&format!("GET {MAPS}/mine"), "").await
         };
@@ -165,9 +240,9 @@ async fn ask_regularly(client: &mut Client, each: Duration, write: bool) -> Vec<
     took
 }
 
-fn map(name: &str, round: u64) -> String {
-    let map = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"},
+fn map(name: &str, namespace: &str, round: u64) -> String {
+    let map: Value = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace},
         "data": {"round": round.to_string(), "text": "x".repeat(256)},
     });
     map.to_string()

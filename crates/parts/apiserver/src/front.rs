@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use access::fairness::{self, Limits, Seats};
 use access::names::{self, AUTHENTICATED};
+use access::turns::Turns;
 use access::{Access, Admitted, Refused, issuer};
 use http::request::Parts;
 use http::{Method, Request, Response};
@@ -42,6 +43,7 @@ pub(crate) struct Front {
     pub(crate) server: Arc<Server>,
     pub(crate) access: Arc<Access>,
     seats: Seats,
+    turns: Turns,
     audit: Option<Audit>,
     store: Store,
     address: String,
@@ -59,6 +61,7 @@ impl Handle {
             server,
             access,
             seats: Seats::new(Limits::default()),
+            turns: Turns::default(),
             audit,
             store,
             address,
@@ -185,7 +188,8 @@ impl Front {
         if let Some(response) = self.own_path(request.method(), request.uri().path()) {
             return response;
         }
-        let answering = self.server.answer(admitted.user, request);
+        let line = self.turns.line(&admitted.user);
+        let answering = line.pace(self.server.answer(admitted.user, request));
         if is_unbounded {
             return answering.await;
         }

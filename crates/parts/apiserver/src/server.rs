@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ::admission::{Caller, ValidatingPolicies, Webhooks};
+use ::admission::{Caller, LimitRanges, Quotas, ValidatingPolicies, Webhooks};
 use access::audit::AuditLog;
 use access::authenticate::TokenAuthenticator;
-use access::certificates::{self as requests, CertificateAdmission};
-use access::cluster_info;
+use access::certificates::CertificateAdmission;
 use access::escalation::EscalationCheck;
 use access::keys::Keys;
-use access::{Access, account_chores, bootstrap, names, reviews, token_request};
+use access::{Access, bootstrap, names, reviews, token_request};
 use api::well_known::feature_gates::FeatureGates;
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -33,18 +32,15 @@ use store::etcd::{self, Etcd};
 use store::memory::Memory;
 
 use crate::admission::MultiClusterAdmission;
-use crate::agents;
 use crate::audit::Audit;
 use crate::authority::Asker;
-use crate::certificates::{Certificates, reachable, server_names};
+use crate::certificates::{Certificates, server_names};
+use crate::chores::{Chores, spawn_chore};
 use crate::definitions;
 use crate::front::Handle;
 use crate::issuers::{self, Followed};
-use crate::kubeconfig;
-use crate::limits::LimitRanges;
 use crate::multicluster;
 use crate::namespaces::NamespaceLifecycle;
-use crate::policies;
 use crate::roles;
 use crate::sealing::{self, SealingError, Unfinished};
 use crate::security::Security;
@@ -133,6 +129,7 @@ pub struct ApiServer {
     roles: Vec<access::roles::Expected>,
     /// Issuers whose keys are to be fetched.
     issuers: Vec<Followed>,
+    quotas: Arc<Quotas>,
     /// Values to be encrypted anew.
     unfinished: Option<Unfinished>,
     approve_agents: bool,
@@ -307,7 +304,9 @@ impl ApiServer {
             Arc::clone(&surroundings) as _,
         ));
         let judging = Arc::new(ValidatingPolicies::default());
-        // The product's own rules first: users' webhooks and policies see what will be stored.
+        let quotas = Arc::new(Quotas::new(Arc::clone(&surroundings) as _));
+        // The product's own rules first: users' webhooks and policies see what will be stored. Quotas last: what somebody
+        // else refuses takes no room.
         let hooks: Vec<Arc<dyn Admission>> = vec![
             Arc::clone(&namespaces) as Arc<dyn Admission>,
             Arc::clone(&limits) as Arc<dyn Admission>,
@@ -316,6 +315,7 @@ impl ApiServer {
             Arc::clone(&signing) as Arc<dyn Admission>,
             Arc::clone(&judging) as Arc<dyn Admission>,
             Arc::clone(&webhooks) as Arc<dyn Admission>,
+            Arc::clone(&quotas) as Arc<dyn Admission>,
         ];
         let host = about.address.clone();
         let server = Server::open(
@@ -336,6 +336,7 @@ impl ApiServer {
         let access = Arc::new(Access::new(server.cache(), access_options, surroundings));
         namespaces.look_into(server.cache());
         limits.look_into(server.cache());
+        quotas.look_into(server.cache());
         admission.look_into(server.cache());
         escalation.judge_by(&access);
         signing.judge_by(&access);
@@ -364,6 +365,7 @@ impl ApiServer {
             conversions: Arc::new(definitions::Conversions(caller)),
             roles,
             issuers,
+            quotas,
             unfinished,
             approve_agents: security.approve_agents,
         })
@@ -406,11 +408,11 @@ impl ApiServer {
             conversions,
             roles,
             issuers,
+            quotas,
             unfinished,
             approve_agents,
         } = self;
         let server = Arc::clone(handle.server());
-        let authority = Arc::clone(certificates.authority());
         let tls = certificates.tls_config()?;
         let fed = Arc::clone(&server);
         tasks.spawn("cache feed", |stop| async move {
@@ -431,46 +433,26 @@ impl ApiServer {
         join_all(NAMESPACES.map(|namespace| create_namespace(&server, namespace))).await;
         let written = bootstrap::ensure(&server, roles).await;
         tracing::debug!(written, "roles and bindings are complete");
-        let public = kubeconfig::public(
-            &format!("https://{}", reachable(address)),
-            authority.certificate_pem(),
-        );
-        spawn_chore(
-            tasks,
-            "service accounts",
-            account_chores::follow(
-                Arc::clone(&server),
-                Arc::clone(handle.access()),
-                authority.certificate_pem().to_owned(),
-            ),
-        );
-        spawn_chore(
-            tasks,
-            "certificate requests",
-            requests::follow(Arc::clone(&server), Arc::clone(&authority)),
-        );
-        if approve_agents {
-            let access = Arc::clone(handle.access());
-            let chore = agents::follow(Arc::clone(&server), access);
-            spawn_chore(tasks, "agents' certificates", chore);
+        let chores = Chores {
+            handle: handle.clone(),
+            authority: Arc::clone(certificates.authority()),
+            quotas,
+            address,
+            approve_agents,
+        };
+        if matches!(store.engine(), Store::Etcd(_)) {
+            chores.stand(&tasks.spawner());
+        } else {
+            chores.start(&tasks.spawner());
         }
-        spawn_chore(
-            tasks,
-            "status of policies",
-            policies::follow(Arc::clone(&server)),
-        );
-        spawn_chore(
-            tasks,
-            "cluster-info",
-            cluster_info::follow(Arc::clone(&server), public),
-        );
         let defined = Arc::clone(&server);
         tasks.spawn("definitions", |stop| {
             definitions::follow(defined, base, conversions, stop)
         });
-        spawn_chore(tasks, "certificate renewal", certificates.renew());
+        let spawner = tasks.spawner();
+        spawn_chore(&spawner, "certificate renewal", certificates.renew());
         for issuer in issuers {
-            spawn_chore(tasks, "issuer of tokens", issuer.follow());
+            spawn_chore(&spawner, "issuer of tokens", issuer.follow());
         }
         if let Some(unfinished) = unfinished {
             tasks
@@ -543,16 +525,6 @@ fn directory(path: PathBuf) -> Result<PathBuf, StartError> {
         Ok(()) => Ok(path),
         Err(source) => Err(StartError::Directory { path, source }),
     }
-}
-
-/// Starts a task that never ends by itself.
-fn spawn_chore(tasks: &mut Tasks, name: &str, chore: impl Future<Output = ()> + Send + 'static) {
-    tasks.spawn(name, |stop| async move {
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = chore => {}
-        }
-    });
 }
 
 fn base_table() -> Table {

@@ -80,6 +80,14 @@ impl Admission for ValidatingPolicies {
         }
         at_once(followed.judge(&bindings, &asked))
     }
+
+    fn connect<'a>(&'a self, call: &'a Call, options: &'a Value) -> Verdict<'a> {
+        let Some(followed) = self.followed.get() else {
+            return at_once(Ok(Vec::new()));
+        };
+        let bindings = followed.bindings.current();
+        at_once(followed.judge(&bindings, &Asked::connecting(call, options)))
+    }
 }
 
 /// Expressions are refused when they are written, not when they are needed.

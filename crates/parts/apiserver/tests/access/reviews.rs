@@ -123,6 +123,41 @@ fn atoms(rules: &Value) -> BTreeSet<String> {
     atoms
 }
 
+/// What a rules review gives besides objects.
+fn paths(rules: &Value) -> BTreeSet<String> {
+    let mut paths = BTreeSet::new();
+    for rule in rules.as_array().unwrap() {
+        for path in rule["nonResourceURLs"].as_array().into_iter().flatten() {
+            for verb in rule["verbs"].as_array().into_iter().flatten() {
+                paths.insert(format!(
+                    "{} path {}",
+                    verb.as_str().unwrap(),
+                    path.as_str().unwrap()
+                ));
+            }
+        }
+    }
+    paths
+}
+
+/// FNV-1a over the lines.
+fn fingerprint(lines: &[&str]) -> u64 {
+    let bytes = lines.join("\n").into_bytes();
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// What Kubernetes 1.34 lists for whoever is bound to `view`, `edit` and `admin` in a namespace: how many rights, and their
+/// fingerprint, taken from the roles it documents and not from ours.
+const KUBERNETES: [(&str, usize, u64); 3] = [
+    ("vera", 180, 0xeb85_2a94_207c_3cd6),
+    ("edith", 404, 0xe3d9_92b2_a2b1_3c66),
+    ("adam", 421, 0xd78a_bb8b_df93_21e0),
+];
+/// The same of the paths everybody known may read.
+const PATHS: (usize, u64) = (11, 0x10bb_b2f0_f755_65be);
+
 #[tokio::test]
 async fn lists_of_rights_are_those_of_the_default_roles() {
     let world = World::start().await;
@@ -133,12 +168,28 @@ async fn lists_of_rights_are_those_of_the_default_roles() {
             .await;
     }
     let mut rights = Vec::new();
-    for name in ["vera", "edith", "adam"] {
+    for (name, count, digest) in KUBERNETES {
         let line = format!("POST {AUTHORIZATION}/selfsubjectrulesreviews");
         let review = json!({"spec": {"namespace": "shop"}});
         let answer = world.ask(&known(name), &line, review).await;
         assert_eq!(answer.body["status"]["incomplete"], false);
-        rights.push(atoms(&answer.body["status"]["resourceRules"]));
+        let all = atoms(&answer.body["status"]["resourceRules"]);
+        let kubernetes: Vec<&str> = all
+            .iter()
+            .map(String::as_str)
+            .filter(|right| {
+                !right.contains("karmada.io/") && !right.contains(" multicluster.x-k8s.io/")
+            })
+            .collect();
+        assert_eq!(
+            (kubernetes.len(), fingerprint(&kubernetes)),
+            (count, digest),
+            "{name}"
+        );
+        let paths = paths(&answer.body["status"]["nonResourceRules"]);
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        assert_eq!((paths.len(), fingerprint(&paths)), PATHS, "{name}");
+        rights.push(all);
     }
     let [view, edit, admin] = rights.as_slice() else {
         panic!("three lists were asked for");

@@ -4,6 +4,8 @@
 mod hook;
 mod limits;
 mod policies;
+mod quotas;
+mod streams;
 mod webhooks;
 #[path = "../access/world.rs"]
 #[expect(dead_code, reason = "the tests of access use more of it")]

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use karavel_apiserver::{Lifetimes, Security, Storage};
+use karavel_apiserver::{AuthorityFiles, Lifetimes, Options, Security, Storage};
 use listen::{Authority, Subject};
 
 use crate::served::{Credentials, Served, connect, exchange};
@@ -120,5 +120,57 @@ async fn certificates_of_others_and_of_an_authority_that_was_replaced_are_refuse
         !is_served(&served, &old.authority, &new).await,
         "the client notices too"
     );
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authority_and_names_given_by_the_operator_are_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let (directory, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let own = Authority::open(elsewhere.path(), std::time::SystemTime::now()).unwrap();
+    let served = Served::with(Options {
+        data_dir: directory.path().to_owned(),
+        storage: Storage::Memory,
+        listen: "[::1]:0".parse().unwrap(),
+        names: ["fleet.example.com", "10.1.2.3", "fd00::7"]
+            .map(str::to_owned)
+            .to_vec(),
+        security: Security {
+            authority: Some(AuthorityFiles {
+                certificate: elsewhere.path().join("ca.crt"),
+                key: elsewhere.path().join("ca.key"),
+            }),
+            ..Security::default()
+        },
+    })
+    .await
+    .unwrap();
+    assert!(!directory.path().join("pki/ca.key").exists());
+    let kubeconfig = directory.path().join("kubeconfig");
+    let mode = std::fs::metadata(&kubeconfig).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = std::fs::read_to_string(&kubeconfig).unwrap();
+    let url = format!("https://[::1]:{}", served.address.port());
+    assert!(text.contains(&url), "{url}");
+    let shown = Credentials::of(directory.path());
+    assert_eq!(shown.authority, own.certificate_pem());
+    for (host, expected) in [
+        ("fleet.example.com", true),
+        ("10.1.2.3", true),
+        ("fd00::7", true),
+        ("::1", true),
+        ("localhost", true),
+        ("kubernetes.default.svc", true),
+        ("other.example.com", false),
+        ("10.1.2.4", false),
+    ] {
+        let stream = connect(served.address, &shown.authority, Some(&shown), host).await;
+        let Ok(mut stream) = stream else {
+            assert!(!expected, "{host}");
+            continue;
+        };
+        let (code, _) = exchange(&mut stream, NAMESPACES, "", "").await.unwrap();
+        assert!(expected && code == 200, "{host}");
+    }
     served.stop().await;
 }

@@ -36,13 +36,17 @@ impl Served {
         storage: Storage,
         security: Security,
     ) -> Result<Self, StartError> {
-        let options = Options {
+        Self::with(Options {
             data_dir: directory.to_owned(),
             storage,
             listen: "127.0.0.1:0".parse().unwrap(),
             names: Vec::new(),
             security,
-        };
+        })
+        .await
+    }
+
+    pub(crate) async fn with(options: Options) -> Result<Self, StartError> {
         let server = ApiServer::start_with(options, Extensions::default()).await?;
         let (address, handle) = (server.address(), server.handle());
         let mut tasks = Tasks::new();

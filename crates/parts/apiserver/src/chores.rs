@@ -1,0 +1,94 @@
+//! What an API server does besides answering: accounts, certificates, statuses. Of several on one store, one does it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use access::certificates as requests;
+use access::{account_chores, cluster_info};
+use admission::Quotas;
+use client::Client;
+use control::election::Election;
+use listen::Authority;
+use object::ObjectKey;
+use runtime::{Clock, Spawner};
+
+use crate::agents;
+use crate::certificates::reachable;
+use crate::front::Handle;
+use crate::kubeconfig;
+use crate::policies;
+use crate::quotas;
+
+/// The Lease that the one of several servers on a store holds which does the chores.
+const LEASE: &str = "karavel-apiserver";
+/// Who stands for the Lease.
+const IDENTITY: &str = "system:karavel:housekeeping";
+
+/// What the chores need.
+#[derive(Clone)]
+pub(crate) struct Chores {
+    pub(crate) handle: Handle,
+    pub(crate) authority: Arc<Authority>,
+    pub(crate) quotas: Arc<Quotas>,
+    /// Where newcomers are told to go.
+    pub(crate) address: SocketAddr,
+    /// Whether agents' certificates are approved without anybody's doing.
+    pub(crate) approve_agents: bool,
+}
+
+impl Chores {
+    /// Does the chores while this server is the one of several on the same store that shall.
+    pub(crate) fn stand(self, spawner: &Spawner) {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let moment = since.unwrap_or_default().as_micros();
+        let identity = format!("{}_{}_{moment}", self.address, std::process::id());
+        let election = Election::new(ObjectKey::namespaced("kube-system", LEASE), identity);
+        let client = Client::in_process(self.handle.as_component(IDENTITY)).named(IDENTITY);
+        election.run(client, Clock::system(), spawner, move |branch| {
+            self.start(branch);
+        });
+    }
+
+    /// Does the chores until the spawner's tasks are stopped.
+    pub(crate) fn start(&self, spawner: &Spawner) {
+        let Self {
+            handle,
+            authority,
+            quotas,
+            address,
+            approve_agents,
+        } = self;
+        let server = || Arc::clone(handle.server());
+        let access = || Arc::clone(handle.access());
+        let pem = authority.certificate_pem();
+        let accounts = account_chores::follow(server(), access(), pem.to_owned());
+        spawn_chore(spawner, "service accounts", accounts);
+        let signing = requests::follow(server(), Arc::clone(authority));
+        spawn_chore(spawner, "certificate requests", signing);
+        if *approve_agents {
+            let approving = agents::follow(server(), access());
+            spawn_chore(spawner, "agents' certificates", approving);
+        }
+        spawn_chore(spawner, "status of policies", policies::follow(server()));
+        let counting = quotas::follow(server(), Arc::clone(quotas));
+        spawn_chore(spawner, "status of quotas", counting);
+        let public = kubeconfig::public(&format!("https://{}", reachable(*address)), pem);
+        let telling = cluster_info::follow(server(), public);
+        spawn_chore(spawner, "cluster-info", telling);
+    }
+}
+
+/// Starts a task that never ends by itself.
+pub(crate) fn spawn_chore(
+    spawner: &Spawner,
+    name: &str,
+    chore: impl Future<Output = ()> + Send + 'static,
+) {
+    spawner.spawn(name, |stop| async move {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = chore => {}
+        }
+    });
+}
