@@ -5,6 +5,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use aws_lc_rs::digest;
 use aws_lc_rs::encoding::AsDer;
@@ -20,9 +21,10 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::{Value, json};
 
-/// The key that signs, and all that are believed.
+/// The key that signs, and all that are believed. Clones are the same keys.
+#[derive(Clone)]
 pub struct Keys {
-    signer: Signer,
+    signer: Arc<Signer>,
     /// The signing key first.
     believed: Vec<PublicKey>,
 }
@@ -39,6 +41,7 @@ enum Signer {
     Rsa(RsaKeyPair),
 }
 
+#[derive(Clone)]
 struct PublicKey {
     algorithm: Algorithm,
     /// What a token names its key by.
@@ -97,7 +100,10 @@ impl Keys {
         for other in others(directory)? {
             believed.push(load(&other)?.1);
         }
-        Ok(Self { signer, believed })
+        Ok(Self {
+            signer: Arc::new(signer),
+            believed,
+        })
     }
 
     /// A key that is kept nowhere, for servers that last as long as their process.
@@ -105,7 +111,7 @@ impl Keys {
         let pem = generate().ok_or(KeysError::Generate)?;
         let (signer, public) = parse(&pem).ok_or(KeysError::Generate)?;
         Ok(Self {
-            signer,
+            signer: Arc::new(signer),
             believed: vec![public],
         })
     }
@@ -355,7 +361,7 @@ mod tests {
         );
         let (signer, public) = parse(&pem).unwrap();
         let rsa = Keys {
-            signer,
+            signer: Arc::new(signer),
             believed: vec![public],
         };
         for (keys, algorithm) in [(Keys::ephemeral().unwrap(), "ES256"), (rsa, "RS256")] {
