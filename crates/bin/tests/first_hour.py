@@ -41,7 +41,10 @@ SCREENS = [
         "karavel apply -f colours.yaml --all-clusters",
         "~member3~karavel get configmaps colours -s members",
     ]),
-    ("09-wrong-words", ["karavel get deploymets", "karavel simulat", "karavel get pods --namspace shop"]),
+    ("09-wrong-words", [
+        "karavel get deploymets", "karavel simulat", "karavel get pods --namspace shop", "karavel cordon membr2",
+        "karavel get deployment wbe -n shop",
+    ]),
     ("10-as-one-list", ["karavel get deployments -n shop -s all -o name", "karavel get deployments -n shop -s members -o jsonpath='{.items[*].spec.replicas}'; echo"]),
     ("11-top", ["karavel top nodes --clusters member1 --no-headers | wc -l"]),
     ("12-tidy", ["karavel delete -f colours.yaml", "karavel delete namespace shop --timeout 60s"]),
@@ -55,7 +58,7 @@ STEADY = [
     (r"127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
     (r"\b(web|settings|shop)-[a-z0-9]{8,10}-[a-z0-9]{5}\b", r"\1-<pod>"),
     # How much of a member is taken is reported a little later.
-    (r"\b\w+/(24|48Gi) \(\d+%\)", r"<used>/\1"),
+    (r"\b\d+% of (24|48Gi)", r"<used> of \1"),
     (r"(selected\s+\d+\s+)\d+", r"\1<fits>"),
     (r"\b([a-z-]+)-[bcdfghjklmnpqrstvwxz2456789]{8,10}\b", r"\1-<hash>"),
     (r"(?<=\s)\d+[smhd](\d+[smh])?(?=\s|$)", "<age>"),
