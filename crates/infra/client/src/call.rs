@@ -99,8 +99,8 @@ impl Client {
 
     /// Talks to the server that a kubeconfig names.
     pub async fn from_kubeconfig(source: &KubeconfigSource) -> Result<Self, ConfigError> {
-        let transport = match source.multiplexed().await? {
-            Some(server) => Transport::Multiplexed(Box::new(server)),
+        let transport = match source.remote().await? {
+            Some(server) => Transport::Remote(Box::new(server)),
             None => Transport::Network(source.connect().await?),
         };
         Ok(Self::new(transport, NETWORK_CALLS))

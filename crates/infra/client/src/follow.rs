@@ -34,6 +34,9 @@ const WATCH_SECONDS: u32 = 300;
 const WATCH_GRACE: Duration = Duration::from_secs(30);
 /// A server that has sent a bookmark sends one about every minute: when three are missing the connection is dead.
 const BOOKMARK_LIMIT: Duration = Duration::from_secs(180);
+/// A watch that ends sooner was not ended in good order; the next one waits, lest a server that ends every watch at once
+/// is asked without a pause.
+const SHORTEST_WATCH: Duration = Duration::from_secs(1);
 
 /// What is known of a server by all its followers.
 #[derive(Default)]
@@ -56,8 +59,8 @@ pub(crate) struct Follower {
 
 /// Why following has to begin anew.
 enum Broken {
-    /// The server ended the watch, as it does from time to time.
-    Ended,
+    /// The server ended the watch, as it does from time to time, after so long.
+    Ended(Duration),
     /// Something failed.
     Failed(CallError),
     /// Nothing was heard for too long.
@@ -87,8 +90,6 @@ impl Follower {
             };
             let wait = self.judge(&broken);
             if wait.is_zero() {
-                // A server that ends every watch at once must not keep this task from being stopped.
-                tokio::task::yield_now().await;
                 continue;
             }
             tokio::select! {
@@ -102,13 +103,15 @@ impl Follower {
 
     /// Follows until something breaks.
     async fn follow(&mut self) -> Broken {
+        let begun = Instant::now();
+        // What it takes to begin is given back before the long wait: there may be thousands of followers.
         let result = if self.revision.is_empty() {
-            self.begin().await
+            Box::pin(self.begin()).await
         } else {
-            self.resume().await
+            Box::pin(self.resume()).await
         };
         match result {
-            Ok(mut stream) => self.read(&mut stream).await,
+            Ok(mut stream) => self.read(&mut stream, begun).await,
             Err(broken) => broken,
         }
     }
@@ -116,7 +119,8 @@ impl Follower {
     /// What to do about it: changes the state and says how long to wait.
     fn judge(&mut self, broken: &Broken) -> Duration {
         let error = match broken {
-            Broken::Ended => return Duration::ZERO,
+            Broken::Ended(lasted) if *lasted < SHORTEST_WATCH => return self.backoff.fail(),
+            Broken::Ended(_) => return Duration::ZERO,
             Broken::Silent => None,
             Broken::Failed(error) => Some(error),
         };
@@ -236,12 +240,13 @@ impl Follower {
         stream: &mut WatchStream,
     ) -> Result<Option<BTreeMap<ObjectKey, Object>>, Broken> {
         let mut found = BTreeMap::new();
+        let begun = Instant::now();
         loop {
             // A list of this length of silence has stalled.
             let next = tokio::time::timeout(WATCH_GRACE, stream.next()).await;
             let event = match next {
                 Ok(Some(event)) => event.map_err(Broken::Failed)?,
-                Ok(None) => return Err(Broken::Ended),
+                Ok(None) => return Err(Broken::Ended(begun.elapsed())),
                 Err(_) => return Ok(None),
             };
             match event {
@@ -255,8 +260,10 @@ impl Follower {
                     revision,
                     initial_end,
                 } => {
-                    self.revision = revision;
+                    // Invariant: there is no revision to go on from before everything up to it is held. A watch that
+                    // went on from a bookmark in the middle would count as complete without the rest of the list.
                     if initial_end {
+                        self.revision = revision;
                         return Ok(Some(found));
                     }
                 }
@@ -271,14 +278,14 @@ impl Follower {
     }
 
     /// Reads changes until something breaks.
-    async fn read(&mut self, stream: &mut WatchStream) -> Broken {
+    async fn read(&mut self, stream: &mut WatchStream, begun: Instant) -> Broken {
         let end = Instant::now() + Duration::from_secs(WATCH_SECONDS.into()) + WATCH_GRACE;
         let mut limit = end;
         loop {
             let event = match tokio::time::timeout_at(limit, stream.next()).await {
                 Ok(Some(Ok(event))) => event,
                 Ok(Some(Err(error))) => return Broken::Failed(error),
-                Ok(None) => return Broken::Ended,
+                Ok(None) => return Broken::Ended(begun.elapsed()),
                 Err(_) => return Broken::Silent,
             };
             self.recover();

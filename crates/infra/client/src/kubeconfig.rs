@@ -1,17 +1,16 @@
 //! Where a server is and who we are to it.
 
+use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use http::HeaderValue;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use object::Value;
+use object::base64::encode as base64;
 use serde_json::json;
 
-use crate::multiplex::Multiplexed;
-
-/// How long connecting may take.
-const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
+use crate::remote::{Remote, Use};
+use crate::way::{CONNECT_DEADLINE, Proxy, ProxyError};
 
 /// Where to learn which server is meant.
 #[derive(Clone, Debug)]
@@ -40,7 +39,7 @@ pub enum KubeconfigSource {
 }
 
 /// A server and how to be let in.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Endpoint {
     /// Its URL, `https://host:port`, perhaps with a path.
     pub server: String,
@@ -52,8 +51,10 @@ pub struct Endpoint {
     pub insecure: bool,
     /// The name in the server's certificate, if it is not the host's.
     pub server_name: Option<String>,
-    /// The URL of a proxy on the way.
+    /// The URL of a proxy on the way, perhaps with a user and a password.
     pub proxy: Option<String>,
+    /// What the proxy is told when it is asked to connect, and nobody else; a value with commas is several.
+    pub proxy_headers: Vec<(String, String)>,
     /// Who to act as.
     pub impersonate: Option<Impersonate>,
     /// Whether connections are to become other protocols, such as WebSocket; then calls do not share them.
@@ -109,11 +110,27 @@ pub enum ConfigError {
     /// The token holds what no header may.
     #[error("the token cannot be sent")]
     Token,
+    /// The proxy on the way makes no sense.
+    #[error("cannot use the proxy")]
+    Proxy(#[source] ProxyError),
+}
+
+/// Secrets stay out of logs: those of the server, and those of the proxy, whose URL and headers may hold some.
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("server", &self.server)
+            .field("identity", &self.identity)
+            .field("insecure", &self.insecure)
+            .field("impersonate", &self.impersonate)
+            .field("upgrades", &self.upgrades)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Secrets stay out of logs.
-impl std::fmt::Debug for Identity {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Anonymous => "Anonymous",
             Self::Token(_) => "Token(…)",
@@ -153,12 +170,12 @@ impl KubeconfigSource {
         kube::Client::try_from(config).map_err(|error| ConfigError::Connect(Box::new(error)))
     }
 
-    /// A server that is named as such, over one connection; `None` where only a connection for each call will do.
-    pub(crate) async fn multiplexed(&self) -> Result<Option<Multiplexed>, ConfigError> {
+    /// A server that is named as such, over connections of our own; `None` where a kubeconfig says how.
+    pub(crate) async fn remote(&self) -> Result<Option<Remote>, ConfigError> {
         let Self::Endpoint(endpoint) = self else {
             return Ok(None);
         };
-        if endpoint.upgrades || endpoint.proxy.is_some() || endpoint.impersonate.is_some() {
+        if endpoint.impersonate.is_some() {
             return Ok(None);
         }
         let authorization = match &endpoint.identity {
@@ -170,8 +187,16 @@ impl KubeconfigSource {
                 Some(value)
             }
         };
+        let proxy = endpoint.proxy.clone().map(|url| Proxy {
+            url,
+            headers: endpoint.proxy_headers.clone(),
+        });
+        let r#use = match endpoint.upgrades {
+            true => Use::Upgrades,
+            false => Use::Calls,
+        };
         let config = self.timed().await?;
-        Multiplexed::new(config, authorization).map(Some)
+        Remote::new(config, authorization, proxy, r#use).map(Some)
     }
 
     async fn timed(&self) -> Result<Config, ConfigError> {
@@ -266,43 +291,9 @@ fn choose(context: Option<&str>) -> KubeConfigOptions {
     }
 }
 
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let whole = chunk
-            .iter()
-            .fold(0_u32, |whole, byte| whole << 8 | u32::from(*byte))
-            << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            if place > chunk.len() {
-                text.push('=');
-                continue;
-            }
-            let digit = (whole >> (18 - 6 * place)) & 63;
-            text.push(char::from(DIGITS[digit as usize]));
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_as_everybody_writes_it() {
-        for (plain, text) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("\u{ff}\u{3bf}", "w7/Ovw=="),
-        ] {
-            assert_eq!(base64(plain.as_bytes()), text);
-        }
-    }
 
     #[tokio::test]
     async fn an_endpoint_means_the_same_as_a_kubeconfig() {
@@ -312,6 +303,8 @@ mod tests {
             identity: Identity::Token("secret".to_owned()),
             insecure: true,
             server_name: Some("inner".to_owned()),
+            proxy: Some("http://me:secret@proxy:3128".to_owned()),
+            proxy_headers: vec![("X-Key".to_owned(), "secret".to_owned())],
             impersonate: Some(Impersonate {
                 user: "jane".to_owned(),
                 groups: vec!["devs".to_owned()],

@@ -20,12 +20,13 @@ mod door;
 mod error;
 mod follow;
 mod kubeconfig;
-mod multiplex;
 mod options;
 mod query;
+mod remote;
 mod skim;
 mod transport;
 mod watch;
+mod way;
 
 pub use crate::cache::{Cache, Caches, Change, CompleteView, Detail, Scope, Subscription};
 pub use crate::call::{Client, Deleted, List, Version};
@@ -38,6 +39,7 @@ pub use crate::kubeconfig::{
 pub use crate::options::{DeleteOptions, ListOptions, PatchKind, WatchOptions, WriteOptions};
 pub use crate::transport::{AnswerBody, BoxError};
 pub use crate::watch::{WatchEvent, WatchStream};
+pub use crate::way::ProxyError;
 /// The client underneath, for what is not an object: proxying, upgrades, logs.
 pub use kube;
 /// The body of a request.

@@ -11,7 +11,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use kube::client::Body;
 use tower_service::Service;
 
-use crate::multiplex::Multiplexed;
+use crate::remote::Remote;
 
 /// An error of any kind.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -26,9 +26,10 @@ pub(crate) enum Transport {
         service: Box<dyn Answers>,
         raw: OnceLock<kube::Client>,
     },
+    /// Through a client that somebody else has set up.
     Network(kube::Client),
-    /// Over one connection for all calls.
-    Multiplexed(Box<Multiplexed>),
+    /// Over connections of our own.
+    Remote(Box<Remote>),
 }
 
 /// A service whose types are forgotten.
@@ -62,7 +63,7 @@ impl Transport {
                 let response = client.send(request).await?;
                 Ok(response.map(|body| body.map_err(BoxError::from).boxed_unsync()))
             }
-            Self::Multiplexed(server) => server.send(request).await,
+            Self::Remote(server) => server.send(request).await,
         }
     }
 
@@ -70,7 +71,7 @@ impl Transport {
         match self {
             Self::InProcess { service, raw } => raw.get_or_init(|| service.kube()).clone(),
             Self::Network(client) => client.clone(),
-            Self::Multiplexed(server) => server.raw(),
+            Self::Remote(server) => server.raw(),
         }
     }
 }

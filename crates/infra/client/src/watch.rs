@@ -162,6 +162,11 @@ impl Lines {
                 if self.searched > LONGEST_LINE {
                     return Err(LineError::TooLong);
                 }
+                if self.held.is_empty() {
+                    // A watch is silent for most of its life, and there may be thousands: the room that its list took is
+                    // given back.
+                    self.held = BytesMut::new();
+                }
                 return Ok(None);
             };
             let line = self.held.split_to(self.searched + found).freeze();

@@ -93,6 +93,41 @@ pub struct Change {
 }
 
 /// All objects of a kind and scope at one moment, with nothing missing: what may be deleted is decided on this alone.
+///
+/// Only [`Cache::complete`] gives one, after a list that was finished and while the watch after it is whole. A decision
+/// that asks for it cannot be fed with anything less: it is not made from objects that somebody has at hand,
+///
+/// ```compile_fail,E0451
+/// let view = karavel_client::CompleteView { objects: Default::default() };
+/// ```
+///
+/// nor from nothing, as if an empty answer meant that there is nothing,
+///
+/// ```compile_fail,E0599
+/// let view = karavel_client::CompleteView::default();
+/// ```
+///
+/// nor from a list, of which nobody knows whether it is still true,
+///
+/// ```compile_fail,E0277
+/// fn decide(list: karavel_client::List) -> karavel_client::CompleteView {
+///     list.into()
+/// }
+/// ```
+///
+/// nor read from outside,
+///
+/// ```compile_fail,E0277
+/// let view: karavel_client::CompleteView = serde_json::from_str("{}").unwrap();
+/// ```
+///
+/// and nothing is put into it or taken out of it afterwards.
+///
+/// ```compile_fail,E0616
+/// fn decide(mut view: karavel_client::CompleteView) {
+///     view.objects.clear();
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct CompleteView {
     objects: imbl::OrdMap<ObjectKey, Arc<Object>>,

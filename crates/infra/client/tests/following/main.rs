@@ -289,6 +289,63 @@ async fn a_list_that_breaks_deletes_nothing() {
     }
 }
 
+/// A list that breaks after it has told a revision is still half a list: going on from there would make it whole.
+#[tokio::test(start_paused = true)]
+async fn half_a_list_is_never_gone_on_from() {
+    let ends: [(&str, Answer); 3] = [
+        (
+            "ended",
+            Answer::watch().added(&pod("a@1")).bookmark(2).pause(2),
+        ),
+        (
+            "broken",
+            Answer::watch().added(&pod("a@1")).bookmark(2).breaking(),
+        ),
+        (
+            "refused",
+            Answer::watch()
+                .added(&pod("a@1"))
+                .bookmark(2)
+                .error(500, "InternalError"),
+        ),
+    ];
+    for (name, half) in ends {
+        let script = Script::default();
+        script.then(half).then(
+            Answer::watch()
+                .pause(5)
+                .added(&pod("a@1"))
+                .added(&pod("b@2"))
+                .initial_end(3)
+                .hanging(),
+        );
+        let watched = Watched::start(&script);
+        while !watched.cache.is_synced() {
+            assert!(watched.cache.complete().is_none(), "{name}");
+            assert_eq!(watched.held(), "", "{name}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_eq!(watched.held(), "a@1 b@2", "{name}");
+        assert!(watched.cache.complete().is_some(), "{name}");
+        let again = "watch=true sendInitialEvents=true";
+        assert_eq!(script.asked(), [again, again], "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_every_watch_at_once_is_asked_with_pauses() {
+    let script = Script::default();
+    script.then(Answer::watch().added(&pod("a@1")).initial_end(3));
+    for _ in 0..1_000 {
+        script.then(Answer::watch());
+    }
+    let watched = Watched::start(&script);
+    pass(60).await;
+    let asked = script.asked().len();
+    assert!((3..20).contains(&asked), "{asked} times in a minute");
+    assert_eq!(watched.held(), "a@1");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_page_that_expires_is_fetched_with_all_the_others_at_once() {
     let script = Script::default();

@@ -1,10 +1,13 @@
-//! Many calls over one connection: HTTP/2 where the server speaks it, as API servers do.
+//! A server over the network: many calls over one connection, by HTTP/2 where the server speaks it, as API servers do.
 //!
 //! Whoever follows a dozen kinds of a server over HTTP/1 holds a dozen connections, and a control plane of a thousand
 //! members runs out of them. What HTTP/2 cannot do is to become another protocol: whoever passes upgrades through asks for
-//! that in the [`Endpoint`](crate::Endpoint).
+//! that in the [`Endpoint`](crate::Endpoint), and has a connection for each call.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::OnceLock;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::header::AUTHORIZATION;
@@ -12,45 +15,112 @@ use http::uri::{Parts, PathAndQuery};
 use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::BodyExt as _;
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{self, Builder};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::Config;
 use kube::client::{Body, ConfigExt as _};
+use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
+use tower_service::Service;
 
 use crate::kubeconfig::ConfigError;
 use crate::transport::{AnswerBody, BoxError};
+use crate::way::{Proxy, Way};
 
 /// How long a silent connection is believed: then the server is asked for a sign of life.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// How long that sign may take.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
+/// How much of one answer a server may send before it is read: a page of a list comes in few round trips.
+const STREAM_WINDOW: u32 = 256 * 1024;
+/// The same for all answers together.
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// How many sessions of one server are remembered for faster handshakes; there is one connection, or a few.
+const SESSIONS: usize = 4;
 
-/// A server that is reached over one connection.
-pub(crate) struct Multiplexed {
-    client: legacy::Client<HttpsConnector<HttpConnector>, Body>,
-    server: Uri,
-    authorization: Option<HeaderValue>,
+/// A server that is reached over the network.
+pub(crate) struct Remote {
+    caller: Caller,
+    /// What it takes to make another, for whoever needs more than calls.
     config: Config,
+    proxy: Option<Proxy>,
     raw: OnceLock<kube::Client>,
 }
 
-impl Multiplexed {
+/// Calls a server; clones share its connections.
+#[derive(Clone)]
+struct Caller {
+    client: legacy::Client<HttpsConnector<Way>, Body>,
+    server: Uri,
+    authorization: Option<HeaderValue>,
+}
+
+/// What connections are for.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Use {
+    /// Calls and watches, all over one connection if the server can.
+    Calls,
+    /// Other protocols too, each on a connection of its own.
+    Upgrades,
+}
+
+impl Remote {
     pub(crate) fn new(
         config: Config,
         authorization: Option<HeaderValue>,
+        proxy: Option<Proxy>,
+        r#use: Use,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self {
+            caller: Caller::new(&config, authorization, proxy.as_ref(), r#use)?,
+            config,
+            proxy,
+            raw: OnceLock::new(),
+        })
+    }
+
+    pub(crate) async fn send(
+        &self,
+        request: Request<Body>,
+    ) -> Result<Response<AnswerBody>, BoxError> {
+        self.caller.send(request).await
+    }
+
+    /// A client of its own for whoever needs more than calls.
+    pub(crate) fn raw(&self) -> kube::Client {
+        let made = self.raw.get_or_init(|| {
+            let authorization = self.caller.authorization.clone();
+            let caller = Caller::new(
+                &self.config,
+                authorization,
+                self.proxy.as_ref(),
+                Use::Upgrades,
+            )
+            .expect("invariant: the same configuration has made one before");
+            kube::Client::new(caller, self.config.default_namespace.clone())
+        });
+        made.clone()
+    }
+}
+
+impl Caller {
+    fn new(
+        config: &Config,
+        authorization: Option<HeaderValue>,
+        proxy: Option<&Proxy>,
+        r#use: Use,
     ) -> Result<Self, ConfigError> {
         let connect = |error| ConfigError::Connect(Box::new(error));
         if rustls::crypto::CryptoProvider::get_default().is_none() {
             // Somebody else may be first; it is the same one then.
             let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         }
-        let mut connector = HttpConnector::new();
-        connector.enforce_http(false);
-        connector.set_nodelay(true);
-        connector.set_connect_timeout(config.connect_timeout);
-        let tls = config.rustls_client_config().map_err(connect)?;
+        let mut tls = config.rustls_client_config().map_err(connect)?;
+        tls.resumption = Resumption::in_memory_sessions(SESSIONS);
+        let way = match proxy {
+            None => Way::straight(),
+            Some(proxy) => Way::through(proxy, tls.clone()).map_err(ConfigError::Proxy)?,
+        };
         let mut builder = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
             .https_or_http();
@@ -58,11 +128,15 @@ impl Multiplexed {
         if let Some(name) = name.and_then(|name| ServerName::try_from(name).ok()) {
             builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
         }
-        let connector = builder.enable_all_versions().wrap_connector(connector);
+        let connector = match r#use {
+            Use::Calls => builder.enable_all_versions().wrap_connector(way),
+            Use::Upgrades => builder.enable_http1().wrap_connector(way),
+        };
         let client = Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
-            .http2_adaptive_window(true)
+            .http2_initial_stream_window_size(STREAM_WINDOW)
+            .http2_initial_connection_window_size(CONNECTION_WINDOW)
             .http2_keep_alive_interval(KEEP_ALIVE)
             .http2_keep_alive_timeout(SIGN_OF_LIFE)
             .build(connector);
@@ -70,15 +144,10 @@ impl Multiplexed {
             client,
             server: config.cluster_url.clone(),
             authorization,
-            config,
-            raw: OnceLock::new(),
         })
     }
 
-    pub(crate) async fn send(
-        &self,
-        mut request: Request<Body>,
-    ) -> Result<Response<AnswerBody>, BoxError> {
+    async fn send(&self, mut request: Request<Body>) -> Result<Response<AnswerBody>, BoxError> {
         *request.uri_mut() = below(&self.server, request.uri())?;
         if let Some(authorization) = &self.authorization {
             let headers = request.headers_mut();
@@ -89,14 +158,20 @@ impl Multiplexed {
         let response = self.client.request(request).await?;
         Ok(response.map(|body| body.map_err(BoxError::from).boxed_unsync()))
     }
+}
 
-    /// A client of its own for whoever needs more than calls.
-    pub(crate) fn raw(&self) -> kube::Client {
-        let made = self.raw.get_or_init(|| {
-            kube::Client::try_from(self.config.clone())
-                .expect("invariant: the same configuration has made a client before")
-        });
-        made.clone()
+impl Service<Request<Body>> for Caller {
+    type Response = Response<AnswerBody>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let caller = self.clone();
+        Box::pin(async move { caller.send(request).await })
     }
 }
 
