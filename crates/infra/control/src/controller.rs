@@ -39,9 +39,9 @@ pub trait Reconcile: Send + Sync + 'static {
 /// Why a reconcile did not come to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
-    /// A plan could not be carried out.
+    /// A plan could not be carried out. In a box: it says much, and every reconcile hands one back or none.
     #[error(transparent)]
-    CarryOut(#[from] CarryOutError),
+    CarryOut(Box<CarryOutError>),
     /// Something that was needed to decide could not be read.
     #[error("cannot gather what is needed")]
     Gather(#[from] CallError),
@@ -56,6 +56,12 @@ pub enum ReconcileError {
     /// Something that will not be better until somebody changes it.
     #[error("{0}")]
     Terminal(String),
+}
+
+impl From<CarryOutError> for ReconcileError {
+    fn from(error: CarryOutError) -> Self {
+        Self::CarryOut(Box::new(error))
+    }
 }
 
 impl ReconcileError {
@@ -237,7 +243,9 @@ impl<R: Reconcile> Shell<R> {
         let key = taken.key();
         let start = Instant::now();
         let span = tracing::debug_span!("reconcile", controller = self.name, key = ?key);
-        let reconciling = self.reconciler.reconcile(key, &self.cx).instrument(span);
+        // In a box, so that a worker that waits is small: there are thousands of them, and what a reconcile may need on its
+        // way is much.
+        let reconciling = Box::pin(self.reconciler.reconcile(key, &self.cx)).instrument(span);
         let reconciling = AssertUnwindSafe(reconciling).catch_unwind();
         let ended = tokio::time::timeout(LONGEST_RECONCILE, reconciling).await;
         let took = start.elapsed();
