@@ -46,6 +46,12 @@ impl Breaker {
         }
     }
 
+    /// A call did not get through to a member that is known not to be well: once is enough.
+    pub(crate) fn still_silent(&mut self, now: Instant) {
+        self.failures = self.failures.max(TOLERATED - 1);
+        self.silent(now);
+    }
+
     fn pause(&self) -> Duration {
         let doublings = self.failures.saturating_sub(TOLERATED).min(8);
         FIRST.saturating_mul(1 << doublings).min(LONGEST)
@@ -74,5 +80,17 @@ mod tests {
         assert_eq!(breaker.wait(at(2)), Some(LONGEST));
         breaker.answered();
         assert_eq!(breaker.wait(at(2)), None);
+    }
+
+    #[test]
+    fn a_member_that_is_known_to_be_away_is_spared_after_one_call() {
+        let start = Instant::now();
+        let mut breaker = Breaker::default();
+        breaker.still_silent(start);
+        assert_eq!(breaker.wait(start), Some(FIRST));
+        breaker.still_silent(start + FIRST);
+        assert_eq!(breaker.wait(start + FIRST), Some(FIRST * 2));
+        breaker.answered();
+        assert_eq!(breaker.wait(start + FIRST), None);
     }
 }

@@ -12,6 +12,8 @@ use api::well_known::{
 use intent::{Action, Part, Propagation};
 use object::{Map, Object, ObjectKey, ResourceType, Value};
 
+use crate::works::connection::Live;
+
 /// What a work says about the objects it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Afterwards {
@@ -54,7 +56,7 @@ const ANNOTATIONS: [&str; 12] = [
 pub(crate) fn release(
     work: &ObjectKey,
     resource: &ResourceType,
-    observed: &Object,
+    observed: &Live,
     afterwards: Afterwards,
 ) -> Option<Action> {
     if observed.label(MANAGED) != Some(TRUE) || is_of_another(observed, work) {

@@ -11,6 +11,7 @@ use crate::apply::plan::{Inputs, Step, plan};
 use crate::apply::record::{Version, Written, fingerprint};
 use crate::apply::release::{Afterwards, release};
 use crate::testing::{at, check, line, object};
+use crate::works::connection::Live;
 
 fn deployments() -> ResourceType {
     ResourceType::namespaced("apps", "v1", "Deployment", "deployments")
@@ -314,7 +315,7 @@ fn a_deleted_work_takes_only_its_own_with_it() {
     let work = ObjectKey::namespaced("karmada-es-m1", "web-1");
     let resource = deployments();
     let shown = |observed: &Object, afterwards| {
-        release(&work, &resource, observed, afterwards)
+        release(&work, &resource, &Live::told(observed.clone()), afterwards)
             .as_ref()
             .map(line)
     };

@@ -8,6 +8,7 @@ use client::{CallError, Client, ListOptions, WatchEvent, WatchOptions};
 use object::{Object, ResourceType};
 use runtime::{Backoff, CancellationToken, Spawner};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::census::Census;
 use crate::resources;
@@ -16,6 +17,10 @@ use crate::resources;
 const PAGE: u32 = 500;
 /// How long a watch is asked to last, so that a connection that silently broke is noticed.
 const WATCH_SECONDS: u32 = 300;
+/// How much longer than that is waited before the connection counts as dead.
+const WATCH_GRACE: Duration = Duration::from_secs(30);
+/// A watch that ends sooner was not ended in good order: the next one waits.
+const SHORTEST_WATCH: Duration = Duration::from_secs(1);
 
 /// The census of one member, fed by two watches; clones are the same.
 #[derive(Clone)]
@@ -92,6 +97,7 @@ impl Feed {
         );
         let mut revision = String::new();
         loop {
+            let begun = Instant::now();
             let following = self.follow(client, counted, &mut revision, &mut backoff);
             let ended = tokio::select! {
                 biased;
@@ -99,8 +105,9 @@ impl Feed {
                 ended = following => ended,
             };
             let wait = match ended {
-                // The server ended the watch in good order.
-                Ok(()) => Duration::from_millis(10),
+                // The server ended the watch, in good order if it lasted.
+                Ok(()) if begun.elapsed() >= SHORTEST_WATCH => Duration::from_millis(10),
+                Ok(()) => backoff.fail(),
                 Err(error) => {
                     if error.is_gone() {
                         revision.clear();
@@ -125,16 +132,19 @@ impl Feed {
         backoff: &mut Backoff,
     ) -> Result<(), CallError> {
         let resource = counted.resource();
+        // What it takes to begin is given back before the long wait: there are two of these for each member.
         if revision.is_empty() {
-            *revision = self.list(client, counted, &resource).await?;
+            *revision = Box::pin(self.list(client, counted, &resource)).await?;
         }
         let options = WatchOptions {
             resource_version: revision.clone(),
             timeout_seconds: WATCH_SECONDS,
             ..WatchOptions::default()
         };
-        let mut watch = client.watch(&resource, "", &options).await?;
-        while let Some(event) = watch.next().await {
+        let mut watch = Box::pin(client.watch(&resource, "", &options)).await?;
+        let end = Instant::now() + Duration::from_secs(WATCH_SECONDS.into()) + WATCH_GRACE;
+        // A connection that has been silent for longer than the watch was to last is given up, like one that ended.
+        while let Ok(Some(event)) = tokio::time::timeout_at(end, watch.next()).await {
             match event? {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     object.resource_version().clone_into(revision);

@@ -75,20 +75,23 @@ pub fn link(cluster: &Cluster, secret: Option<&Object>) -> Result<Link, LinkErro
     let token = token(secret).ok_or_else(|| LinkError::NoToken(name.clone()))?;
     let mut endpoint = trust(cluster, Some(secret))?;
     endpoint.identity = Identity::Token(token.clone());
+    let identity = identity(&endpoint, &token);
+    Ok(Link { endpoint, identity })
+}
+
+/// Equal as long as a server is reached in the same way with the same token.
+pub(crate) fn identity(endpoint: &Endpoint, token: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (
-        &endpoint.server,
-        &endpoint.ca,
-        endpoint.insecure,
-        &endpoint.proxy,
-        &token,
-    )
-        .hash(&mut hasher);
-    cluster.spec.proxy_header.hash(&mut hasher);
-    Ok(Link {
-        endpoint,
-        identity: hasher.finish(),
-    })
+    let Endpoint {
+        server,
+        ca,
+        insecure,
+        proxy,
+        proxy_headers,
+        ..
+    } = endpoint;
+    (server, ca, insecure, proxy, proxy_headers, token).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The server of a cluster and whom to believe that it is the server; nobody's credentials.
@@ -106,6 +109,11 @@ pub(crate) fn trust(cluster: &Cluster, secret: Option<&Object>) -> Result<Endpoi
         ca,
         insecure: spec.insecure_skip_tls_verification,
         proxy: (!spec.proxy_url.is_empty()).then(|| spec.proxy_url.clone()),
+        proxy_headers: spec
+            .proxy_header
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
         ..Endpoint::default()
     })
 }

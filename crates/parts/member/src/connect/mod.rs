@@ -16,8 +16,7 @@ use std::time::Duration;
 use client::{BoxError, Client, Endpoint, KubeconfigSource};
 
 pub use crate::connect::endpoint::{Link, LinkError, link, secret_key};
-pub(crate) use crate::connect::endpoint::{impersonator_token, trust};
-pub(crate) use crate::connect::secret::{decode, encode};
+pub(crate) use crate::connect::endpoint::{identity, impersonator_token, trust};
 
 /// A client, or why there is none.
 pub type Connecting<'a> = Pin<Box<dyn Future<Output = Result<Client, BoxError>> + Send + 'a>>;

@@ -13,7 +13,7 @@ use telemetry::chain;
 use tokio::sync::{Notify, watch};
 
 use crate::connect::{Link, LinkError};
-use crate::fleet::{Fleet, Routes, priority, write};
+use crate::fleet::{Fleet, Shared, priority, write};
 use crate::health::Damping;
 use crate::lease::Renewal;
 use crate::report::{Linked, Reporter};
@@ -72,7 +72,7 @@ impl Member {
         fleet: &Fleet,
         works: &Cache,
         clusters: &Cache,
-        routes: &Routes,
+        shared: &Shared,
     ) {
         let link = match link {
             Ok(link) => link,
@@ -95,6 +95,7 @@ impl Member {
             client,
             space.clone(),
             census,
+            Arc::clone(&shared.atlas),
             clock,
             &branch,
         ));
@@ -111,7 +112,7 @@ impl Member {
                 .needs(works)
                 .needs(clusters);
             connection.wake_through(controller.queue(), works.clone());
-            write(routes).insert(space, controller.queue());
+            write(&shared.routes).insert(space, controller.queue());
             controller.run(&branch, fleet.cx.clone());
         }
         let before = self.state().reached.replace((link.identity, branch));

@@ -25,6 +25,7 @@ use crate::fleet::member::Member;
 use crate::lease::Heartbeat;
 use crate::report::Rhythm;
 use crate::resources;
+use crate::works::atlas::Atlas;
 
 /// What the loops that face members are made of.
 #[derive(Clone)]
@@ -90,9 +91,10 @@ pub struct Members {
 }
 
 #[derive(Default)]
-struct Shared {
+pub(crate) struct Shared {
     members: Mutex<HashMap<String, Arc<Member>>>,
     routes: Routes,
+    atlas: Arc<Atlas>,
 }
 
 /// Where works go: from execution namespaces to the queues of their members.
@@ -193,13 +195,7 @@ impl Reconcile for Supervisor {
         let link = self.link(&cluster).await?;
         let member = self.member(name);
         member
-            .reach(
-                link,
-                &self.fleet,
-                &self.works,
-                &self.clusters,
-                &self.shared.routes,
-            )
+            .reach(link, &self.fleet, &self.works, &self.clusters, &self.shared)
             .await;
         member.notice(&cluster, &self.works);
         Ok(Wake::OnChange)

@@ -4,10 +4,10 @@ use api::cluster::{Cluster, ClusterSpec, LocalSecretReference, sync_mode};
 use api::names::impersonation_secret;
 use client::{Client, PatchKind, WriteOptions};
 use intent::Part;
+use object::base64::encode;
 use object::{Object, ObjectKey, ObjectMeta};
 use serde_json::json;
 
-use crate::connect::encode;
 use crate::join::member::{Credentials, mark};
 use crate::join::{JoinError, JoinOptions, MANAGER, in_control_plane};
 use crate::resources;

@@ -6,15 +6,17 @@ use api::names::{IMPERSONATOR_ACCOUNT, member_account, member_role};
 use api::well_known::labels::{SYSTEM, TRUE};
 use client::{Client, WriteOptions};
 use intent::Part;
+use object::base64::decode;
 use object::{Object, ObjectKey, ResourceType, Value};
 use serde_json::json;
 
-use crate::connect::decode;
 use crate::join::{JoinError, JoinOptions, MANAGER, in_member};
 use crate::resources::{self, RBAC};
 
 /// How long a member may take to issue a token.
 const TOKEN_WAIT: Duration = Duration::from_secs(30);
+/// How long a namespace that is being deleted is waited for.
+const NAMESPACE_WAIT: Duration = Duration::from_secs(30);
 /// How often it is asked.
 const TOKEN_POLL: Duration = Duration::from_secs(1);
 
@@ -85,11 +87,23 @@ pub(super) async fn prepare(
 async fn ensure_namespace(member: &Client, name: &str) -> Result<(), JoinError> {
     let doing = || format!("make the namespace {name}");
     let key = ObjectKey::cluster(name);
-    match member.get_metadata(&resources::namespaces(), &key).await {
-        // One that is there stays as it is.
-        Ok(_) => return Ok(()),
-        Err(error) if error.is_not_found() => {}
-        Err(error) => return Err(in_member(doing())(error)),
+    let deadline = tokio::time::Instant::now() + NAMESPACE_WAIT;
+    loop {
+        match member.get_metadata(&resources::namespaces(), &key).await {
+            // Left from an earlier life: nothing can be put into it.
+            Ok(namespace) if namespace.is_terminating() => {}
+            // One that is there stays as it is.
+            Ok(_) => return Ok(()),
+            Err(error) if error.is_not_found() => break,
+            Err(error) => return Err(in_member(doing())(error)),
+        }
+        if tokio::time::Instant::now() >= deadline {
+            return Err(JoinError::NamespaceEnding {
+                namespace: name.to_owned(),
+                seconds: NAMESPACE_WAIT.as_secs(),
+            });
+        }
+        tokio::time::sleep(TOKEN_POLL).await;
     }
     let mut namespace = Object::new(&resources::namespaces().kind, &key);
     mark(&mut namespace);

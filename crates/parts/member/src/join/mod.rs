@@ -109,6 +109,16 @@ pub enum JoinError {
         /// How long was waited.
         seconds: u64,
     },
+    /// The namespace for the accounts is on its way out.
+    #[error(
+        "the namespace {namespace} of the cluster is still being deleted after {seconds} seconds"
+    )]
+    NamespaceEnding {
+        /// The namespace.
+        namespace: String,
+        /// How long was waited.
+        seconds: u64,
+    },
     /// The member's API did not do what was asked.
     #[error("cannot {doing} in the member cluster")]
     Member {

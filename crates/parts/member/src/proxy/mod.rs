@@ -5,15 +5,16 @@
 //!         with, and whom it asked to act as, end here. The control plane's own credentials are never used for it.
 //!
 //! Watches and upgraded connections (WebSocket, SPDY) are passed through as they come. The name `*` stands for all members.
+//! A member that does not answer is spared for a while: whoever asks meanwhile is told so at once.
 
 mod all;
 mod head;
+mod silence;
 mod splice;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -35,13 +36,17 @@ use serve::status::{Status, Subject};
 use telemetry::chain;
 use tokio::sync::Semaphore;
 
-use crate::connect::{Connect, impersonator_token, secret_key, trust};
+use crate::connect::{Connect, identity, impersonator_token, secret_key, trust};
+use crate::health;
+use crate::proxy::silence::Silence;
 use crate::resources;
 
 /// The longest body that is carried: more than any API server takes.
 const LONGEST_BODY: usize = 16 * 1024 * 1024;
 /// How long a member may take to begin its answer, as long as API servers themselves give a request.
 const FIRST_BYTE: Duration = Duration::from_secs(60);
+/// The same for a member that is known not to be well.
+const FIRST_BYTE_UNWELL: Duration = Duration::from_secs(10);
 /// How many requests may wait for one member to begin its answer; further ones are refused at once. Watches and
 /// connections that are under way do not count.
 const WAITING: usize = 200;
@@ -65,6 +70,8 @@ struct Reached {
     client: Client,
     /// Who may wait for it.
     seats: Arc<Semaphore>,
+    /// Whether it is worth a call.
+    silence: Arc<Silence>,
 }
 
 impl Proxy {
@@ -163,18 +170,33 @@ impl Proxy {
             let message = format!("{WAITING} requests wait for cluster {name} already");
             return Err(Status::too_many_requests(message, 1));
         };
-        match tokio::time::timeout(FIRST_BYTE, reached.client.send(request)).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => {
-                let message = format!("error trying to reach cluster {name}: {}", chain(&*error));
-                Err(Status::unavailable(message, Some(error)))
-            }
-            Err(_) => {
-                let seconds = FIRST_BYTE.as_secs();
-                let message = format!("cluster {name} has not answered within {seconds} seconds");
-                Err(Status::unavailable(message, None))
-            }
+        if let Some((wait, cause)) = reached.silence.lasts() {
+            let seconds = wait.as_secs() + 1;
+            let message = format!(
+                "cluster {name} does not answer and is not asked again for {seconds} seconds: {cause}"
+            );
+            return Err(Status::unavailable(message, None));
         }
+        let is_well = health::is_ready(&object);
+        let patience = match is_well {
+            true => FIRST_BYTE,
+            false => FIRST_BYTE_UNWELL,
+        };
+        let answered = tokio::time::timeout(patience, reached.client.send(request)).await;
+        let (cause, error) = match answered {
+            Ok(Ok(response)) => {
+                reached.silence.is_over();
+                return Ok(response);
+            }
+            Ok(Err(error)) => (chain(&*error).to_string(), Some(error)),
+            Err(_) => {
+                let seconds = patience.as_secs();
+                (format!("no answer within {seconds} seconds"), None)
+            }
+        };
+        reached.silence.goes_on(&cause, is_well);
+        let message = format!("error trying to reach cluster {name}: {cause}");
+        Err(Status::unavailable(message, error))
     }
 
     /// Both sides have agreed on another protocol: from here on bytes go both ways, whatever they mean.
@@ -221,15 +243,7 @@ impl Proxy {
         let mut endpoint =
             trust(&cluster, secret.as_deref()).map_err(|error| unreachable(&error))?;
         endpoint.upgrades = true;
-        let mut hasher = DefaultHasher::new();
-        (
-            &endpoint.server,
-            &endpoint.ca,
-            endpoint.insecure,
-            &endpoint.proxy,
-        )
-            .hash(&mut hasher);
-        let identity = hasher.finish();
+        let identity = identity(&endpoint, "");
         let known = self
             .reached()
             .get(name)
@@ -250,6 +264,7 @@ impl Proxy {
             identity,
             client,
             seats: Arc::new(Semaphore::new(WAITING)),
+            silence: Arc::default(),
         };
         self.reached().insert(name.clone(), reached.clone());
         Ok((reached, token))

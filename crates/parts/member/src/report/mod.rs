@@ -110,7 +110,8 @@ impl Reporter {
                     () = tokio::time::sleep(wait) => {}
                 }
             }
-            let reporting = self.report();
+            // In a box, so that a reporter that waits is small: there is one for each member.
+            let reporting = Box::pin(self.report());
             let reported = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,

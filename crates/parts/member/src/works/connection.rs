@@ -21,10 +21,36 @@ use crate::apply::record::Records;
 use crate::apply::undeclared::take_out;
 use crate::census::Feed;
 use crate::resources;
+use crate::works::atlas::Atlas;
 use crate::works::kinds::Kinds;
 
 /// How many fields of one object a member may not know before it is believed that something else is wrong.
 const UNDECLARED_AT_MOST: usize = 40;
+
+/// An object as the member itself has just told it. What is deleted there is decided on this alone: only
+/// [`Connection::read`] makes one, so that nothing a cache holds can be taken for it.
+#[derive(Debug)]
+pub(crate) struct Live(Object);
+
+impl Live {
+    /// An object that a test says the member told.
+    #[cfg(test)]
+    pub(crate) fn told(object: Object) -> Self {
+        Self(object)
+    }
+
+    pub(crate) fn into_object(self) -> Object {
+        self.0
+    }
+}
+
+impl std::ops::Deref for Live {
+    type Target = Object;
+
+    fn deref(&self) -> &Object {
+        &self.0
+    }
+}
 
 /// Everything that is kept about a member while it is reached in one way.
 pub(crate) struct Connection {
@@ -52,13 +78,14 @@ impl Connection {
         client: Client,
         namespace: String,
         census: bool,
+        atlas: Arc<Atlas>,
         clock: Clock,
         spawner: &Spawner,
     ) -> Self {
         let feed = census.then(|| Feed::start(client.clone(), spawner));
         let caches = Caches::new(client.clone(), spawner.clone(), clock.clone());
         Self {
-            kinds: Kinds::new(client.clone()),
+            kinds: Kinds::new(client.clone(), atlas),
             records: Records::default(),
             census: feed,
             queue: OnceLock::new(),
@@ -145,9 +172,9 @@ impl Connection {
         &self,
         resource: &ResourceType,
         key: &ObjectKey,
-    ) -> Result<Option<Object>, CallError> {
+    ) -> Result<Option<Live>, CallError> {
         match self.heard(self.client.get(resource, key).await) {
-            Ok(object) => Ok(Some(object)),
+            Ok(object) => Ok(Some(Live(object))),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }

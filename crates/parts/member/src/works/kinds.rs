@@ -7,6 +7,8 @@ use client::{CallError, Client, Discovery};
 use object::{GroupVersionKind, ResourceType};
 use tokio::time::Instant;
 
+use crate::works::atlas::Atlas;
+
 /// How long an answer that lacks a kind is believed: long enough that a missing definition is not asked for with every
 /// retry of every work.
 const BELIEVED: Duration = Duration::from_secs(3);
@@ -14,6 +16,7 @@ const BELIEVED: Duration = Duration::from_secs(3);
 /// What a member serves, as it last said.
 pub(crate) struct Kinds {
     client: Client,
+    atlas: Arc<Atlas>,
     known: Mutex<Known>,
     /// One asks, the others wait for its answer: held across the call on purpose.
     asking: tokio::sync::Mutex<()>,
@@ -40,9 +43,10 @@ pub(crate) enum KindError {
 }
 
 impl Kinds {
-    pub(crate) fn new(client: Client) -> Self {
+    pub(crate) fn new(client: Client, atlas: Arc<Atlas>) -> Self {
         Self {
             client,
+            atlas,
             known: Mutex::default(),
             asking: tokio::sync::Mutex::default(),
         }
@@ -86,7 +90,7 @@ impl Kinds {
                 return Ok(Arc::clone(discovery));
             }
         }
-        let discovery = Arc::new(self.client.discover().await?);
+        let discovery = self.atlas.hold(self.client.discover().await?);
         let mut known = self.lock();
         known.asked = Some(Instant::now());
         known.discovery = Some(Arc::clone(&discovery));

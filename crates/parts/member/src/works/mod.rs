@@ -5,6 +5,7 @@
 //! Keeps:  an object without our mark is never written or deleted unless the work says so; nothing is deleted that was
 //!         not read from the member itself just before.
 
+pub(crate) mod atlas;
 pub(crate) mod connection;
 mod kinds;
 mod release;
@@ -64,7 +65,7 @@ impl Reconcile for Works {
                     done.push((manifest, synced.done));
                     seen.push(synced.seen);
                 }
-                Err(Trouble::Passing(error)) => return Err(*error),
+                Err(Trouble::Passing(error)) => return Err(error),
                 Err(Trouble::Failed(why)) => {
                     done.push((manifest, Done::Failed(why)));
                     seen.push(None);

@@ -25,7 +25,7 @@ pub(super) struct Synced {
 /// Why a manifest was not brought to the member.
 pub(super) enum Trouble {
     /// It will be over soon: the member is not reached, or the world moved on. Nothing is said about it.
-    Passing(Box<ReconcileError>),
+    Passing(ReconcileError),
     /// The work says why.
     Failed(String),
 }
@@ -102,7 +102,7 @@ impl Works {
     async fn look_live(&self, resource: &ResourceType, key: &ObjectKey) -> Result<Seen, Trouble> {
         let object = self.connection.read(resource, key).await.map_err(of_call)?;
         Ok(Seen {
-            object: object.map(Arc::new),
+            object: object.map(|object| Arc::new(object.into_object())),
             is_live: true,
         })
     }
@@ -239,7 +239,7 @@ fn of_kind(error: KindError) -> Trouble {
 fn of_call(error: CallError) -> Trouble {
     let is_stale = error.is_conflict() || error.is_already_exists() || error.is_wrong_uid();
     if is_stale || error.is_unreachable() || error.is_overloaded() {
-        return Trouble::Passing(Box::new(ReconcileError::Gather(error)));
+        return Trouble::Passing(ReconcileError::Gather(error));
     }
     match error.refusal() {
         Some(refusal) => Trouble::Failed(refusal.message.clone()),
