@@ -122,7 +122,10 @@ impl Plane {
     /// Starts the parts that are enabled whenever this process is the one of several on the same store that shall.
     pub fn stand(self, settings: Settings) {
         let Self { address, parts, .. } = self;
-        parts.open_proxy(&parts.caches(&parts.spawner));
+        // One set for the proxy, which answers in every process, and for the parts, which work in one: what both follow is
+        // held once, and whoever takes over has it already.
+        let caches = parts.caches(&parts.spawner);
+        parts.open_proxy(&caches);
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let moment = since.unwrap_or_default().as_micros();
         let identity = format!("{address}_{}_{moment}", std::process::id());
@@ -130,8 +133,7 @@ impl Plane {
         let (client, clock) = (parts.client("housekeeping"), parts.way.clock.clone());
         let spawner = parts.spawner.clone();
         election.run(client, clock, &spawner, move |spawner| {
-            let caches = parts.caches(spawner);
-            if let Err(error) = parts.work(&settings, caches, spawner) {
+            if let Err(error) = parts.work(&settings, caches.clone(), spawner) {
                 tracing::error!(%error, "the controllers cannot start");
             }
         });
