@@ -133,7 +133,7 @@ mod tests {
             ("", "nosuch", "`karavel --help` lists the commands"),
             ("", "agent", "pull mode is not built yet"),
             ("", "replace", "karavel apply"),
-            ("top", "nods", "did you mean \"nodes\"?"),
+            ("top", "nods", "did you mean \"node\"?"),
             ("token", "lst", "did you mean \"list\"?"),
         ] {
             let failure = unknown(Program::Karavel, word, &words(before));

@@ -25,8 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(2);
 /// Between two looks at them.
 const LOOK: Duration = Duration::from_millis(20);
-/// Who runs the members, in their Clusters.
-const PROVIDER: &str = "karavel";
 /// The file in a member's directory that says which control plane it has joined.
 const JOINED: &str = "joined";
 
@@ -51,13 +49,14 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         ))?;
     }
     let mut tasks = Tasks::new();
+    let kept = data_dir.join("members");
     // Members first: a control plane that comes back should find them where they were.
     let mut members = Vec::new();
     for number in 1..=typed.members {
         let name = format!("member{number}");
         let config = SimConfig {
             listen: after(typed.listen, number)?,
-            ..SimConfig::new(name.as_str(), data_dir.join("members").join(&name))
+            ..SimConfig::new(name.as_str(), kept.join(&name))
         };
         let started = sim::run(&config, &mut tasks)
             .await
@@ -106,7 +105,7 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
             &format!("{} has joined from {}", member.name, member.endpoint),
         )?;
     }
-    let absent = absent(&control, &members).await?;
+    let absent = absent(&control, &members, &kept).await?;
     for name in &absent {
         print(&format!(
             "{name} has joined and is not run this time: start more --members, or let it go with\n  karavel unjoin {name} --force\n"
@@ -211,7 +210,7 @@ async fn join(control: &Client, simulated: &Member) -> Result<(), Failure> {
         )
     })?;
     let options = JoinOptions {
-        provider: PROVIDER.to_owned(),
+        provider: "karavel".to_owned(),
         ..JoinOptions::new(name.as_str(), endpoint.as_str())
     };
     match member::join::join(control, &member, &options).await {
@@ -253,18 +252,20 @@ async fn identity(control: &Client) -> Result<String, Failure> {
     Ok(found.uid().to_owned())
 }
 
-/// Simulated members that have joined in an earlier run and are not run now.
-async fn absent(control: &Client, members: &[Member]) -> Result<Vec<String>, Failure> {
+/// Simulated members, kept in `place`, that have joined in an earlier run and are not run now.
+async fn absent(
+    control: &Client,
+    members: &[Member],
+    place: &Path,
+) -> Result<Vec<String>, Failure> {
     let listed = control
         .list_all(&clusters(), "", &ListOptions::default())
         .await
         .map_err(|error| cli::call_failure(&error))?;
-    let ours = listed
-        .items
-        .iter()
-        .filter(|cluster| cluster.text_at(&["spec", "provider"]) == Some(PROVIDER));
-    let names = ours.map(Object::name);
-    let not_run = names.filter(|name| !members.iter().any(|member| member.name == *name));
+    let names = listed.items.iter().map(Object::name);
+    let not_run = names
+        .filter(|name| place.join(name).is_dir())
+        .filter(|name| !members.iter().any(|member| member.name == *name));
     Ok(not_run.map(str::to_owned).collect())
 }
 

@@ -508,43 +508,31 @@ fn a_member_that_is_cut_off_takes_nothing_away_and_is_named() {
         0,
         &[],
     );
-    for line in [
+    let partial = [
         "karavel get deployments -s members",
         "karavel get deployments -s all -o json",
         "karavel top nodes",
         "karavel events -s members",
         "karavel explain deployment/web",
-    ] {
-        let said = check(
-            &up,
-            line,
-            "",
-            2,
-            &[
-                "member1",
-                "cluster(member2)",
-                "`karavel clusters` shows which clusters are ready",
-            ],
-        );
-        assert!(
-            !said.contains("address in the kubeconfig"),
-            "{line}\n{said}"
-        );
-    }
-    check(
-        &up,
+    ];
+    let alone = [
         "karavel describe deployment web -C member2",
-        "",
-        2,
-        &["karavel clusters"],
-    );
-    check(
-        &up,
         "karavel logs deployment/web -C member2",
-        "",
-        2,
-        &["karavel clusters"],
-    );
+    ];
+    // Each waits until it gives the member up, so they wait together.
+    std::thread::scope(|scope| {
+        let up = &up;
+        for line in partial {
+            scope.spawn(move || {
+                let words = ["member1", "cluster(member2)", "`karavel clusters` shows which clusters are ready"];
+                let said = check(up, line, "", 2, &words);
+                assert!(!said.contains("address in the kubeconfig"), "{line}\n{said}");
+            });
+        }
+        for line in alone {
+            scope.spawn(move || check(up, line, "", 2, &["karavel clusters"]));
+        }
+    });
 
     // A watch begun meanwhile goes on with the member as soon as it is there.
     let mut watch = Command::new(KARAVEL)

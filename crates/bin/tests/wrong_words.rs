@@ -126,7 +126,7 @@ fn wrong_words_are_answered_with_the_right_ones() {
         ("create configmp x", "configmap"),
         ("gt pods", "did you mean \"get\"?"),
         ("agent", "pull mode"),
-        ("top nods", "nodes"),
+        ("top nods", "did you mean \"node\"?"),
         ("token crate", "create"),
         ("apply -k dir", "kubectl kustomize dir"),
         ("patch deployment web", "--patch"),
