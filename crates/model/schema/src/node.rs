@@ -90,6 +90,9 @@ pub struct Property {
     pub default: Option<Box<Value>>,
     /// How a strategic merge patch treats it.
     pub patch: Option<Box<PatchStrategy>>,
+    /// What the field is while nobody has set it, in kinds whose objects always have it. Nobody comes to own such a field
+    /// by setting something inside it.
+    pub unset: Option<Box<Value>>,
 }
 
 /// Documentation other than the description, kept for publishing.
@@ -264,6 +267,7 @@ impl Property {
             description: None,
             default: None,
             patch: None,
+            unset: None,
         }
     }
 

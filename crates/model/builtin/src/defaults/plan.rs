@@ -29,11 +29,64 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct FieldPlan {
     pub(super) name: &'static str,
-    /// Whether zero and empty mean the same as absent and are dropped.
-    pub(super) drops_zero: bool,
+    /// The zero that means the same as absent and is dropped.
+    pub(super) zero: Zero,
     /// Whether `null` means the same as absent and is dropped.
     pub(super) drops_null: bool,
     pub(super) content: Content,
+}
+
+/// The zero of a field. What looks empty and has another type is a mistake, which validation must get to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Zero {
+    /// Zero, if there is one, differs from absent.
+    Kept,
+    /// `false`.
+    Flag,
+    /// `0`.
+    Number,
+    /// `""`.
+    Text,
+    /// `0` or `""`.
+    NumberOrText,
+    /// `[]`.
+    List,
+    /// `{}`.
+    Map,
+}
+
+impl Zero {
+    /// Whether a value is this zero.
+    pub(super) fn is(self, value: &Value) -> bool {
+        let fits = match self {
+            Self::Kept => false,
+            Self::Flag => value.is_boolean(),
+            Self::Number => value.is_number(),
+            Self::Text => value.is_string(),
+            Self::NumberOrText => value.is_number() || value.is_string(),
+            Self::List => value.is_array(),
+            Self::Map => value.is_object(),
+        };
+        fits && is_zero(value)
+    }
+
+    fn of(field: &Field<'static>) -> Self {
+        match &field.ty {
+            _ if field.required || field.shown => Self::Kept,
+            TypeExpr::List(_) => Self::List,
+            TypeExpr::Map(_) => Self::Map,
+            _ if field.keeps_zero => Self::Kept,
+            TypeExpr::Choice(_) => Self::Text,
+            TypeExpr::Named { .. } => Self::Kept,
+            TypeExpr::Scalar(scalar) => match scalar {
+                Scalar::String | Scalar::Byte | Scalar::DateTime => Self::Text,
+                Scalar::Bool => Self::Flag,
+                Scalar::Int32 | Scalar::Int64 | Scalar::Double => Self::Number,
+                Scalar::Quantity | Scalar::IntOrString => Self::NumberOrText,
+                Scalar::Object | Scalar::Any => Self::Kept,
+            },
+        }
+    }
 }
 
 /// What is below a field.
@@ -112,12 +165,6 @@ fn plan(catalog: &Catalog, name: &str, def: &TypeDef<'static>) -> Plan {
 }
 
 fn field_plan(catalog: &Catalog, field: &Field<'static>, resources: bool) -> FieldPlan {
-    let optional = !field.required && !field.shown;
-    let can_be_zero = match &field.ty {
-        TypeExpr::Scalar(Scalar::Object | Scalar::Any) | TypeExpr::Named { .. } => false,
-        TypeExpr::Scalar(_) | TypeExpr::Choice(_) => !field.keeps_zero,
-        TypeExpr::List(_) | TypeExpr::Map(_) => true,
-    };
     let content = match &field.ty {
         TypeExpr::List(inner) => match content(catalog, inner) {
             Content::Value(form) => Content::Values(form),
@@ -135,7 +182,7 @@ fn field_plan(catalog: &Catalog, field: &Field<'static>, resources: bool) -> Fie
     let any = is_any(catalog, &field.ty);
     FieldPlan {
         name: field.name,
-        drops_zero: optional && can_be_zero,
+        zero: Zero::of(field),
         drops_null: !any,
         content,
     }
@@ -197,14 +244,7 @@ fn shown(catalog: &Catalog, field: &Field<'static>) -> Option<Step> {
     if !(field.required || field.shown) || field.published == Published::None {
         return None;
     }
-    let value = field.published_default().unwrap_or_else(|| {
-        let scalar = catalog.named(&field.ty).map(|id| &catalog.def(id).body);
-        match scalar {
-            Some(Body::Value(Scalar::Quantity)) => Value::from("0"),
-            Some(Body::Value(Scalar::IntOrString)) => Value::from(0),
-            _ => Value::Null,
-        }
-    });
+    let value = field.published_default().or_else(|| field.unset(catalog))?;
     Some(Step {
         field: field.name,
         value,

@@ -16,9 +16,7 @@ pub(super) fn clean(plans: &Plans, id: TypeId, value: &mut Value) {
     };
     fields.retain(|name, value| {
         let field = known(plan, name);
-        !field.is_some_and(|field| {
-            field.drops_null && value.is_null() || field.drops_zero && is_zero(value)
-        })
+        !field.is_some_and(|field| field.drops_null && value.is_null() || field.zero.is(value))
     });
     for (name, value) in fields.iter_mut() {
         match known(plan, name).map_or(Content::Plain, |field| field.content) {
@@ -57,7 +55,7 @@ pub(super) fn fill(plans: &Plans, id: TypeId, value: &mut Value) {
 fn take(step: &Step, fields: &mut Map) {
     let absent = match fields.get(step.field) {
         None => true,
-        Some(value) => step.zero_is_absent && is_zero(value),
+        Some(value) => step.zero_is_absent && is_zero(value) && is_like(value, &step.value),
     };
     if !absent {
         return;
@@ -69,6 +67,11 @@ fn take(step: &Step, fields: &mut Map) {
         }
     }
     fields.insert(step.field.to_owned(), step.value.clone());
+}
+
+/// Whether a value may stand where the other does: what is empty and of another type is a mistake, not absent.
+fn is_like(value: &Value, other: &Value) -> bool {
+    value.is_null() || std::mem::discriminant(value) == std::mem::discriminant(other)
 }
 
 fn known<'p>(plan: &'p Plan, name: &str) -> Option<&'p FieldPlan> {

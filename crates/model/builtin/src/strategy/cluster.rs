@@ -34,6 +34,18 @@ pub(super) fn node(node: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
+/// Each sort of thing has its limits once.
+pub(super) fn limit_range(spec: &Spot<'_>, errors: &mut Errors) {
+    let limits = spec.field("limits");
+    let mut seen = BTreeSet::new();
+    for item in limits.elements() {
+        let sort = item.field("type");
+        if !seen.insert(sort.text().to_owned()) {
+            errors.push(sort.duplicate());
+        }
+    }
+}
+
 pub(super) fn limit_range_item(item: &Spot<'_>, errors: &mut Errors) {
     if item.field("type").text() == "Pod" {
         for field in ["default", "defaultRequest"] {

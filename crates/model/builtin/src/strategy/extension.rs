@@ -219,7 +219,16 @@ fn versions(spec: &Spot<'_>, errors: &mut Errors) {
     for version in versions.elements() {
         let name = version.field("name");
         if !name.is_empty() {
-            name.complain(names::check_dns1035_label(name.text()), errors);
+            let problems = names::check_dns1035_label(name.text());
+            // Upstream: the first version is the definition's own too, under the name that had before there were several.
+            if seen.is_empty() {
+                let path = spec.field("version").path();
+                let alias = |problem: &String| {
+                    FieldError::invalid(path.clone(), name.text(), problem.as_str())
+                };
+                errors.extend(problems.iter().map(alias));
+            }
+            name.complain(problems, errors);
             if !seen.insert(name.text().to_owned()) {
                 errors.push(name.duplicate());
             }

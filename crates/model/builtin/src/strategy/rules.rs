@@ -60,6 +60,7 @@ pub(super) fn of(type_name: &str) -> Option<Rule> {
             "PersistentVolumeClaimSpec" => storage::claim,
             "ReplicationController" => workload::replication_controller,
             "LimitRangeItem" => cluster::limit_range_item,
+            "LimitRangeSpec" => cluster::limit_range,
             "ResourceQuotaSpec" => cluster::quota,
             "Node" => cluster::node,
             _ => return None,

@@ -288,4 +288,25 @@ impl Field<'_> {
             Published::Implied => None,
         }
     }
+
+    /// What the field is while nobody has set it; `None` if it is absent then.
+    #[must_use]
+    pub fn unset(&self, catalog: &Catalog) -> Option<Value> {
+        match &self.published {
+            // Parts of an object that are objects themselves, not references to one that may be missing.
+            Published::Value(Value::Object(parts)) if parts.is_empty() => {
+                return Some(Value::Object(object::Map::new()));
+            }
+            Published::None => return None,
+            _ if !self.required && !self.shown => return None,
+            _ => {}
+        }
+        let zero = || match catalog.named(&self.ty).map(|id| &catalog.def(id).body) {
+            Some(Body::Value(Scalar::Quantity)) => Value::from("0"),
+            Some(Body::Value(Scalar::IntOrString)) => Value::from(0),
+            _ => Value::Null,
+        };
+        let zero_of_type = self.ty.zero().filter(|_| !self.keeps_zero);
+        Some(zero_of_type.unwrap_or_else(zero))
+    }
 }

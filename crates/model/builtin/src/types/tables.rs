@@ -82,6 +82,7 @@ impl Table<'_> {
         let mut property = Property::new(name, self.field_type(field));
         property.description = field.doc.map(Arc::from);
         property.default = field.published_default().map(Box::new);
+        property.unset = field.unset(self.catalog).map(Box::new);
         match &field.patch {
             Some(patch) => property.with_patch(patch_strategy(patch)),
             None => property,

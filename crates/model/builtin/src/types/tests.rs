@@ -132,6 +132,29 @@ fn schemas_say_what_the_text_says() {
     );
     let protocol = node("ContainerPort").property("protocol").unwrap();
     assert_eq!(protocol.default.as_deref(), Some(&Value::from("TCP")));
+    // What objects always have: parts that are no references, and what is required, as nothing or zero.
+    for (name, field, unset) in [
+        ("Pod", "spec", Some(Value::Object(object::Map::new()))),
+        ("PodSpec", "containers", Some(Value::Null)),
+        ("PodSpec", "securityContext", None),
+        ("Container", "name", Some(Value::from(""))),
+        ("Container", "image", None),
+        ("ContainerPort", "protocol", None),
+    ] {
+        let property = node(name).property(field).unwrap();
+        assert_eq!(property.unset.as_deref(), unset.as_ref(), "{name}.{field}");
+    }
+    let limits = types
+        .schema("io.k8s.api.core.v1.ResourceRequirements")
+        .unwrap();
+    for (amount, is_right) in [("500m", true), ("1Gi", true), ("lots", false), ("", false)] {
+        let requirements = serde_json::json!({"limits": {"cpu": amount}});
+        assert_eq!(
+            limits.validate(&requirements).is_empty(),
+            is_right,
+            "{amount:?}"
+        );
+    }
     assert_eq!(node("ObjectReference").map, MapKind::Atomic);
     let claim = node("PersistentVolumeSpec").property("claimRef").unwrap();
     assert_eq!(types.node(claim.schema).map, MapKind::Granular);

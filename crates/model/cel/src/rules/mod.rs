@@ -4,6 +4,7 @@
 //! change is not held against it: a rule that was added later does not lock old objects.
 
 mod compile;
+mod defaults;
 mod types;
 
 use std::collections::BTreeMap;
@@ -82,11 +83,7 @@ impl Rules {
         let Some(root) = &self.root else {
             return Vec::new();
         };
-        let mut checking = Checking {
-            errors: Vec::new(),
-            left: OBJECT_LIMIT,
-            over: false,
-        };
+        let mut checking = Checking::new();
         let pair = Pair {
             new,
             old,
@@ -102,9 +99,20 @@ struct Checking {
     left: u64,
     /// Whether there is nothing left to spend.
     over: bool,
+    /// Whether what did not change is let pass.
+    ratchets: bool,
 }
 
 impl Checking {
+    fn new() -> Self {
+        Self {
+            errors: Vec::new(),
+            left: OBJECT_LIMIT,
+            over: false,
+            ratchets: true,
+        }
+    }
+
     fn place(&mut self, place: &Place, pair: Pair<'_>, path: &FieldPath) {
         // Rules about null belong to what surrounds it.
         if pair.new.is_null() || self.over {
@@ -209,7 +217,7 @@ impl Checking {
         self.left = left;
         match outcome {
             Ok(Some(true)) => {}
-            Ok(_) if !rule.is_transition && is_unchanged(pair) => {}
+            Ok(_) if self.ratchets && !rule.is_transition && is_unchanged(pair) => {}
             Ok(_) => {
                 let detail = self.message(rule, &inputs);
                 let path = match &rule.text.field_path {
@@ -303,7 +311,8 @@ fn error_of(rule: &Rule, path: FieldPath, type_name: &str, detail: String) -> Fi
 pub fn is_blocking(error: &FieldError) -> bool {
     matches!(
         error.kind,
-        FieldErrorKind::Required
+        FieldErrorKind::NotSupported
+            | FieldErrorKind::Required
             | FieldErrorKind::TooLong
             | FieldErrorKind::TooMany
             | FieldErrorKind::TypeInvalid

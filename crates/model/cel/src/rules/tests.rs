@@ -223,3 +223,50 @@ fn a_costly_rule_ends_the_check() {
         ],
     );
 }
+
+#[test]
+fn defaults_must_satisfy_the_rules() {
+    let rule =
+        |rule: &str| json!([{"rule": rule, "message": "not so", "reason": "FieldValueForbidden"}]);
+    let cases = [
+        (
+            json!({"n": {"type": "integer", "default": 5, "x-kubernetes-validations": rule("self < 10")}}),
+            None,
+        ),
+        (
+            json!({"n": {"type": "integer", "default": 5, "x-kubernetes-validations": rule("self > 10")}}),
+            Some("schema.properties[spec].properties[n].default: Forbidden: not so"),
+        ),
+        (
+            json!({"o": {"type": "object", "default": {"n": 5}, "properties": {
+                "n": {"type": "integer", "x-kubernetes-validations": rule("self > 10")},
+            }}}),
+            Some("schema.properties[spec].properties[o].default.n: Forbidden: not so"),
+        ),
+        (
+            json!({"l": {"type": "array", "items": {"type": "object", "properties": {
+                "n": {"type": "integer", "default": 5, "x-kubernetes-validations": rule("self > 10")},
+            }}}}),
+            Some(
+                "schema.properties[spec].properties[l].items.properties[n].default: Forbidden: not so",
+            ),
+        ),
+        // A default does not change, and so breaks no rule about changes.
+        (
+            json!({"n": {"type": "integer", "default": 5, "x-kubernetes-validations": rule("self == oldSelf")}}),
+            None,
+        ),
+    ];
+    for (properties, expected) in cases {
+        let path = FieldPath::from("schema");
+        let written = with_spec(properties, json!([]));
+        let schema = schema::crd::read(&written, &path).unwrap();
+        let rules = Rules::compile(&schema, &path).unwrap();
+        let found: Vec<String> = rules
+            .check_defaults(&schema, &path)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(found.first().map(String::as_str), expected, "{written}");
+    }
+}

@@ -24,6 +24,9 @@ pub fn diff(before: &Value, after: &Value) -> Value {
     }
 }
 
+/// As many fields are taken out one by one.
+const FEW: usize = 8;
+
 fn merge_into(target: &mut Value, patch: &Value) {
     let Value::Object(changes) = patch else {
         *target = without_null_fields(patch);
@@ -35,6 +38,12 @@ fn merge_into(target: &mut Value, patch: &Value) {
     let Value::Object(fields) = target else {
         return;
     };
+    // Each field taken out alone would move all behind it.
+    let goes = |name: &str| changes.get(name).is_some_and(Value::is_null);
+    let going = changes.values().filter(|change| change.is_null()).count();
+    if going > FEW {
+        fields.retain(|name, _| !goes(name));
+    }
     for (name, change) in changes {
         if change.is_null() {
             fields.shift_remove(name);

@@ -1,13 +1,17 @@
 //! What in an object keeps its fields from having owners: types that do not fit, keys that are missing or repeated.
 
+use std::collections::BTreeSet;
+
 use object::{Map, Value};
 
 use super::{
-    fieldset::FieldSet,
     path::PathElement,
     typed::{Elements, Form, Ty},
 };
 use crate::{canonical, trail::MAX_DEPTH};
+
+/// How many problems of one object are told.
+const MOST_PROBLEMS: usize = 256;
 
 /// Something in an object that its schema does not admit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +132,10 @@ struct Checker {
 
 impl Checker {
     fn report(&mut self, way: &Way<'_>, problem: String) {
+        // Whoever is told of so many will look for what they have in common.
+        if self.problems.len() >= MOST_PROBLEMS {
+            return;
+        }
         self.problems.push(TypeProblem {
             path: way.path(),
             problem,
@@ -171,18 +179,18 @@ impl Checker {
             }
             return;
         }
-        let mut seen = FieldSet::new();
+        let mut seen = BTreeSet::new();
         for (index, item) in items.iter().enumerate() {
             let element = match ty.element(item) {
                 Ok(element) => element,
                 // Without a key nothing can be said about the rest of the list.
                 Err(problem) => return self.report(way, format!("element {index}: {problem}")),
             };
-            if !self.allow_duplicates && seen.has_member(&element) {
+            if !self.allow_duplicates && seen.contains(&element) {
                 self.report(way, format!("duplicate entries for key {element}"));
             }
             self.value(ty.item(), item, &way.then(Step::Element(&element)));
-            seen.insert_member(element);
+            seen.insert(element);
         }
     }
 }

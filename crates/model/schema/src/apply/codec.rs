@@ -97,15 +97,22 @@ fn decode_map(fields: &Map, depth: usize) -> Result<(bool, FieldSet), CodecError
     }
     let mut set = FieldSet::new();
     let mut is_owned = false;
+    let mut elements = Vec::with_capacity(fields.len());
     for (name, below) in fields {
         if name == "." {
             is_owned = true;
             continue;
         }
-        let element = match PathElement::parse(name) {
-            Err(PathElementError::Unknown { .. }) => continue,
-            element => element?,
-        };
+        match PathElement::parse(name) {
+            Err(PathElementError::Unknown { .. }) => {}
+            element => elements.push((element?, below)),
+        }
+    }
+    // Whoever sends entries may send them in any order; sets are built in theirs.
+    if !elements.is_sorted_by(|(a, _), (b, _)| a <= b) {
+        elements.sort_by(|(a, _), (b, _)| a.cmp(b));
+    }
+    for (element, below) in elements {
         let (member, child) = decode_at(below, depth + 1)?;
         if member {
             set.insert_member(element.clone());

@@ -10,6 +10,9 @@ use super::{
     typed::{Elements, Form, Ty},
 };
 
+/// Objects with more fields than this are walked in the order of their names.
+pub(super) const MANY_FIELDS: usize = 64;
+
 /// The fields that differ between two objects; each is in at most one of the sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Comparison {
@@ -159,13 +162,10 @@ fn compare_as<'v>(
     match form {
         Form::Scalar => leaf(),
         Form::Map => {
-            let fields = |value: Option<&'v Value>| {
-                value
-                    .and_then(Value::as_object)
-                    .filter(|fields| !fields.is_empty())
-            };
+            let fields = |value: Option<&'v Value>| value.and_then(Value::as_object);
+            let is_empty = |fields: Option<&Map>| fields.is_none_or(Map::is_empty);
             let (old, new) = (fields(old), fields(new));
-            if ty.is_atomic_map() || (old.is_none() && new.is_none()) {
+            if ty.is_atomic_map() || (is_empty(old) && is_empty(new)) {
                 return leaf();
             }
             (compare_maps(ty, old, new, None), false, Vec::new())
@@ -186,19 +186,45 @@ fn compare_as<'v>(
     }
 }
 
-/// Compares the fields of two objects but for the one to be skipped.
-fn compare_maps(
+/// Compares the fields of two objects, one of which may not be there, but for the one to be skipped.
+fn compare_maps<'v>(
     ty: Ty<'_>,
-    old: Option<&Map>,
-    new: Option<&Map>,
+    old: Option<&'v Map>,
+    new: Option<&'v Map>,
     skipped: Option<&str>,
 ) -> Comparison {
     let mut comparison = Comparison::default();
+    let (is_old, is_new) = (old.is_some(), new.is_some());
     let mut add = |name: &str, old: Option<&Value>, new: Option<&Value>| {
-        if let Some(field_ty) = ty.field(name) {
-            comparison.add(|| ty.field_element(name), compare(field_ty, old, new));
-        }
+        let Some(field_ty) = ty.field(name) else {
+            return;
+        };
+        // What an object always has neither comes nor goes with what is inside it.
+        let unset = match (old, new) {
+            (Some(_), Some(_)) => None,
+            _ => ty.property(name).and_then(|field| field.unset.as_deref()),
+        };
+        let old = old.or(unset.filter(|_| is_old));
+        let new = new.or(unset.filter(|_| is_new));
+        comparison.add(|| ty.field_element(name), compare(field_ty, old, new));
     };
+    let count = |fields: Option<&Map>| fields.map_or(0, Map::len);
+    if count(old).saturating_add(count(new)) > MANY_FIELDS {
+        // Sets are built in order: what is put between others there moves them all.
+        let names = |fields: Option<&'v Map>| fields.into_iter().flat_map(Map::keys);
+        let mut all: Vec<&'v String> = names(old).chain(names(new)).collect();
+        all.sort_unstable();
+        all.dedup();
+        let value =
+            |fields: Option<&'v Map>, name: &str| fields.and_then(|fields| fields.get(name));
+        for name in all
+            .into_iter()
+            .filter(|name| Some(name.as_str()) != skipped)
+        {
+            add(name, value(old, name), value(new, name));
+        }
+        return comparison;
+    }
     // Both mostly have their fields in one order: the next one is tried before the one of that name is looked for.
     let mut next = new.into_iter().flatten().peekable();
     for (name, before) in old.into_iter().flatten() {
@@ -210,11 +236,11 @@ fn compare_maps(
             add(name, Some(before), after);
         }
     }
-    let is_new = |name: &str| old.is_none_or(|fields| !fields.contains_key(name));
+    let is_added = |name: &str| old.is_none_or(|fields| !fields.contains_key(name));
     let mut known = old.into_iter().flatten().peekable();
     for (name, after) in new.into_iter().flatten() {
         let is_known = known.next_if(|(other, _)| *other == name).is_some();
-        if !is_known && Some(name.as_str()) != skipped && is_new(name) {
+        if !is_known && Some(name.as_str()) != skipped && is_added(name) {
             add(name, None, Some(after));
         }
     }

@@ -1,6 +1,6 @@
 //! Putting two objects together, and taking fields out of one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use object::{Map, Value};
 
@@ -81,7 +81,7 @@ fn merge_lists(ty: Ty<'_>, live: &[Value], applied: &[Value]) -> Option<Value> {
         .peekable();
 
     let mut out = Vec::with_capacity(live.len().max(applied.len()));
-    let mut done = FieldSet::new();
+    let mut done = BTreeSet::new();
     let mut live_next = live.iter().peekable();
     let mut applied_next = applied.iter().map(|(element, _)| element).peekable();
     loop {
@@ -103,13 +103,13 @@ fn merge_lists(ty: Ty<'_>, live: &[Value], applied: &[Value]) -> Option<Value> {
                 live_next.next();
                 continue;
             }
-            if is_due || done.has_member(element) {
+            if is_due || done.contains(element) {
                 live_next.next();
             }
         }
         if let Some(element) = there {
             applied_next.next();
-            done.insert_member(element.clone());
+            done.insert(element);
             let before = in_live.get(element).copied().flatten();
             out.extend(merge(ty.item(), before, in_applied.get(element).copied()));
             if shared.peek() == Some(&element) {

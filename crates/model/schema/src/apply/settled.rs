@@ -3,6 +3,8 @@
 //! Most entries survive a write as they are. If one is *settled*, reading it, bringing it in line with the schema and
 //! writing it again would give the same text, so it need not be done. What cannot be told cheaply counts as unsettled.
 
+use std::collections::BTreeSet;
+
 use object::{Map, Value};
 
 use super::{
@@ -57,6 +59,7 @@ pub(super) fn covers(whole: &Map, part: &Map) -> bool {
 
 /// Takes the paths of one set out of another. Both are plain, and what is left is settled if the whole was.
 pub(super) fn subtract(from: &mut Map, minus: &Map) {
+    let mut gone: BTreeSet<&str> = BTreeSet::new();
     for (name, minus) in minus.iter().filter(|(name, _)| *name != ".") {
         let (Some(Value::Object(below)), Value::Object(minus)) = (from.get_mut(name), minus) else {
             continue;
@@ -73,8 +76,14 @@ pub(super) fn subtract(from: &mut Map, minus: &Map) {
         if stays_owned {
             below.clear(); // Without parts a field says by being there that it is owned.
         } else {
-            from.shift_remove(name);
+            gone.insert(name);
         }
+    }
+    // Each that is taken out alone would move all behind it.
+    match gone.len() {
+        0 => {}
+        1 => gone.iter().for_each(|name| drop(from.shift_remove(*name))),
+        _ => from.retain(|name, _| !gone.contains(name.as_str())),
     }
 }
 

@@ -6,6 +6,7 @@ use object::Value;
 
 use super::{
     check::{go_syntax, go_text, go_type},
+    compare::MANY_FIELDS,
     fieldset::FieldSet,
     path::PathElement,
 };
@@ -323,6 +324,10 @@ pub(super) fn fields_of(ty: Ty<'_>, value: &Value) -> (bool, FieldSet) {
             let Value::Object(fields) = value else {
                 return (false, set);
             };
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            if fields.len() > MANY_FIELDS {
+                fields.sort_unstable_by_key(|(name, _)| *name);
+            }
             for (name, field) in fields {
                 let Some(field_ty) = ty.field(name) else {
                     continue;

@@ -6,6 +6,9 @@ use super::{
     DELETE_FROM, PATCH, PatchError, Place, RETAIN_KEYS, SET_ORDER, lists, plain, shown, type_name,
 };
 
+/// As many fields are taken out one by one.
+const FEW: usize = 8;
+
 pub(super) fn merge(place: Place<'_>, mut object: Map, mut patch: Map) -> Result<Map, PatchError> {
     if let Some(directive) = patch.shift_remove(PATCH) {
         return match directive.as_str() {
@@ -24,6 +27,10 @@ pub(super) fn merge(place: Place<'_>, mut object: Map, mut patch: Map) -> Result
     }
     retain_keys(&mut object, &mut patch)?;
     set_orders(place, &mut object, &mut patch)?;
+    // Each field taken out alone would move all behind it.
+    if patch.values().filter(|value| value.is_null()).count() > FEW {
+        object.retain(|name, _| !patch.get(name).is_some_and(Value::is_null));
+    }
     for (name, value) in patch {
         let (name, is_deletion) = match directive_target(&name, DELETE_FROM) {
             Some(target) => (target.ok_or(PatchError::PrimitiveList)?.to_owned(), true),

@@ -13,6 +13,7 @@ mod values;
 use object::{
     Value,
     field::{FieldError, FieldPath},
+    quantity::Quantity,
 };
 
 use self::values::{
@@ -152,6 +153,10 @@ impl<'a> View<'a> {
     }
 }
 
+/// What is said about a text that should be a quantity and is none. Upstream: the same, when it cannot be decoded.
+const QUANTITY: &str = "quantities must match the regular expression \
+                        '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
 struct Checker<'a> {
     types: &'a Types,
     embedded: Vec<FieldError>,
@@ -182,6 +187,16 @@ impl<'a> Checker<'a> {
             };
         }
         let node = self.types.node(id);
+        if node.ty == Type::Quantity
+            && let Value::String(text) = value
+            && text.parse::<Quantity>().is_err()
+        {
+            let error = FieldError::type_invalid(trail.path(), text.as_str(), QUANTITY);
+            return Outcome {
+                errors: vec![error],
+                held: 0,
+            };
+        }
         match value {
             Value::Object(fields) if node.embedded => {
                 embedded::check(fields, trail, &mut self.embedded)

@@ -276,6 +276,11 @@ fn other_kinds_have_their_rules() {
         ],
     );
     check(
+        ("", "LimitRange"),
+        json!({"spec": {"limits": [{"type": "Container"}, {"type": "Container"}]}}),
+        &["spec.limits[1].type: Duplicate value: \"Container\""],
+    );
+    check(
         ("policy", "PodDisruptionBudget"),
         json!({"spec": {"minAvailable": "x", "maxUnavailable": 1}}),
         &[
