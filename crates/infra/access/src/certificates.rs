@@ -82,6 +82,10 @@ impl CertificateAdmission {
 }
 
 impl Admission for CertificateAdmission {
+    fn changes(&self, call: &Call) -> bool {
+        is_request(call)
+    }
+
     fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
         if let (true, None, Some(new)) = (is_request(call), proposal.old, proposal.new) {
             sign_author(&call.user, new);

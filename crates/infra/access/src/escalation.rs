@@ -59,6 +59,10 @@ impl EscalationCheck {
 }
 
 impl Admission for EscalationCheck {
+    fn changes(&self, _: &Call) -> bool {
+        false
+    }
+
     fn mutate<'a>(&'a self, _: &'a Call, _: Proposal<'a>) -> Verdict<'a> {
         at_once(Ok(Vec::new()))
     }

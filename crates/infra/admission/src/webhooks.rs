@@ -317,6 +317,11 @@ impl Webhooks {
 }
 
 impl Admission for Webhooks {
+    fn changes(&self, _: &Call) -> bool {
+        let followed = self.followed.get();
+        followed.is_some_and(|followed| !followed.mutating.current().webhooks.is_empty())
+    }
+
     fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
         let Some(followed) = self.followed.get() else {
             return at_once(Ok(Vec::new()));

@@ -165,6 +165,20 @@ fn verb_of(text: &str) -> Option<Verb> {
     all.into_iter().find(|verb| verb.as_str() == text)
 }
 
+/// The kinds of which an update makes the objects that are not there. Upstream: the same.
+const CREATED_BY_UPDATE: &[(&str, &str)] = &[
+    ("", "Endpoints"),
+    ("", "Event"),
+    ("", "LimitRange"),
+    ("", "Service"),
+    ("coordination.k8s.io", "Lease"),
+    ("events.k8s.io", "Event"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io", "Role"),
+    ("rbac.authorization.k8s.io", "RoleBinding"),
+];
+
 /// One built-in kind in all its versions.
 struct BuiltinRules {
     versions: Vec<&'static Kind<'static>>,
@@ -311,6 +325,12 @@ impl KindRules for BuiltinRules {
             }
             NameRule::IpAddress | NameRule::Any => Vec::new(),
         }
+    }
+
+    fn is_created_by_update(&self) -> bool {
+        CREATED_BY_UPDATE
+            .iter()
+            .any(|(group, kind)| self.is(group, kind))
     }
 
     fn holds(&self, object: &Value) -> bool {

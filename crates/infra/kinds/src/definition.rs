@@ -104,8 +104,13 @@ pub fn resource_with_webhooks(
         };
         let version = version_of(&fields, &name, &shown, &place)?;
         if let Some(schema) = &version.schema {
-            let rules = Rules::compile(schema, &place.child("openAPIV3Schema"))
+            let place = place.child("openAPIV3Schema");
+            let rules = Rules::compile(schema, &place)
                 .map_err(|errors| DefinitionError::Schema { errors })?;
+            let errors = rules.check_defaults(schema, &place);
+            if !errors.is_empty() {
+                return Err(DefinitionError::Schema { errors });
+            }
             if !rules.is_empty() {
                 expressions.insert(name.clone(), rules);
             }

@@ -37,17 +37,16 @@ pub struct Call {
     pub options: WriteOptions,
     /// Whether it is a server-side apply, which settles the owners of fields itself.
     pub applies: bool,
+    /// The part that owners of fields are said to have written through, where that is not the one aimed at: what sets the
+    /// size of an object writes the object itself.
+    pub through: Option<&'static str>,
 }
 
 impl Call {
     /// The object of the call, for messages about it.
     #[must_use]
     pub fn subject(&self) -> Subject<'_> {
-        Subject {
-            group: &self.target.group,
-            resource: &self.target.resource,
-            name: &self.target.name,
-        }
+        self.target.subject()
     }
 
     /// The kind and an object's name, for messages about invalid objects.
@@ -74,6 +73,11 @@ pub struct Proposal<'a> {
 /// Implementers are asked in the order they were given: first all to change, then, when nothing changes any more, all
 /// to judge.
 pub trait Admission: Send + Sync {
+    /// Whether it may change objects of a call, so that what it leaves out must be filled in again.
+    fn changes(&self, _call: &Call) -> bool {
+        true
+    }
+
     /// May change the new object.
     fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a>;
 

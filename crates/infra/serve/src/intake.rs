@@ -1,13 +1,16 @@
 //! From the bytes of a body to an object that may be worked on: decoded, of the right kind, in the right place, without
 //! unknown fields.
 
-use object::{Map, Value, parse};
+use object::field::{FieldError, FieldPath};
+use object::parse::{self, ParseError};
+use object::{Map, Value};
 use schema::wire::DecodeError;
 
 use crate::call::Call;
 use crate::negotiate::{Content, Wire};
 use crate::options::FieldValidation;
-use crate::status::Status;
+use crate::resource::SchemaDuty;
+use crate::status::{Status, Subject};
 
 /// An object as a client sent it, and what it should be told about it.
 #[derive(Debug)]
@@ -26,7 +29,7 @@ pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Statu
         return Err(Status::bad_request("the body must be one object"));
     };
     check_kind(call, fields)?;
-    check_place(call, fields)?;
+    check_place(call, fields, content)?;
     let duplicates = duplicates
         .iter()
         .map(|path| format!("duplicate field {path:?}"));
@@ -59,10 +62,13 @@ pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Statu
 /// are refused if the client is strict, those the object had all along are no news.
 pub fn patched(call: &Call, mut object: Value) -> Result<Taken, Status> {
     let Some(fields) = object.as_object_mut() else {
-        return Err(Status::bad_request("the patched document is not an object"));
+        return Err(Status::bad_patch(
+            &object,
+            "the patched document is not an object",
+        ));
     };
     check_kind(call, fields)?;
-    check_place(call, fields)?;
+    check_place(call, fields, Content::Json)?;
     let mut warnings = Vec::new();
     if let Some(schema) = &call.served.version().schema {
         let unknown = schema.prune(&mut object);
@@ -99,17 +105,29 @@ pub(crate) fn decode_sent(
             let value = wire.0.decode(body).map_err(malformed)?;
             Ok((value, Vec::new()))
         }
-        Content::Yaml | Content::Apply => yaml(body).map(|value| (value, Vec::new())),
+        Content::Yaml | Content::Apply => {
+            // Programs mostly send JSON, which is YAML too and read many times faster as what it is.
+            let is_braced = body.trim_ascii_start().starts_with(b"{");
+            match is_braced.then(|| parse::parse_json(body)) {
+                Some(Ok(parsed)) => Ok(with_duplicates(parsed)),
+                Some(Err(deep @ ParseError::TooDeep { .. })) => Err(Status::bad_request(format!(
+                    "error decoding the body as YAML: {deep}"
+                ))),
+                _ => yaml(body).map(|value| (value, Vec::new())),
+            }
+        }
         _ => {
             let parsed = parse::parse_json(body).map_err(|error| {
                 Status::bad_request(format!("error decoding the body as JSON: {error}"))
             })?;
-            Ok((
-                parsed.value,
-                parsed.duplicates.iter().map(ToString::to_string).collect(),
-            ))
+            Ok(with_duplicates(parsed))
         }
     }
+}
+
+fn with_duplicates(parsed: parse::Parsed) -> (Value, Vec<String>) {
+    let duplicates = parsed.duplicates.iter().map(ToString::to_string);
+    (parsed.value, duplicates.collect())
 }
 
 /// Decodes a body of a kind that every group has, such as `DeleteOptions`.
@@ -135,7 +153,12 @@ fn malformed(error: DecodeError) -> Status {
 fn yaml(body: &[u8]) -> Result<Value, Status> {
     let text = std::str::from_utf8(body)
         .map_err(|_| Status::bad_request("the body is not valid UTF-8"))?;
-    serde_saphyr::from_str(text)
+    let options = serde_saphyr::options! {
+        with_snippet: false,
+        // Upstream: `0777` is 511, as in YAML 1.1.
+        legacy_octal_numbers: true,
+    };
+    serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| Status::bad_request(format!("error decoding the body as YAML: {error}")))
 }
 
@@ -163,11 +186,31 @@ fn check_kind(call: &Call, fields: &mut Map) -> Result<(), Status> {
                 fields.insert(name.to_owned(), Value::from(expected));
             }
             Some(Value::String(given)) if *given == expected => {}
+            Some(given) if !given.is_string() => {
+                return Err(Status::bad_request(format!(
+                    "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: \
+                     json: cannot unmarshal {} into Go struct field .{name} of type string",
+                    call.served.resource.kind,
+                    crate::metadata::found(given)
+                )));
+            }
             Some(given) if name == "apiVersion" => {
                 return Err(Status::bad_request(format!(
                     "the API version in the data ({}) does not match the expected API version ({expected})",
                     shown(given)
                 )));
+            }
+            // Upstream: custom kinds are told apart later, by validation.
+            Some(Value::String(given)) if is_custom(call) => {
+                let subject = Subject {
+                    group: &call.target.group,
+                    resource: given,
+                    name: name_of_fields(fields),
+                };
+                let kind = FieldPath::new("kind");
+                let why = format!("must be {expected}");
+                let error = FieldError::invalid(kind, given.as_str(), why);
+                return Err(Status::invalid(subject, &[error]));
             }
             Some(given) => {
                 return Err(Status::bad_request(format!(
@@ -180,8 +223,19 @@ fn check_kind(call: &Call, fields: &mut Map) -> Result<(), Status> {
     Ok(())
 }
 
-/// The object must be where the path says; what it leaves out is filled in.
-fn check_place(call: &Call, fields: &mut Map) -> Result<(), Status> {
+fn is_custom(call: &Call) -> bool {
+    call.served.resource.rules.schema_duty() == SchemaDuty::Everything
+}
+
+fn name_of_fields(fields: &Map) -> &str {
+    let metadata = fields.get("metadata");
+    let name = metadata.and_then(|metadata| metadata.get("name"));
+    name.and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The object must be where the path says; what it leaves out is filled in. A declaration to be applied is about the
+/// object of the path without saying where that is.
+fn check_place(call: &Call, fields: &mut Map, content: Content) -> Result<(), Status> {
     let metadata = fields
         .entry("metadata")
         .or_insert_with(|| Value::Object(Map::new()));
@@ -191,6 +245,12 @@ fn check_place(call: &Call, fields: &mut Map) -> Result<(), Status> {
     let Value::Object(metadata) = metadata else {
         return Err(Status::bad_request("metadata: expected an object"));
     };
+    if let Some(problem) = crate::metadata::mistyped(metadata).filter(|_| is_custom(call)) {
+        let (kind, version) = (&call.served.resource.kind, &call.served.version().name);
+        return Err(Status::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {problem}"
+        )));
+    }
     for name in ["name", "namespace"] {
         if metadata
             .get(name)
@@ -210,6 +270,7 @@ fn check_place(call: &Call, fields: &mut Map) -> Result<(), Status> {
     };
     let namespace = text(metadata, "namespace");
     match (call.served.resource.namespaced, namespace.as_str()) {
+        (true, "") if content == Content::Apply => {}
         (true, "") => drop(metadata.insert(
             "namespace".to_owned(),
             Value::from(call.target.namespace.as_str()),

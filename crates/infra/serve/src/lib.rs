@@ -25,6 +25,7 @@ pub mod intake;
 pub mod lifecycle;
 pub mod listing;
 mod measure;
+mod metadata;
 pub mod negotiate;
 mod openapi;
 pub mod options;

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use object::field::{FieldError, FieldPath};
 use percent_encoding::percent_decode_str;
 
-use crate::status::Status;
+use crate::status::{Status, Subject};
+use crate::target::Verb;
 
 /// The query string, undone. The last value of a repeated key counts, except where a list is meant.
 #[derive(Clone, Debug, Default)]
@@ -156,17 +158,26 @@ impl ListOptions {
     }
 }
 
+/// The longest name a manager of fields may give itself.
+const MANAGER_BYTES: usize = 128;
+
 impl WriteOptions {
-    /// From the query string. `agent` is the client's `User-Agent`; the part before the slash names the program.
-    pub fn from_params(params: &Params, agent: &str) -> Result<Self, Status> {
+    /// From the query string of a call of this verb. `agent` is the client's `User-Agent`; the part before the slash names
+    /// the program.
+    pub fn from_params(params: &Params, agent: &str, verb: Verb) -> Result<Self, Status> {
+        let kind = match verb {
+            Verb::Update => "UpdateOptions",
+            Verb::Patch => "PatchOptions",
+            Verb::Delete | Verb::DeleteCollection => "DeleteOptions",
+            _ => "CreateOptions",
+        };
+        let refuse = |error: FieldError| Err(invalid(kind, error));
         let dry_run = match params.texts("dryRun") {
             [] => false,
             all if all.iter().all(|value| value == "All") => true,
             other => {
-                return Err(Status::bad_request(format!(
-                    "invalid dryRun value {:?}: must be \"All\"",
-                    other.join(",")
-                )));
+                let given = FieldPath::new("dryRun");
+                return refuse(FieldError::not_supported(given, other.to_vec(), &["All"]));
             }
         };
         let field_validation = match params.text("fieldValidation") {
@@ -174,16 +185,19 @@ impl WriteOptions {
             "Ignore" => FieldValidation::Ignore,
             "Strict" => FieldValidation::Strict,
             other => {
-                return Err(Status::bad_request(format!(
-                    "fieldValidation: Unsupported value: {other:?}: supported values: \"Ignore\", \"Strict\", \"Warn\""
-                )));
+                let given = FieldPath::new("fieldValidation");
+                let known = ["Ignore", "Strict", "Warn"];
+                return refuse(FieldError::not_supported(given, other, &known));
             }
         };
         let field_manager = params.text("fieldManager").to_owned();
-        if field_manager.len() > 128 || field_manager.chars().any(char::is_control) {
-            return Err(Status::bad_request(
-                "fieldManager: Invalid value: must be at most 128 printable characters",
-            ));
+        let given = FieldPath::new("fieldManager");
+        if field_manager.len() > MANAGER_BYTES {
+            return refuse(FieldError::too_long(given, MANAGER_BYTES));
+        }
+        if field_manager.chars().any(char::is_control) {
+            let why = "should only contain printable characters";
+            return refuse(FieldError::invalid(given, field_manager, why));
         }
         let manager_is_named = !field_manager.is_empty();
         let program = agent
@@ -217,6 +231,12 @@ fn freshness(params: &Params, watch: bool) -> Result<Freshness, Status> {
             ))
         })
     };
+    if watch && params.flag("sendInitialEvents")? && matching != "NotOlderThan" {
+        return Err(forbidden(
+            "resourceVersionMatch",
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ));
+    }
     if watch && !matching.is_empty() && !params.flag("sendInitialEvents")? {
         return Err(forbidden(
             "resourceVersionMatch",
@@ -253,14 +273,30 @@ fn freshness(params: &Params, watch: bool) -> Result<Freshness, Status> {
             "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
         )),
         ("Exact", _) => Ok(Freshness::Exactly(number()?)),
-        (other, _) => Err(Status::bad_request(format!(
-            "resourceVersionMatch: Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\""
-        ))),
+        (other, _) => {
+            let given = FieldPath::new("resourceVersionMatch");
+            let known = ["Exact", "NotOlderThan", ""];
+            let unknown = FieldError::not_supported(given, other, &known);
+            Err(invalid("ListOptions", unknown))
+        }
     }
 }
 
 fn forbidden(field: &str, why: &str) -> Status {
-    Status::bad_request(format!("{field}: Forbidden: {why}"))
+    invalid(
+        "ListOptions",
+        FieldError::forbidden(FieldPath::new(field), why),
+    )
+}
+
+/// A refusal of options, which are documents of a kind of their own.
+fn invalid(kind: &str, error: FieldError) -> Status {
+    let options = Subject {
+        group: "meta.k8s.io",
+        resource: kind,
+        name: "",
+    };
+    Status::invalid(options, &[error])
 }
 
 fn undo(text: &str) -> Result<String, Status> {
@@ -335,7 +371,7 @@ mod tests {
         );
         assert!(list("limit=-1").is_err() && list("limit=x").is_err());
         let write = |query: &str| {
-            WriteOptions::from_params(&Params::parse(query).unwrap(), "kubectl/v1")
+            WriteOptions::from_params(&Params::parse(query).unwrap(), "kubectl/v1", Verb::Create)
                 .map_err(|s| s.message)
         };
         assert!(write("dryRun=All").unwrap().dry_run);

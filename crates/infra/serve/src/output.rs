@@ -7,7 +7,7 @@ use store::Revision;
 
 use crate::negotiate::Shape;
 use crate::record::Record;
-use crate::resource::Served;
+use crate::resource::{SchemaDuty, Served};
 use crate::status::Status;
 
 /// How objects of one resource are shown to one client.
@@ -131,7 +131,15 @@ impl Output {
             }
         }
         out.extend_from_slice(b",\"metadata\":");
-        append(&meta.to_value(), &mut out);
+        let mut meta = meta.to_value();
+        // Upstream: lists of custom objects say so when they do not go on.
+        if self.shape == Shape::Whole
+            && self.served.resource.rules.schema_duty() == SchemaDuty::Everything
+            && let Some(fields) = meta.as_object_mut()
+        {
+            fields.entry("continue").or_insert_with(|| Value::from(""));
+        }
+        append(&meta, &mut out);
         out.extend_from_slice(b",\"items\":[");
         for (position, record) in records.enumerate() {
             if position > 0 {

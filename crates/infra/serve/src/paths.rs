@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::body::{self, Body};
 use crate::discovery;
 use crate::negotiate::{Answer, Encoding, Shape};
-use crate::openapi::{self, Page, Published};
+use crate::openapi::{Page, Published};
 use crate::options::Params;
 use crate::resource::Table;
 use crate::server::Server;
@@ -51,8 +51,9 @@ impl Server {
             (["api", version], _) => discovery::resource_list(&table, "", version),
             (["apis", group, version], _) => discovery::resource_list(&table, group, version),
             (["openapi", "v2"], _) if wants_message(&parts.headers) => {
-                let bytes = openapi::v2_message(&self.about.version);
-                let mut response = body::text(StatusCode::OK, bytes);
+                let known = self.published(&table);
+                let page = known.1.v2_message(&known.0, &self.about.version);
+                let mut response = described(&parts.headers, Encoding::Json, page);
                 let media = HeaderValue::from_static(V2_MESSAGE);
                 response.headers_mut().insert(CONTENT_TYPE, media);
                 return Ok(response);
@@ -142,7 +143,7 @@ fn described(headers: &HeaderMap, encoding: Encoding, page: Page) -> Response<Bo
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        body::document(StatusCode::OK, encoding, page.json)
+        body::document(StatusCode::OK, encoding, page.bytes)
     };
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         response.headers_mut().insert(ETAG, tag);

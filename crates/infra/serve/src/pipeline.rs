@@ -10,6 +10,7 @@ use crate::lifecycle;
 use crate::resource::SchemaDuty;
 use crate::server::Server;
 use crate::status::Status;
+use crate::target::Verb;
 
 impl Server {
     /// Sets what the author left out, by the schema and by the kind.
@@ -43,7 +44,11 @@ impl Server {
                     .await?,
             );
         }
-        if !self.admission.is_empty() {
+        if self
+            .admission
+            .iter()
+            .any(|admission| admission.changes(call))
+        {
             self.complete(call, new);
         }
         Ok(warnings)
@@ -107,6 +112,15 @@ impl Server {
         Ok(warnings)
     }
 
+    /// Refuses an object that no object of its kind could be, before anything else is known about it.
+    pub(crate) fn check_sent(&self, call: &Call, object: &Value) -> Result<(), Status> {
+        let duty = call.served.resource.rules.schema_duty();
+        match (&call.served.version().schema, duty) {
+            (Some(schema), SchemaDuty::Shape) => check_shape(call, schema, object),
+            _ => Ok(()),
+        }
+    }
+
     /// Lets admission refuse a change.
     pub(crate) async fn validate(
         &self,
@@ -135,6 +149,9 @@ fn check_shape(call: &Call, schema: &Schema, object: &Value) -> Result<(), Statu
     let Some(error) = schema.validate(object).into_iter().find(mistyped) else {
         return Ok(());
     };
+    if call.verb == Verb::Patch && !call.applies {
+        return Err(Status::bad_patch(object, error.to_string()));
+    }
     let (kind, version) = (&call.served.resource.kind, &call.served.version().name);
     Err(Status::bad_request(format!(
         "{kind} in version {version:?} cannot be handled as a {kind}: {error}"

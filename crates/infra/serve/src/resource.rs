@@ -261,6 +261,11 @@ pub trait KindRules: Send + Sync {
         true
     }
 
+    /// Whether an update of an object that is not there makes it.
+    fn is_created_by_update(&self) -> bool {
+        false
+    }
+
     /// What becomes of owned objects when a deletion does not say.
     fn default_propagation(&self) -> Propagation {
         Propagation::Background

@@ -25,7 +25,7 @@ use crate::openapi::Published;
 use crate::options::{ListOptions, Params, WriteOptions};
 use crate::output::Include;
 use crate::record::RecordError;
-use crate::resource::{Action, Table};
+use crate::resource::{Action, SchemaDuty, Table};
 use crate::status::Status;
 use crate::target::{Target, Verb};
 use crate::verbs::{DeleteOptions, patch_forms, warn};
@@ -195,7 +195,9 @@ impl Server {
                 let everything = everything(&self.table());
                 let answer = Answer::negotiate(&parts.headers, false, everything);
                 let encoding = answer.map_or(Encoding::Json, |answer| answer.encoding);
-                body::refusal(&status, encoding)
+                let mut response = body::refusal(&status, encoding);
+                warn(&mut response, &status.warnings);
+                response
             }
         };
         compress(&parts.headers, response)
@@ -239,21 +241,27 @@ impl Server {
             return Err(Status::unknown_path());
         }
         if !target.subresource.is_empty() && served.subresource(&target.subresource).is_none() {
-            return Err(Status::unknown_path());
+            return Err(match served.resource.rules.schema_duty() {
+                SchemaDuty::Shape => Status::unknown_path(),
+                // Upstream: paths of custom kinds are one, whatever follows the name.
+                SchemaDuty::Everything => Status::not_found(target.subject()),
+            });
         }
         let list = ListOptions::from_params(&params)?;
         let watches = (list.watch && target.name.is_empty() || old_watch)
             && matches!(parts.method, Method::GET);
         let verb =
             Verb::of(&parts.method, &target, watches).ok_or_else(Status::method_not_allowed)?;
-        if !served.allows(&target.subresource, verb) {
+        let is_offered = target.takes(verb, served.resource.namespaced)
+            && served.allows(&target.subresource, verb);
+        if !is_offered {
             return Err(Status::method_not_allowed());
         }
         let agent = parts
             .headers
             .get(http::header::USER_AGENT)
             .and_then(|agent| agent.to_str().ok());
-        let options = WriteOptions::from_params(&params, agent.unwrap_or_default())?;
+        let options = WriteOptions::from_params(&params, agent.unwrap_or_default(), verb)?;
         let applies = verb == Verb::Patch && Content::is_apply(&parts.headers);
         let call = Call {
             user,
@@ -262,6 +270,7 @@ impl Server {
             served,
             options,
             applies,
+            through: None,
         };
         let answer = Answer::negotiate(&parts.headers, pretty, table.sendable(&call.served));
         let measured = Measured::begin(&self.metrics, &call);

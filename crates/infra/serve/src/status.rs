@@ -1,6 +1,6 @@
 //! Answers that are not objects: `metav1.Status`, with the reasons, codes and texts clients know.
 
-use object::field::{self, FieldError};
+use object::field::{self, FieldError, FieldPath};
 use serde_json::{Value, json};
 
 /// A refusal or a report, as clients read it.
@@ -17,6 +17,8 @@ pub struct Status {
     pub message: String,
     /// What it is about.
     pub details: Box<Details>,
+    /// What else the client should know, for `Warning` headers.
+    pub warnings: Vec<String>,
     /// Why, for the log alone.
     #[source]
     pub cause: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -87,8 +89,16 @@ impl Status {
             reason,
             message: message.into(),
             details: Box::default(),
+            warnings: Vec::new(),
             cause: None,
         }
+    }
+
+    /// The same refusal, with what the client would have been told had it been none.
+    #[must_use]
+    pub fn with_warnings(mut self, warnings: &[String]) -> Self {
+        self.warnings.extend_from_slice(warnings);
+        self
     }
 
     /// No such object.
@@ -250,6 +260,19 @@ impl Status {
         Self::new(413, "RequestEntityTooLarge", message)
     }
 
+    /// A patch makes something of the object that is none of its kind. Upstream: the field is `patch`, its value what came
+    /// of it.
+    #[must_use]
+    pub fn bad_patch(patched: &Value, why: impl Into<String>) -> Self {
+        let nothing = Subject {
+            group: "",
+            resource: "",
+            name: "",
+        };
+        let error = FieldError::invalid(FieldPath::new("patch"), patched.to_string(), why);
+        Self::invalid(nothing, &[error])
+    }
+
     /// The request is understood and cannot be carried out. Like the servers that clients know, this names no object;
     /// unlike them, it says why.
     #[must_use]
@@ -393,8 +416,6 @@ impl Cause {
 
 #[cfg(test)]
 mod tests {
-    use object::field::FieldPath;
-
     use super::*;
 
     const WEB: Subject<'static> = Subject {

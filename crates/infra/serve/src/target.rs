@@ -3,6 +3,8 @@
 use http::Method;
 use percent_encoding::percent_decode_str;
 
+use crate::status::Subject;
+
 /// A call, understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -100,6 +102,31 @@ impl Verb {
             Method::DELETE => Self::DeleteCollection,
             _ => return None,
         })
+    }
+}
+
+impl ResourceTarget {
+    /// What it names, for messages about it.
+    #[must_use]
+    pub fn subject(&self) -> Subject<'_> {
+        Subject {
+            group: &self.group,
+            resource: &self.resource,
+            name: &self.name,
+        }
+    }
+
+    /// Whether a verb makes sense here: objects are made in collections and changed one by one, and what lives in
+    /// namespaces is made and deleted in one of them.
+    #[must_use]
+    pub fn takes(&self, verb: Verb, namespaced: bool) -> bool {
+        let everywhere = namespaced && self.namespace.is_empty();
+        match verb {
+            Verb::Get | Verb::List | Verb::Watch => true,
+            Verb::Create => (self.name.is_empty() || !self.subresource.is_empty()) && !everywhere,
+            Verb::Update | Verb::Patch | Verb::Delete => !self.name.is_empty(),
+            Verb::DeleteCollection => !everywhere,
+        }
     }
 }
 

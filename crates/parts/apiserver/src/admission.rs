@@ -139,6 +139,10 @@ impl MultiClusterAdmission {
 }
 
 impl Admission for MultiClusterAdmission {
+    fn changes(&self, call: &Call) -> bool {
+        self.rules(call).is_some()
+    }
+
     fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
         let Some(new) = proposal.new else {
             return at_once(Ok(Vec::new()));
@@ -172,6 +176,7 @@ fn refuse(refusal: Refusal) -> Status {
         reason: refusal.reason(),
         message: refusal.to_string(),
         details,
+        warnings: Vec::new(),
         cause: None,
     }
 }

@@ -63,6 +63,10 @@ impl LimitRanges {
 }
 
 impl Admission for LimitRanges {
+    fn changes(&self, call: &Call) -> bool {
+        call.target.resource == "pods"
+    }
+
     fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
         if let Some(new) = proposal.new
             && call.target.resource == "pods"

@@ -172,6 +172,10 @@ impl Ledger {
 }
 
 impl Admission for Quotas {
+    fn changes(&self, _: &Call) -> bool {
+        false
+    }
+
     fn mutate<'a>(&'a self, _: &'a Call, _: Proposal<'a>) -> Verdict<'a> {
         at_once(Ok(Vec::new()))
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
+use object::parse::DEPTH_LIMIT;
 use serde_json::{Value, json};
 use serve::call::User;
 
@@ -250,6 +251,133 @@ async fn whatever_comes_is_answered_and_what_is_refused_changes_nothing() {
         if code >= 400 {
             assert_eq!(answer["kind"], "Status", "{shown}");
             assert_eq!(api.0.cache().revision(), before, "{shown}");
+        }
+    }
+}
+
+/// How long the writes of an object with many fields take, the shortest of a few tries.
+async fn time_of_writes(fields: usize) -> Duration {
+    let mut shortest = Duration::MAX;
+    for _ in 0..3 {
+        let properties =
+            json!({"free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+        let definition = gadgets(
+            json!([version("v1", true, properties, json!([]))]),
+            json!({"strategy": "None"}),
+        );
+        let api = Api::start(&definition, None).await;
+        // In the order that is worst for whoever keeps names sorted.
+        let many: serde_json::Map<String, Value> = (0..fields)
+            .rev()
+            .map(|number| (format!("f{number:06}"), json!({"a": 1})))
+            .collect();
+        let none: serde_json::Map<String, Value> = many
+            .keys()
+            .map(|name| (name.clone(), Value::Null))
+            .collect();
+        let whole = gadget("v1", "big", json!({"free": many}));
+        let bare = gadget("v1", "big", json!({"free": {"other": 1}}));
+        let apply = format!("{}?fieldManager=second&force=true", path("v1", "/big"));
+        let begun = std::time::Instant::now();
+        for (method, uri, content, body, code) in [
+            (
+                "POST",
+                path("v1", ""),
+                "application/json",
+                whole.to_string(),
+                201,
+            ),
+            (
+                "PATCH",
+                apply.clone(),
+                "application/apply-patch+yaml",
+                whole.to_string(),
+                200,
+            ),
+            (
+                "PATCH",
+                apply,
+                "application/apply-patch+yaml",
+                bare.to_string(),
+                200,
+            ),
+            (
+                "PATCH",
+                path("v1", "/big"),
+                "application/merge-patch+json",
+                json!({"spec": {"free": none}}).to_string(),
+                200,
+            ),
+        ] {
+            let (found, answer) = send(&api, method, &uri, content, body.into())
+                .await
+                .unwrap();
+            let shown: String = answer.to_string().chars().take(200).collect();
+            assert_eq!(found, code, "{method} {uri} {content}: {shown}");
+        }
+        shortest = shortest.min(begun.elapsed());
+    }
+    shortest
+}
+
+#[tokio::test]
+async fn the_cost_of_an_object_is_that_of_its_size() {
+    let (small, large) = (time_of_writes(2_000).await, time_of_writes(16_000).await);
+    // Eight times the fields: eight times the time and some for sorting, not sixty-four times.
+    assert!(
+        large < small * 24,
+        "{small:?} for 2,000 fields, {large:?} for 16,000"
+    );
+}
+
+#[tokio::test]
+async fn the_deepest_objects_are_kept_and_read() {
+    let properties =
+        json!({"free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    let definition = gadgets(
+        json!([version("v1", true, properties, json!([]))]),
+        json!({"strategy": "None"}),
+    );
+    let api = Api::start(&definition, None).await;
+    // The object itself and its spec are two levels more.
+    for levels in [100, DEPTH_LIMIT - 2, DEPTH_LIMIT - 1] {
+        let deep = format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
+        let body = format!(
+            "{{\"apiVersion\":\"test.io/v1\",\"kind\":\"Gadget\",\"metadata\":{{\"name\":\"deep-{levels}\"}},\
+             \"spec\":{{\"free\":{deep}}}}}"
+        );
+        let made = send(
+            &api,
+            "POST",
+            &path("v1", ""),
+            "application/json",
+            body.clone().into(),
+        );
+        let (code, answer) = made.await.unwrap();
+        if levels > DEPTH_LIMIT - 2 {
+            assert_eq!((code, &answer["reason"]), (400, &json!("BadRequest")));
+            continue;
+        }
+        assert_eq!(code, 201, "{levels} levels: {}", answer["message"]);
+        let one = path("v1", &format!("/deep-{levels}"));
+        let apply = format!("{one}?fieldManager=second&force=true");
+        let label = json!({"metadata": {"labels": {"a": "b"}}}).to_string();
+        for (method, uri, content, body) in [
+            ("GET", one.clone(), "application/json", String::new()),
+            (
+                "PATCH",
+                one.clone(),
+                "application/merge-patch+json",
+                label.clone(),
+            ),
+            ("PATCH", apply, "application/apply-patch+yaml", body),
+            ("GET", path("v1", ""), "application/json", String::new()),
+            ("DELETE", one, "application/json", String::new()),
+        ] {
+            let (code, answer) = send(&api, method, &uri, content, body.into())
+                .await
+                .unwrap();
+            assert_eq!(code, 200, "{levels} {method} {uri}: {}", answer["message"]);
         }
     }
 }

@@ -4,4 +4,5 @@
 mod api;
 mod converting;
 mod hostile;
+mod owning;
 mod ruling;

@@ -2,6 +2,7 @@
 //!
 //! Clients validate, explain and complete with it; `kubectl` also learns from it that the server checks fields itself.
 
+mod message;
 mod v2;
 
 use std::collections::BTreeMap;
@@ -25,21 +26,23 @@ pub(crate) struct Published {
     index: Page,
     /// Few ask for it, and it says everything again: made for the first who does.
     v2: OnceLock<Page>,
+    /// The same as a message.
+    v2_message: OnceLock<Page>,
 }
 
 /// One document and what tells it from others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Page {
-    /// The document, in JSON.
-    pub(crate) json: Bytes,
+    /// The document: JSON, but for the one that is a message.
+    pub(crate) bytes: Bytes,
     /// Equal documents have equal fingerprints, so clients may keep what they fetched.
     pub(crate) fingerprint: String,
 }
 
 impl Page {
-    fn new(json: Bytes) -> Self {
-        let fingerprint = format!("{:016X}", fingerprint(&json));
-        Self { json, fingerprint }
+    fn new(bytes: Bytes) -> Self {
+        let fingerprint = format!("{:016X}", fingerprint(&bytes));
+        Self { bytes, fingerprint }
     }
 }
 
@@ -68,6 +71,7 @@ impl Published {
             documents,
             index: Page::new(json!({"paths": paths}).to_string().into()),
             v2: OnceLock::new(),
+            v2_message: OnceLock::new(),
         }
     }
 
@@ -82,25 +86,15 @@ impl Published {
 
     /// What is at `/openapi/v2`; `table` is the one this was made of.
     pub(crate) fn v2(&self, table: &Table, version: &str) -> Page {
-        let make = || Page::new(v2::document(table, version));
+        let make = || Page::new(v2::document(table, version).to_string().into());
         self.v2.get_or_init(make).clone()
     }
-}
 
-/// OpenAPI v2 as the message older clients in Go insist on: what it describes, and that it defines nothing. Those that
-/// ask for it read the schemas from version 3, and go on without where version 2 has none; without any answer they stop.
-pub(crate) fn v2_message(version: &str) -> Vec<u8> {
-    // Numbers of the published message: 1 the version of OpenAPI, 2 about the API, in it 1 the title and 2 the version.
-    let field = |number: u8, bytes: &[u8]| {
-        let mut field = vec![number << 3 | 2];
-        // Titles and versions are short: a length of one byte is enough.
-        let bytes = bytes.get(..bytes.len().min(100)).unwrap_or_default();
-        field.push(u8::try_from(bytes.len()).unwrap_or(0));
-        field.extend_from_slice(bytes);
-        field
-    };
-    let about = [field(1, b"Kubernetes"), field(2, version.as_bytes())].concat();
-    [field(1, b"2.0"), field(2, &about)].concat()
+    /// The same, as the message that clients in Go ask for.
+    pub(crate) fn v2_message(&self, table: &Table, version: &str) -> Page {
+        let make = || Page::new(message::encode(&v2::document(table, version)));
+        self.v2_message.get_or_init(make).clone()
+    }
 }
 
 /// One document in the making.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use object::{Map, Value};
 use schema::Types;
 use schema::publish::OpenApi;
@@ -13,8 +12,8 @@ use super::{method, named, path_of, references, type_name};
 use crate::resource::{Resource, Table, Version};
 use crate::target::Verb;
 
-/// The whole document, in JSON.
-pub(super) fn document(table: &Table, version: &str) -> Bytes {
+/// The whole document.
+pub(super) fn document(table: &Table, version: &str) -> Value {
     let mut document = Document::default();
     for resource in table.iter() {
         for served in resource.versions.iter().filter(|version| version.served) {
@@ -22,11 +21,10 @@ pub(super) fn document(table: &Table, version: &str) -> Bytes {
         }
     }
     let definitions: Map = document.definitions.into_iter().collect();
-    let document = json!({
+    json!({
         "swagger": "2.0", "info": {"title": "Kubernetes", "version": version},
         "paths": document.paths, "definitions": definitions,
-    });
-    document.to_string().into()
+    })
 }
 
 #[derive(Default)]

@@ -155,6 +155,7 @@ impl Server {
                 served: call.served.clone(),
                 options: call.options.clone(),
                 applies: false,
+                through: None,
             };
             // Only the object that was selected: not one that took its name since.
             let options = DeleteOptions {

@@ -51,8 +51,9 @@ impl Server {
             *told.lock().unwrap_or_else(PoisonError::into_inner) = taken.warnings;
             Ok(taken.object)
         };
-        let written = self.replace(call, &mut warnings, &edit).await?;
+        let written = self.replace(call, &mut warnings, &edit).await;
         warnings.append(&mut told.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let written = written.map_err(|status| status.with_warnings(&warnings))?;
         self.report(call, &written, StatusCode::OK, answer, &warnings)
             .await
     }
@@ -82,7 +83,8 @@ impl Server {
             forget_null_times(&mut declared);
         }
         if self.find(call).is_none() && call.target.subresource.is_empty() {
-            let object = self.apply(call, None, &declared)?;
+            let mut object = self.apply(call, None, &declared)?;
+            place(call, &mut object);
             match self.store_new(call, object, &mut warnings).await {
                 // Somebody else made it in between: then it is there to be merged into.
                 Err(status) if status.reason == "AlreadyExists" => {}
@@ -98,6 +100,17 @@ impl Server {
         let written = self.replace(call, &mut warnings, &edit).await?;
         self.report(call, &written, StatusCode::OK, answer, &warnings)
             .await
+    }
+}
+
+/// Puts an object where the path says, as far as it does not say so itself.
+fn place(call: &Call, object: &mut Value) {
+    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+    if let Some(metadata) = metadata.filter(|_| call.served.resource.namespaced) {
+        metadata.insert(
+            "namespace".to_owned(),
+            Value::from(call.target.namespace.as_str()),
+        );
     }
 }
 

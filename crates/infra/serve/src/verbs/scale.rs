@@ -56,6 +56,8 @@ impl Server {
         };
         let whole = Call {
             target,
+            applies: false,
+            through: Some("scale"),
             ..call.clone()
         };
         let scale = match self.replace(&whole, &mut Vec::new(), &edit).await? {

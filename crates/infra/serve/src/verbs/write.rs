@@ -53,7 +53,8 @@ impl Server {
             object,
             mut warnings,
         } = intake::object(call, content, bytes)?;
-        let written = self.store_new(call, object, &mut warnings).await?;
+        let written = self.store_new(call, object, &mut warnings).await;
+        let written = written.map_err(|status| status.with_warnings(&warnings))?;
         self.report(call, &written, StatusCode::CREATED, answer, &warnings)
             .await
     }
@@ -70,9 +71,28 @@ impl Server {
             object,
             mut warnings,
         } = intake::object(call, content, bytes)?;
+        let rules = &call.served.resource.rules;
+        let is_made = call.target.subresource.is_empty() && rules.is_created_by_update();
+        if is_made && self.find(call).is_none() {
+            match self.store_new(call, object.clone(), &mut warnings).await {
+                // Somebody else made it in between: then it is there to be replaced.
+                Err(status) if status.reason == "AlreadyExists" => {}
+                Err(status) => return Err(status.with_warnings(&warnings)),
+                Ok(written) => {
+                    return self
+                        .report(call, &written, StatusCode::CREATED, answer, &warnings)
+                        .await;
+                }
+            }
+        }
+        if self.find(call).is_none() {
+            // Upstream: what cannot be decoded is told of before what cannot be found.
+            self.check_sent(call, &object)?;
+        }
         let written = self
             .replace(call, &mut warnings, &|_| Ok(object.clone()))
-            .await?;
+            .await
+            .map_err(|status| status.with_warnings(&warnings))?;
         self.report(call, &written, StatusCode::OK, answer, &warnings)
             .await
     }
@@ -156,7 +176,7 @@ impl Server {
                     .outcomes
                     .into_iter()
                     .find_map(|outcome| outcome.current);
-                record_of(entry).map(Written::Stored)
+                self.recorded(call, &name, entry).map(Written::Stored)
             }
             Err(CommitError::Conflict(_)) => Err(Status::already_exists(subject)),
             Err(other) => Err(commit_failed(other)),
@@ -243,7 +263,8 @@ impl Server {
                     .outcomes
                     .into_iter()
                     .find_map(|outcome| outcome.current);
-                record_of(entry).map(Written::Stored).map(Some)
+                let record = self.recorded(call, &call.target.name, entry)?;
+                Ok(Some(Written::Stored(record)))
             }
             Err(CommitError::Conflict(_)) if insists => Err(Status::stale(call.subject())),
             Err(CommitError::Conflict(conflict)) => {
@@ -251,6 +272,25 @@ impl Server {
                 Ok(None)
             }
             Err(other) => Err(commit_failed(other)),
+        }
+    }
+
+    /// What was written, read once: by the cache if that has come so far, which it mostly has.
+    fn recorded(
+        &self,
+        call: &Call,
+        name: &str,
+        entry: Option<Arc<Entry>>,
+    ) -> Result<Arc<Record>, Status> {
+        let key = cache::object_key(&call.target.namespace, name);
+        let collection = self.cache.collection(&call.served.resource.collection);
+        let is_it = |record: &Arc<Record>| {
+            let entry = entry.as_ref();
+            entry.is_some_and(|entry| record.revision() == entry.modified)
+        };
+        match collection.find(&key).filter(is_it) {
+            Some(record) => Ok(record),
+            None => record_of(entry),
         }
     }
 

@@ -16,16 +16,19 @@ use object::Value;
 use object::field::FieldPath;
 use object::time::Time;
 use serde_json::json;
-use store::{Store, embedded};
-use tempfile::TempDir;
+use store::Store;
 use tokio::task::JoinHandle;
+
+use crate::backing::Backing;
 
 /// A server of widgets (namespaced, with a status) and gadgets (neither).
 pub(crate) struct Api {
     pub(crate) server: Arc<Server>,
-    directory: Arc<TempDir>,
+    pub(crate) backing: Arc<Backing>,
     feed: JoinHandle<()>,
     store: Store,
+    /// The revision of the store before any of the tests' writes.
+    pub(crate) start: u64,
 }
 
 /// An answer, read whole.
@@ -69,12 +72,19 @@ impl KindRules for Plain {
 
 impl Api {
     pub(crate) async fn start() -> Self {
-        Self::start_in(Arc::new(tempfile::tempdir().unwrap())).await
+        let backing = Arc::new(Backing::new().await);
+        let mut api = Self::start_in(backing, 0).await;
+        api.start = api.server.cache().revision().0;
+        api
     }
 
-    async fn start_in(directory: Arc<TempDir>) -> Self {
-        let opened = embedded::Embedded::open(directory.path(), embedded::Options::default());
-        let store = Store::Embedded(opened.unwrap());
+    /// The revision of the n-th write.
+    pub(crate) fn revision(&self, write: u64) -> String {
+        (self.start + write).to_string()
+    }
+
+    pub(crate) async fn start_in(backing: Arc<Backing>, start: u64) -> Self {
+        let store = backing.open().await;
         let about = About {
             version: "v1.34.0".to_owned(),
             address: "127.0.0.1:5443".to_owned(),
@@ -90,9 +100,10 @@ impl Api {
         let feed = tokio::spawn(async move { drop(fed.feed().await) });
         Self {
             server,
-            directory,
+            backing,
             feed,
             store,
+            start,
         }
     }
 
@@ -103,12 +114,18 @@ impl Api {
 
     /// The same data, a new server.
     pub(crate) async fn restart(self) -> Self {
+        let start = self.start;
+        let backing = self.end().await;
+        Self::start_in(backing, start).await
+    }
+
+    /// The end of the server; its data stays.
+    pub(crate) async fn end(self) -> Arc<Backing> {
         self.feed.abort();
         drop(self.feed.await);
         self.store.close().await;
-        let directory = Arc::clone(&self.directory);
         drop((self.server, self.store));
-        Self::start_in(directory).await
+        self.backing
     }
 
     pub(crate) async fn send(

@@ -12,13 +12,17 @@ async fn a_watch_begins_with_everything_or_after_a_revision() {
         expected
     );
     assert_eq!(
-        api.events(&format!("{WIDGETS}?watch=1&resourceVersion=1"), 1)
-            .await,
+        api.events(
+            &format!("{WIDGETS}?watch=1&resourceVersion={}", api.revision(1)),
+            1
+        )
+        .await,
         ["ADDED b=2"]
     );
-    let path = "/apis/test.io/v1/watch/namespaces/d/widgets?resourceVersion=1";
+    let path = "/apis/test.io/v1/watch/namespaces/d/widgets?resourceVersion=";
+    let path = format!("{path}{}", api.revision(1));
     let expected = ["ADDED b=2"];
-    assert_eq!(api.events(path, expected.len()).await, expected);
+    assert_eq!(api.events(&path, expected.len()).await, expected);
     let streamed = format!(
         "{WIDGETS}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
     );
@@ -34,7 +38,10 @@ async fn a_selective_watcher_sees_objects_come_and_go_as_they_match() {
     api.put(&path, &widget("a", 3)).await; // 3: odd again
     api.put(&path, &widget("a", 5)).await; // 4: still odd
     api.send("DELETE", &path, &[], "").await; // 5
-    let watch = format!("{WIDGETS}?watch=1&resourceVersion=1&labelSelector=parity%3Dodd");
+    let watch = format!(
+        "{WIDGETS}?watch=1&resourceVersion={}&labelSelector=parity%3Dodd",
+        api.revision(1)
+    );
     let expected = ["DELETED a=1", "ADDED a=3", "MODIFIED a=5", "DELETED a=5"];
     assert_eq!(api.events(&watch, expected.len()).await, expected);
 }
@@ -45,7 +52,7 @@ async fn a_watch_resumes_across_a_restart() {
     api.send("DELETE", &format!("{WIDGETS}/a"), &[], "").await;
     let api = api.restart().await;
     let api = api.with_widgets(&["c"]).await;
-    let watch = format!("{WIDGETS}?watch=1&resourceVersion=1");
+    let watch = format!("{WIDGETS}?watch=1&resourceVersion={}", api.revision(1));
     let expected = ["ADDED b=2", "DELETED a=1", "ADDED c=1"];
     assert_eq!(api.events(&watch, expected.len()).await, expected);
 }
@@ -57,9 +64,15 @@ async fn a_deleted_object_is_shown_as_it_last_was_with_the_revision_it_went_at()
     object["metadata"]["labels"]["last"] = json!("words");
     api.put(&format!("{WIDGETS}/a"), &object).await;
     api.send("DELETE", &format!("{WIDGETS}/a"), &[], "").await;
-    let path = format!("{WIDGETS}?watch=1&resourceVersion=2&timeoutSeconds=1");
+    let path = format!(
+        "{WIDGETS}?watch=1&resourceVersion={}&timeoutSeconds=1",
+        api.revision(2)
+    );
     let answer = api.send("GET", &path, &[], "").await;
     assert_eq!(answer.body["type"], "DELETED");
     assert_eq!(answer.body["object"]["metadata"]["labels"]["last"], "words");
-    assert_eq!(answer.body["object"]["metadata"]["resourceVersion"], "3");
+    assert_eq!(
+        answer.body["object"]["metadata"]["resourceVersion"],
+        api.revision(3)
+    );
 }

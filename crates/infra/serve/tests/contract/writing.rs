@@ -27,7 +27,7 @@ async fn a_new_object_gets_what_the_server_decides() {
             "apiVersion": "test.io/v1", "kind": "Widget",
             "metadata": {
                 "name": "a", "namespace": "d", "labels": {"parity": "odd"}, "uid": "uid-0", "generation": 1,
-                "creationTimestamp": "2026-01-02T03:04:05Z", "resourceVersion": "1",
+                "creationTimestamp": "2026-01-02T03:04:05Z", "resourceVersion": api.revision(1),
             },
             "spec": {"size": 1, "colour": "red"},
         })
@@ -268,8 +268,8 @@ async fn bad_input_is_refused_with_its_reason_and_changes_nothing() {
         (
             "another kind",
             r#"{"kind":"Gadget","metadata":{"name":"x"}}"#,
-            400,
-            "BadRequest",
+            422,
+            "Invalid",
         ),
         (
             "another version",
