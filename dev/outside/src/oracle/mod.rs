@@ -197,7 +197,7 @@ impl Pair {
             }
         }
         for difference in differences(&ours, &theirs) {
-            if let Some(reason) = reason(self.listed, &difference) {
+            if let Some(reason) = reason(self.listed, &shown(&request), &difference) {
                 *tally.listed.entry(reason).or_default() += 1;
                 continue;
             }
@@ -262,7 +262,7 @@ impl Pair {
             let ours = self.ours.ask(request).await?;
             let theirs = self.theirs.ask(request).await?;
             for difference in differences(&ours, &theirs) {
-                if let Some(reason) = reason(self.listed, &difference) {
+                if let Some(reason) = reason(self.listed, &shown(request), &difference) {
                     *tally.listed.entry(reason).or_default() += 1;
                     continue;
                 }
@@ -350,19 +350,24 @@ fn describe(seed: u64, definition: &Value, requests: &[Request], difference: &st
         &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
     let mut text = format!("seed {seed}: {schema}\n");
     for request in requests {
-        text += &format!(
-            "  {} {} {} {}\n",
-            request.method,
-            request.path,
-            request.media,
-            match &request.body {
-                Body::Nothing => String::new(),
-                Body::Json(body) => body.to_string(),
-                Body::Text(body) => body.clone(),
-            }
-        );
+        text += &format!("  {}\n", shown(request));
     }
     text + &format!("  {difference}")
+}
+
+fn shown(request: &Request) -> String {
+    let body = match &request.body {
+        Body::Nothing => String::new(),
+        Body::Json(body) => body.to_string(),
+        Body::Text(body) => body.clone(),
+    };
+    let Request {
+        method,
+        path,
+        media,
+        ..
+    } = request;
+    format!("{method} {path} {media} {body}")
 }
 
 /// Every field and item of a value, outermost first.
