@@ -1,0 +1,17 @@
+//! What the whole server makes of requests that are not as they should be, and of webhooks it depends on.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod asking;
+mod conversion;
+#[path = "../admission/hook.rs"]
+#[expect(dead_code, reason = "other tests need more of it")]
+mod hook;
+mod random;
+mod refusals;
+#[path = "../protection/served.rs"]
+#[expect(dead_code, reason = "other tests need more of it")]
+mod served;
+mod strangers;
+#[path = "../access/world.rs"]
+#[expect(dead_code, reason = "other tests need more of it")]
+mod world;
