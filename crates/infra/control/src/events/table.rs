@@ -43,7 +43,8 @@ pub(super) struct Entry {
 
 pub(super) struct Table {
     entries: HashMap<Note, Entry>,
-    /// What is to be written, in order.
+    /// What is to be written, in order: warnings before anything else.
+    warnings: VecDeque<Note>,
     waiting: VecDeque<Note>,
     /// What was handed out for writing, each once, the first to be forgotten first; some of it may wait again.
     settled: VecDeque<Note>,
@@ -62,6 +63,7 @@ impl Table {
         let seconds = u64::try_from(now.unix_seconds()).unwrap_or_default();
         Self {
             entries: HashMap::new(),
+            warnings: VecDeque::new(),
             waiting: VecDeque::new(),
             settled: VecDeque::new(),
             allowances: HashMap::new(),
@@ -90,11 +92,11 @@ impl Table {
             entry.count += 1;
             entry.last = now;
             if !std::mem::replace(&mut entry.waits, true) {
-                self.waiting.push_back(note);
+                self.wait(note);
             }
             return true;
         }
-        if !self.make_room() {
+        if !self.make_room(note.kind) {
             self.dropped += 1;
             return false;
         }
@@ -110,14 +112,15 @@ impl Table {
             settled: false,
         };
         self.entries.insert(note.clone(), entry);
-        self.waiting.push_back(note);
+        self.wait(note);
         true
     }
 
     /// The next event to write.
     pub(super) fn next(&mut self) -> Option<Entry> {
         loop {
-            let note = self.waiting.pop_front()?;
+            let first = self.warnings.pop_front();
+            let note = first.or_else(|| self.waiting.pop_front())?;
             if let Some(entry) = self.entries.get_mut(&note) {
                 entry.waits = false;
                 if !std::mem::replace(&mut entry.settled, true) {
@@ -125,6 +128,13 @@ impl Table {
                 }
                 return Some(entry.clone());
             }
+        }
+    }
+
+    fn wait(&mut self, note: Note) {
+        match note.kind {
+            EventKind::Normal => self.waiting.push_back(note),
+            EventKind::Warning => self.warnings.push_back(note),
         }
     }
 
@@ -142,11 +152,19 @@ impl Table {
         }
     }
 
-    /// Forgets the first that is written, if there is no room; whether there is now.
-    fn make_room(&mut self) -> bool {
+    /// Forgets the first that is written, if there is no room; whether there is now. A warning takes the place of news.
+    fn make_room(&mut self, kind: EventKind) -> bool {
         while self.entries.len() >= ROOM {
             let Some(note) = self.settled.pop_front() else {
-                return false;
+                if kind == EventKind::Normal {
+                    return false;
+                }
+                let Some(news) = self.waiting.pop_front() else {
+                    return false;
+                };
+                self.entries.remove(&news);
+                self.dropped += 1;
+                continue;
             };
             match self.entries.get_mut(&note) {
                 Some(entry) if entry.waits => entry.settled = false,

@@ -89,6 +89,30 @@ fn a_full_table_forgets_what_is_written_and_drops_what_is_not() {
 }
 
 #[test]
+fn warnings_go_before_news_and_take_their_place_when_there_is_no_room() {
+    let mut table = Table::new(at(0));
+    let numbered = |number: usize, kind| Note {
+        about: ObjectRef {
+            uid: number.to_string(),
+            ..web()
+        },
+        kind,
+        ..note("a")
+    };
+    for number in 0..5_000 {
+        table.add(numbered(number, EventKind::Normal), at(1));
+    }
+    assert!(table.add(numbered(9, EventKind::Warning), at(1)));
+    assert_eq!(table.next().unwrap().note.kind, EventKind::Warning);
+    let news = table.next().unwrap().note;
+    assert_eq!(news, {
+        let mut first_left = numbered(1, EventKind::Normal);
+        first_left.about.revision.clear();
+        first_left
+    });
+}
+
+#[test]
 fn an_event_that_was_lost_starts_anew() {
     let mut table = Table::new(at(0));
     table.add(note("a"), at(1));
