@@ -62,6 +62,72 @@ pub(crate) fn taken_over(object: &Object, api_version: &str) -> Option<Value> {
     Some(Value::Array(rest))
 }
 
+/// Whether everything that was written to the object by us, or by others with plain updates, is what is declared now: then
+/// nothing is left of an older declaration, and nobody has added anything by hand.
+///
+/// Upstream: after a restart every object is compared whole, and what differs is replaced.
+pub(crate) fn is_ours_alone(object: &Object, declared: &Object) -> bool {
+    let mut is_written = false;
+    for entry in entries(object) {
+        let is_ours = is_ours(entry);
+        let is_plain =
+            text(entry, "operation") == "Update" && text(entry, "subresource").is_empty();
+        let Some(owned) = entry.get("fieldsV1").and_then(Value::as_object) else {
+            continue;
+        };
+        if !is_ours && !is_plain {
+            continue;
+        }
+        is_written |= is_ours;
+        for (name, below) in owned {
+            // Labels and the like of others are theirs, and so is the status.
+            if !is_ours && matches!(name.as_str(), "f:metadata" | "f:status") {
+                continue;
+            }
+            let field = name.strip_prefix("f:").unwrap_or(name);
+            let is_declared = declared
+                .fields()
+                .get(field)
+                .is_some_and(|value| declares(value, below));
+            if !is_ours || !is_declared {
+                return false;
+            }
+        }
+    }
+    is_written
+}
+
+/// Whether a value has all of a set of fields.
+fn declares(value: &Value, fields: &Value) -> bool {
+    let Some(fields) = fields.as_object() else {
+        return false;
+    };
+    fields.iter().all(|(name, below)| {
+        let Some((sort, rest)) = name.split_once(':') else {
+            return name == ".";
+        };
+        let inner = match sort {
+            "f" => value.get(rest),
+            "k" => item_with(value, rest),
+            "v" => {
+                let item: Result<Value, _> = serde_json::from_str(rest);
+                return item
+                    .is_ok_and(|item| value.as_array().is_some_and(|items| items.contains(&item)));
+            }
+            _ => None,
+        };
+        inner.is_some_and(|inner| declares(inner, below))
+    })
+}
+
+/// The item of a list that has these keys.
+fn item_with<'v>(list: &'v Value, keys: &str) -> Option<&'v Value> {
+    let keys: Map = serde_json::from_str(keys).ok()?;
+    list.as_array()?
+        .iter()
+        .find(|item| keys.iter().all(|(key, value)| item.get(key) == Some(value)))
+}
+
 fn entries(object: &Object) -> impl Iterator<Item = &Map> + Clone {
     object
         .at(&["metadata", "managedFields"])

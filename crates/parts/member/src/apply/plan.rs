@@ -10,7 +10,7 @@ use intent::{Action, Part};
 use interpret::Interpreter;
 use object::{Map, Object, ResourceType, Value};
 
-use crate::apply::ownership::{MANAGER, taken_over};
+use crate::apply::ownership::{MANAGER, is_ours_alone, taken_over};
 use crate::apply::record::{Version, Written, fingerprint};
 
 /// Everything the decision may look at.
@@ -117,6 +117,14 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Result<Step, Refusal> {
     };
     // Somebody changed the object, but nothing of what is ours to say.
     if is_known && contains(observed, &retained) && !has_additions() {
+        return Ok(Step::Keep);
+    }
+    // After a restart nothing is known of what was written; the object itself says that it was this.
+    if inputs.written.is_none()
+        && inputs.is_live
+        && contains(observed, &retained)
+        && is_ours_alone(observed, &retained)
+    {
         return Ok(Step::Keep);
     }
     Ok(Step::Bring(bring(inputs, observed, retained)))

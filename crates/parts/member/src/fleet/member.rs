@@ -7,6 +7,7 @@ use api::names::execution_space;
 use api::well_known::conditions::cluster::READY;
 use client::{Cache, Client};
 use control::Controller;
+use interpret::Interpreter;
 use object::condition;
 use runtime::Spawner;
 use telemetry::chain;
@@ -19,6 +20,9 @@ use crate::lease::Renewal;
 use crate::report::{Linked, Reporter};
 use crate::works::Works;
 use crate::works::connection::Connection;
+
+/// How urgent it is to read objects by new rules: less than any change.
+const BY_NEW_RULES: i32 = -100;
 
 /// One member: what runs as long as its cluster is there, and what runs as long as it is reached in one way.
 pub(crate) struct Member {
@@ -114,6 +118,7 @@ impl Member {
             connection.wake_through(controller.queue(), works.clone());
             write(&shared.routes).insert(space, controller.queue());
             controller.run(&branch, fleet.cx.clone());
+            self.heed_rules(&fleet.interpreter, works, &connection, &branch);
         }
         let before = self.state().reached.replace((link.identity, branch));
         if let Some((_, before)) = before {
@@ -197,6 +202,35 @@ impl Member {
             .spawn(format!("report on {}", self.name), |stop| {
                 reporter.run(stop)
             });
+    }
+
+    /// Looks at all works again when objects come to mean something else: what they report was read by the old rules.
+    fn heed_rules(
+        &self,
+        rules: &watch::Receiver<Arc<Interpreter>>,
+        works: &Cache,
+        connection: &Arc<Connection>,
+        branch: &Spawner,
+    ) {
+        let (mut rules, works) = (rules.clone(), works.clone());
+        let (connection, space) = (Arc::clone(connection), execution_space(&self.name));
+        rules.mark_unchanged();
+        branch.spawn(format!("rules for {}", self.name), |stop| async move {
+            loop {
+                let changed = tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return,
+                    changed = rules.changed() => changed,
+                };
+                if changed.is_err() {
+                    // Nobody can change them any more.
+                    return stop.cancelled().await;
+                }
+                for work in works.in_namespace(&space) {
+                    connection.look_at(work.key(), BY_NEW_RULES);
+                }
+            }
+        });
     }
 
     fn look_at_all(&self, works: &Cache) {

@@ -24,6 +24,8 @@ use crate::resources;
 use crate::works::atlas::Atlas;
 use crate::works::kinds::Kinds;
 
+/// How long a change in the member waits for those that follow it: controllers there report in several small steps.
+const GATHERING: Duration = Duration::from_millis(15);
 /// How many fields of one object a member may not know before it is believed that something else is wrong.
 const UNDECLARED_AT_MOST: usize = 40;
 
@@ -112,8 +114,13 @@ impl Connection {
         let queue = self.queue.get().cloned().unwrap_or_default();
         let namespace = self.namespace.clone();
         let subscription = cache.on_change(move |change| {
+            // What is gone is to come back at once; what an object says of itself may be said again in a moment.
+            let wait = match (&change.before, &change.after) {
+                (Some(_), Some(_)) => GATHERING,
+                _ => Duration::ZERO,
+            };
             for key in works_of(change, &namespace) {
-                queue.add(key);
+                queue.add_after(key, wait);
             }
         });
         followed.insert(resource.clone(), (cache.clone(), subscription));

@@ -173,8 +173,9 @@ impl Works {
         };
         match step {
             Step::Keep => {
-                if let (Some(object), Some(written)) = (&seen.object, records.get(manifest)) {
-                    note(object, written.is_applied);
+                if let Some(object) = &seen.object {
+                    let written = records.get(manifest);
+                    note(object, written.is_some_and(|written| written.is_applied));
                 }
                 Ok(Synced {
                     done: Done::Kept,
