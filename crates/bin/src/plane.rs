@@ -235,9 +235,9 @@ impl Parts {
         let cx = |part: &str, manager| self.cx(part, manager, spawner);
         let chores = cx("housekeeping", "karavel-housekeeping");
         housekeeping::start(Chores::default(), &caches, &chores, spawner);
-        let rules = controllers::customizations::follow(&caches, self.way.clock.clone(), spawner);
         let options = settings.controllers.clone();
         let manager = cx("controllers", "karmada-controller-manager");
+        let rules = controllers::customizations::follow(&caches, &manager, spawner);
         controllers::run(&manager, &caches, spawner, rules.clone(), options);
         let nearby = settings.ledgers.map(|ledgers| {
             let (client, connector) = (self.client("member"), Arc::clone(&self.way.connector));

@@ -177,7 +177,11 @@ impl Customizations {
         let answer = self
             .engine
             .run(script, function_name(operation), arguments, read);
-        Ok(answer.map_err(|error| error.by(&slot.customization, operation))?)
+        let answer = answer.map_err(|error| error.by(&slot.customization, operation));
+        if let Err(error) = &answer {
+            self.engine.tell(error);
+        }
+        Ok(answer?)
     }
 }
 

@@ -30,6 +30,8 @@ pub struct PolicyId {
 pub struct Policy {
     /// Which policy.
     pub id: PolicyId,
+    /// Its identity in time, by which it is told what is wrong with it; empty if it was never stored.
+    pub uid: String,
     /// The templates it is about; empty means all that it can see.
     pub selectors: Vec<Selector>,
     /// What it changes, in the order of application.
@@ -103,6 +105,7 @@ impl Policy {
                 },
                 name: policy.metadata.name.clone(),
             },
+            uid: policy.metadata.uid.clone(),
             selectors: selectors
                 .map(|(position, selector)| {
                     Selector::compile(selector, &selector_path.index(position))

@@ -1,7 +1,8 @@
 //! Keeps the interpreter as users say: whoever asks what an object means gets the rules of the moment.
 //!
 //! Reads:  ResourceInterpreterCustomizations, ResourceInterpreterWebhookConfigurations; Services that the latter name.
-//! Writes: an event on an object whose scripts or webhooks cannot be used as they are.
+//! Writes: an event on an object whose scripts or webhooks cannot be used as they are, and on one whose script gave no
+//!         answer when it was asked.
 //! Keeps:  one interpreter for the whole process, replaced whole when one of these objects changes.
 
 use std::sync::Arc;
@@ -9,9 +10,9 @@ use std::time::Duration;
 
 use api::registry;
 use client::{Cache, Caches, Scope};
-use control::Cx;
+use control::{Cx, Recorder};
 use intent::{Action, EventKind, ObjectRef, Plan};
-use interpret::script::{Limits, Surroundings};
+use interpret::script::{Limits, ScriptError, Surroundings};
 use interpret::{Courier, Engine, Interpreter, Options, Problems};
 use object::time::Time;
 use object::{ObjectKey, ResourceType};
@@ -27,21 +28,21 @@ const GATHER: Duration = Duration::from_millis(20);
 
 /// The reason of the event on an object that cannot be used as it is.
 const UNUSABLE: &str = "InterpreterRuleUnusable";
+/// The reason of the event on a customization whose script gave no answer.
+const FAILED: &str = "InterpreterRuleFailed";
 
 /// Follows customizations; what is received is current once everything there is has been seen.
 #[must_use]
-pub fn follow(
-    caches: &Caches,
-    clock: Clock,
-    spawner: &Spawner,
-) -> watch::Receiver<Arc<Interpreter>> {
+pub fn follow(caches: &Caches, cx: &Cx, spawner: &Spawner) -> watch::Receiver<Arc<Interpreter>> {
     let options = Options::default();
+    let (customizations, webhooks) = objects(caches);
     let outside = Outside {
-        clock,
+        clock: cx.clock.clone(),
         started: Instant::now(),
+        customizations: customizations.clone(),
+        events: cx.events.clone(),
     };
     let engine = Arc::new(Engine::new(Limits::default(), options, Arc::new(outside)));
-    let (customizations, webhooks) = objects(caches);
     let courier: Arc<dyn Courier> = Arc::new(Network::new(caches));
     let (sender, receiver) = watch::channel(Arc::new(Interpreter::default()));
     spawner.spawn("customizations", |stop| async move {
@@ -137,10 +138,12 @@ fn objects(caches: &Caches) -> (Cache, Cache) {
     )
 }
 
-/// What scripts learn of the world: the time. What they print is for who looks for it.
+/// What scripts learn of the world: the time. What they print is for who looks for it, and how they fail for who wrote them.
 struct Outside {
     clock: Clock,
     started: Instant,
+    customizations: Cache,
+    events: Recorder,
 }
 
 impl Surroundings for Outside {
@@ -154,5 +157,15 @@ impl Surroundings for Outside {
 
     fn print(&self, line: &str) {
         tracing::debug!(line, "a script printed");
+    }
+
+    fn failed(&self, error: &ScriptError) {
+        // A script that is asked about many objects fails of the same cause each time: that is one event, which counts.
+        if let Some(object) = self.customizations.get(&ObjectKey::cluster(&error.origin)) {
+            let about = ObjectRef::of(&object);
+            let message = error.to_string();
+            self.events
+                .record(&about, EventKind::Warning, FAILED, &message);
+        }
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! ```ignore
 //! let options = controllers::Options::default(); // gates, exemptions, workers, which controllers
-//! let rules = controllers::customizations::follow(&caches, clock, &spawner);
+//! let rules = controllers::customizations::follow(&caches, &cx, &spawner);
 //! controllers::run(&cx, &caches, &spawner, rules, options);
 //! ```
 //!

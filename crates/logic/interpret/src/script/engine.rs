@@ -108,6 +108,11 @@ impl Engine {
         Ok(script)
     }
 
+    /// Tells whoever listens that a script gave no answer.
+    pub(crate) fn tell(&self, error: &ScriptError) {
+        self.surroundings.failed(error);
+    }
+
     /// Runs the script, calls the function it defines, and reads what that returns.
     pub(crate) fn run<'a, T>(
         &self,

@@ -36,6 +36,11 @@ pub trait Surroundings: Send + Sync {
 
     /// Takes a line that a script printed.
     fn print(&self, line: &str);
+
+    /// Learns that a script of a customization gave no answer.
+    fn failed(&self, error: &ScriptError) {
+        let _ = error;
+    }
 }
 
 /// No clock, and nobody who listens.

@@ -3,13 +3,18 @@
 use std::{collections::BTreeMap, error::Error as _};
 
 use api::{
-    cluster::Cluster, names, twins::BindingView, well_known::events, work::v1alpha1::Work,
+    cluster::Cluster,
+    names,
+    policy::{ClusterOverridePolicy, OverridePolicy},
+    twins::BindingView,
+    well_known::events,
+    work::v1alpha1::Work,
     work::v1alpha2::TargetCluster,
 };
 use binding::{Draft, completions, failover, targets, work};
 use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use object::{Object, ObjectKey, Value, patch};
-use overrides::{ClusterFacts, OverrideError, Overrides, Template};
+use overrides::{ClusterFacts, OverrideError, Overrides, PolicyId, Template};
 use policy::activation::Fingerprint;
 use schedule::assign::apportion::{self, Ties};
 use serde_json::json;
@@ -61,6 +66,8 @@ pub struct Decision {
 struct Refusal {
     reason: &'static str,
     message: String,
+    /// The policy that is to blame, if one is.
+    policy: Option<Box<ObjectRef>>,
 }
 
 /// What is to be done for a binding.
@@ -235,6 +242,7 @@ impl Inputs<'_> {
         .map_err(|error| Refusal {
             reason: events::template::APPLY_OVERRIDE_POLICY_FAILED,
             message: sentence(&error),
+            policy: self.reference(&error.policy).map(Box::new),
         })?;
         let key = work::key(&rendered.object, &target.name);
         let existing = self
@@ -278,6 +286,32 @@ impl Inputs<'_> {
                 &message,
             ));
         }
+        // Whoever wrote the policy may not be who wrote the template.
+        if let Some(policy) = &refusal.policy {
+            let about = format!("{} {}", template.object.kind(), template.object.key());
+            plan.push(Action::report(
+                ObjectRef::clone(policy),
+                EventKind::Warning,
+                refusal.reason,
+                format!("{about} in {message}"),
+            ));
+        }
+    }
+
+    /// The override policy of that name, as events name it.
+    fn reference(&self, id: &PolicyId) -> Option<ObjectRef> {
+        let policy = self.overrides.policy(id)?;
+        let kind = if id.namespace.is_empty() {
+            kinds::of::<ClusterOverridePolicy>().kind
+        } else {
+            kinds::of::<OverridePolicy>().kind
+        };
+        Some(ObjectRef {
+            kind,
+            key: ObjectKey::namespaced(&id.namespace, &id.name),
+            uid: policy.uid.clone(),
+            revision: String::new(),
+        })
     }
 }
 
@@ -286,6 +320,7 @@ impl Refusal {
         Self {
             reason: events::binding::SYNC_WORK_FAILED,
             message,
+            policy: None,
         }
     }
 }
