@@ -114,6 +114,7 @@ pub async fn start_inside(
 impl Plane {
     /// Starts the parts that are enabled.
     pub fn begin(&self, settings: &Settings) -> Result<(), Failure> {
+        self.parts.handle.switch(&settings.controllers.gates);
         let caches = self.parts.caches(&self.parts.spawner);
         self.parts.open_proxy(&caches);
         self.parts.work(settings, caches, &self.parts.spawner)
@@ -122,6 +123,7 @@ impl Plane {
     /// Starts the parts that are enabled whenever this process is the one of several on the same store that shall.
     pub fn stand(self, settings: Settings) {
         let Self { address, parts, .. } = self;
+        parts.handle.switch(&settings.controllers.gates);
         // One set for the proxy, which answers in every process, and for the parts, which work in one: what both follow is
         // held once, and whoever takes over has it already.
         let caches = parts.caches(&parts.spawner);

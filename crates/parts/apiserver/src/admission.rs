@@ -1,43 +1,68 @@
 //! The multi-cluster kinds' own admission: what they are filled up with, and what is refused.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
-use api::admission::{self, AdmissionRules, Operation, Reach, Refusal, Request};
+use access::names;
+use api::admission::{
+    self, AdmissionRules, Allowed, Operation, Reach, Refusal, Request, StatusWrite,
+};
+use api::registry;
 use api::well_known::feature_gates::FeatureGates;
+use api::work::placing;
+use bytes::Bytes;
+use http::{Method, StatusCode, header};
+use http_body_util::Full;
 use object::time::Time;
-use object::{GroupVersionKind, Object, Value};
+use object::{GroupVersionKind, Object, ResourceType, Value};
 use serve::cache::{self, Cache};
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
-use serve::server::Surroundings;
+use serve::server::{Server, Surroundings};
 use serve::status::{Cause, Details, Status};
 
 use crate::surroundings::Machine;
 
 /// Calls the rules of `api` for every multi-cluster kind, and protects what must not be deleted.
 pub(crate) struct MultiClusterAdmission {
-    gates: FeatureGates,
-    /// Where related objects are found; set once the server is open, before it answers anybody.
+    gates: RwLock<Arc<FeatureGates>>,
     machine: Machine,
+    /// Where related objects are found; set once the server is open, before it answers anybody.
     cache: OnceLock<Arc<Cache>>,
+    /// Takes what has to be written along with an object; it holds this admission, so it is not held by it.
+    server: OnceLock<Weak<Server>>,
 }
 
+/// How often a write is judged anew because somebody else charged the same quota meanwhile.
+const JUDGEMENTS: usize = 16;
+
 impl MultiClusterAdmission {
-    pub(crate) fn new(gates: FeatureGates, machine: Machine) -> Self {
+    pub(crate) fn new(machine: Machine) -> Self {
         Self {
-            gates,
+            gates: RwLock::default(),
             machine,
             cache: OnceLock::new(),
+            server: OnceLock::new(),
         }
+    }
+
+    /// From now on these features are on.
+    pub(crate) fn switch(&self, gates: &FeatureGates) {
+        let mut current = self.gates.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(gates.clone());
     }
 
     pub(crate) fn look_into(&self, cache: &Arc<Cache>) {
         drop(self.cache.set(Arc::clone(cache)));
     }
 
+    pub(crate) fn write_through(&self, server: &Arc<Server>) {
+        drop(self.server.set(Arc::downgrade(server)));
+    }
+
     /// The rules for a call; none for kinds without rules, for writes to the status, and for versions objects are not
-    /// stored in.
+    /// stored in. A decision of the scheduler changes the object, whatever else it writes.
     fn rules(&self, call: &Call) -> Option<&'static dyn AdmissionRules> {
-        if !call.target.subresource.is_empty() || !call.served.is_stored_form() {
+        let part = &*call.target.subresource;
+        if !(part.is_empty() || part == placing::PART) || !call.served.is_stored_form() {
             return None;
         }
         let resource = &call.served.resource;
@@ -56,6 +81,7 @@ impl MultiClusterAdmission {
         then: impl FnOnce(&Request<'_>) -> T,
     ) -> T {
         let now: Time = self.machine.now();
+        let gates = Arc::clone(&self.gates.read().unwrap_or_else(PoisonError::into_inner));
         let fresh_id = || self.machine.uid();
         let is_time_zone = |name: &str| jiff::tz::TimeZone::get(name).is_ok();
         let check_script =
@@ -67,7 +93,7 @@ impl MultiClusterAdmission {
                 Operation::Update
             },
             namespace: &call.target.namespace,
-            gates: &self.gates,
+            gates: &gates,
             allow_no_execute: false,
             now,
             fresh_id: &fresh_id,
@@ -102,7 +128,10 @@ impl MultiClusterAdmission {
     }
 
     fn change(&self, call: &Call, old: Option<&Value>, new: &mut Value) -> Result<(), Status> {
-        let Some(rules) = self.rules(call) else {
+        let Some(rules) = self
+            .rules(call)
+            .filter(|_| call.target.subresource.is_empty())
+        else {
             return Ok(());
         };
         let old = old.and_then(|old| Object::from_value(old.clone()).ok());
@@ -118,23 +147,80 @@ impl MultiClusterAdmission {
         Ok(())
     }
 
-    fn judge(&self, call: &Call, old: Option<&Value>, new: Option<&Value>) -> Result<(), Status> {
-        let old = old.and_then(|old| Object::from_value(old.clone()).ok());
+    fn judge(
+        &self,
+        call: &Call,
+        old: Option<&Value>,
+        new: Option<&Value>,
+    ) -> Result<Allowed, Status> {
+        let read = |value: &Value| Object::from_value(value.clone()).ok();
         let Some(new) = new else {
-            return old.map_or(Ok(()), |old| {
-                admission::check_deletion(&old).map(drop).map_err(refuse)
-            });
+            let allowed = old.and_then(read).map_or_else(
+                || Ok(Allowed::default()),
+                |old| admission::check_deletion(&old),
+            );
+            return allowed.map_err(refuse);
         };
-        let Some(rules) = self.rules(call) else {
-            return Ok(());
+        let (Some(rules), Some(new)) = (self.rules(call), read(new)) else {
+            return Ok(Allowed::default());
         };
-        let Ok(new) = Object::from_value(new.clone()) else {
-            return Ok(());
-        };
+        let old = old.and_then(read);
         let verdict = self.with_request(call, old.is_none(), rules, |request| {
             rules.validate(request, old.as_ref(), &new)
         });
-        verdict.map(drop).map_err(refuse)
+        verdict.map_err(refuse)
+    }
+
+    /// Writes what has to be written before the object is stored. Where somebody else was quicker the object is judged
+    /// anew by what there is then.
+    ///
+    /// Upstream: what was written stays so if the object then is not stored; whoever counts takes it back.
+    async fn charge(
+        &self,
+        call: &Call,
+        old: Option<&Value>,
+        new: Option<&Value>,
+        mut allowed: Allowed,
+    ) -> Result<Vec<String>, Status> {
+        for _ in 0..JUDGEMENTS {
+            let mut is_stale = false;
+            for write in std::mem::take(&mut allowed.writes) {
+                is_stale |= !self.write(write).await?;
+            }
+            if !is_stale {
+                return Ok(Vec::new());
+            }
+            allowed = self.judge(call, old, new)?;
+        }
+        Err(Status::stale(call.subject()))
+    }
+
+    /// Writes a status; whether it was still as it was looked at.
+    async fn write(&self, write: StatusWrite) -> Result<bool, Status> {
+        let object = write.object;
+        let kind = object.group_version_kind();
+        let known = registry::find(&kind.group, &kind.kind);
+        let (Some(known), Some(server)) = (known, self.server.get().and_then(Weak::upgrade)) else {
+            return Err(unwritten(&object, "the server is stopping"));
+        };
+        let path = format!(
+            "{}/status",
+            ResourceType::from(known).object_path(&object.key())
+        );
+        let request = http::Request::builder()
+            .method(Method::PUT)
+            .uri(path)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Full::<Bytes>::from(
+                Value::Object(object.fields().clone()).to_string(),
+            ))
+            .map_err(|error| unwritten(&object, &error.to_string()))?;
+        let answer = server.answer(names::apiserver(), request).await;
+        match answer.status() {
+            StatusCode::CONFLICT | StatusCode::NOT_FOUND => Ok(false),
+            code if code.is_success() => Ok(true),
+            code => Err(unwritten(&object, &format!("the answer was {code}"))),
+        }
     }
 }
 
@@ -156,8 +242,19 @@ impl Admission for MultiClusterAdmission {
         old: Option<&'a Value>,
         new: Option<&'a Value>,
     ) -> Verdict<'a> {
-        at_once(self.judge(call, old, new).map(|()| Vec::new()))
+        match self.judge(call, old, new) {
+            Ok(allowed) if !allowed.writes.is_empty() && !call.options.dry_run => {
+                Box::pin(self.charge(call, old, new, allowed))
+            }
+            verdict => at_once(verdict.map(|_| Vec::new())),
+        }
     }
+}
+
+/// What the server says when something had to be written first and could not be.
+fn unwritten(object: &Object, why: &str) -> Status {
+    let (kind, key) = (object.kind(), object.key());
+    Status::unavailable(format!("cannot charge {kind} {key}: {why}"), None)
 }
 
 /// A refusal in the server's words.

@@ -10,6 +10,7 @@ use access::fairness::{self, Limits, Seats};
 use access::names::{self, AUTHENTICATED};
 use access::turns::Turns;
 use access::{Access, Admitted, Refused, issuer};
+use api::well_known::feature_gates::FeatureGates;
 use http::request::Parts;
 use http::{Method, Request, Response};
 use serve::body::{self, Body};
@@ -19,6 +20,7 @@ use serve::server::Server;
 use serve::status::Status;
 use store::Store;
 
+use crate::admission::MultiClusterAdmission;
 use crate::audit::Audit;
 use crate::roles::COMPONENTS;
 use crate::snapshot;
@@ -47,6 +49,7 @@ pub(crate) struct Front {
     audit: Option<Audit>,
     store: Store,
     address: String,
+    admission: Arc<MultiClusterAdmission>,
 }
 
 impl Handle {
@@ -56,6 +59,7 @@ impl Handle {
         audit: Option<Audit>,
         store: Store,
         address: String,
+        admission: Arc<MultiClusterAdmission>,
     ) -> Self {
         let inner = Front {
             server,
@@ -65,6 +69,7 @@ impl Handle {
             audit,
             store,
             address,
+            admission,
         };
         Self {
             inner: Arc::new(inner),
@@ -93,6 +98,11 @@ impl Handle {
     #[must_use]
     pub fn access(&self) -> &Arc<Access> {
         &self.inner.access
+    }
+
+    /// From now on the rules of the multi-cluster kinds go by these features.
+    pub fn switch(&self, gates: &FeatureGates) {
+        self.inner.admission.switch(gates);
     }
 
     /// The server below, which asks nobody's leave.

@@ -14,7 +14,6 @@ use access::certificates::CertificateAdmission;
 use access::escalation::EscalationCheck;
 use access::keys::Keys;
 use access::{Access, bootstrap, names, reviews, token_request};
-use api::well_known::feature_gates::FeatureGates;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http::{Request, StatusCode};
@@ -293,7 +292,7 @@ impl ApiServer {
         };
         let machine = Machine { clock };
         let surroundings = Arc::new(machine.clone());
-        let admission = Arc::new(MultiClusterAdmission::new(FeatureGates::default(), machine));
+        let admission = Arc::new(MultiClusterAdmission::new(machine));
         let namespaces = Arc::new(NamespaceLifecycle::default());
         let limits = Arc::new(LimitRanges::default());
         let escalation = Arc::new(EscalationCheck::default());
@@ -353,7 +352,8 @@ impl ApiServer {
         };
         let server = Arc::new(server.with_handlers(handlers));
         judging.look_into(&server, asker);
-        let handle = Handle::new(server, access, audit, store.clone(), host);
+        admission.write_through(&server);
+        let handle = Handle::new(server, access, audit, store.clone(), host, admission);
         Ok(Self {
             handle,
             store,

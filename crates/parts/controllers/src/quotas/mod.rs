@@ -3,12 +3,15 @@
 //! Reads:  FederatedResourceQuotas, their works, clusters; ResourceBindings where what they ask for is counted.
 //! Writes: works that hold a ResourceQuota for each assigned cluster; the status of FederatedResourceQuotas.
 //! Keeps:  one work for each cluster that is there and has an assignment, none for any other.
+//!
+//! Where quotas are enforced, the API server charges them for what bindings ask before it stores those. This controller
+//! then counts what is stored, a little later, so that it takes back only what was charged and came to nothing.
 
 pub mod plan;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use api::{
     policy::FederatedResourceQuota,
@@ -26,6 +29,9 @@ use crate::{binding_view::Binding, change, kinds, views::Views};
 
 /// The index of works by the quota they are for.
 const BY_QUOTA: &str = "quota";
+
+/// How long after a change of bindings they are counted: a binding is stored right after its quotas were charged.
+const SETTLING: Duration = Duration::from_secs(1);
 
 /// What is switched on or off.
 #[derive(Clone, Copy, Debug)]
@@ -62,14 +68,28 @@ impl Quotas {
             options,
         };
         let (assigned, sharing) = (quotas.clone(), quotas.clone());
+        let enforces = options.enforces;
         let mut controller = Controller::new("federatedResourceQuota", controller)
-            .watch(&quotas, |change| Some(change.key()))
+            .watch(&quotas, move |change| {
+                (!enforces || is_asked(change)).then(|| change.key())
+            })
             .watch(&views.bindings.works, of_work)
             .watch(&views.clusters, move |change| of_cluster(change, &assigned));
-        if options.enforces {
-            controller = controller.watch(&views.bindings.namespaced, move |change| {
-                of_binding(change, &sharing)
+        if enforces {
+            let (charged, asked) = (controller.queue(), controller.queue());
+            let followed = [
+                quotas.on_change(move |change| charged.add_after(change.key(), SETTLING)),
+                views.bindings.namespaced.on_change(move |change| {
+                    for key in of_binding(change, &sharing) {
+                        asked.add_after(key, SETTLING);
+                    }
+                }),
+            ];
+            spawner.spawn("federatedResourceQuota uses", |stop| async move {
+                stop.cancelled().await;
+                drop(followed);
             });
+            controller = controller.needs(&views.bindings.namespaced);
         }
         controller.run(spawner, cx.clone());
     }
@@ -140,6 +160,11 @@ fn quota_of(work: &Object) -> Option<ObjectKey> {
         work.label(FEDERATED_RESOURCE_QUOTA_NAMESPACE)?,
         work.label(FEDERATED_RESOURCE_QUOTA_NAME)?,
     ))
+}
+
+/// Whether a quota asks for something else than before, or is gone.
+fn is_asked(change: &Change) -> bool {
+    change::is_more_than_status(change.before.as_ref(), change.after.as_ref())
 }
 
 /// The quota of a work that came, went or reports something.
