@@ -44,8 +44,8 @@ pub struct Lookups {
 /// The binding of that name was made for another template; nothing may be written to it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "binding {binding} belongs to a template with the uid {found:?}, not {expected:?}; it goes when that template is \
-     collected, or two kinds of that name share the binding"
+    "binding {binding} has an owner reference with the UID {found:?}, and the template has {expected:?}; it goes when its \
+     own template is collected, or two kinds of that name share the binding"
 )]
 pub struct ForeignBinding {
     /// The binding.

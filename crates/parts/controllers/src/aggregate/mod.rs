@@ -9,9 +9,13 @@ pub mod plan;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
-use api::work::v1alpha2::ResourceBindingSpec;
+use api::work::v1alpha2::{ResourceBindingSpec, ResourceBindingStatus};
 use binding::targets;
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use interpret::InterpretError;
@@ -32,12 +36,17 @@ use crate::{
 
 /// How long the first report of a member waits for those of others: they come in flocks, and one write tells of all.
 const GATHERING: Duration = Duration::from_millis(10);
+/// How long the first report on a binding waits for clusters that have said nothing yet: most of them will in a moment, and
+/// then there is one write and no word of clusters that do not have it.
+const FIRST: Duration = Duration::from_millis(100);
 
 /// The controller.
 #[derive(Debug)]
 pub struct Aggregator {
     views: Views,
     answers: Answers,
+    /// Since when bindings wait for their first report to be complete; none is in it for longer than [`FIRST`].
+    waiting: Mutex<HashMap<ObjectKey, Instant>>,
 }
 
 impl Aggregator {
@@ -46,6 +55,7 @@ impl Aggregator {
         let aggregator = Self {
             views: views.clone(),
             answers: answers.clone(),
+            waiting: Mutex::default(),
         };
         let bindings = views.bindings.clone();
         let controller = Controller::new("bindingStatus", aggregator).workers(workers);
@@ -94,6 +104,28 @@ impl Aggregator {
         })
     }
 
+    /// How long to wait for the rest of a first report; `None` if it is not the first, or complete, or has waited.
+    fn wait_for_rest(
+        &self,
+        key: &ObjectKey,
+        current: &ResourceBindingStatus,
+        folded: &Folded,
+        expected: &BTreeSet<&str>,
+    ) -> Option<Duration> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if !plan::is_partial(current, folded, expected) {
+            waiting.remove(key);
+            return None;
+        }
+        let since = *waiting.entry(key.clone()).or_insert_with(Instant::now);
+        let left = FIRST.checked_sub(since.elapsed());
+        if left.is_none_or(|left| left.is_zero()) {
+            waiting.remove(key);
+            return None;
+        }
+        left
+    }
+
     async fn next_status(
         &self,
         template: &Object,
@@ -117,12 +149,17 @@ impl Reconcile for Aggregator {
     async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
         let Some(object) = self.views.bindings.get(key) else {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.remove(key);
             return Ok(Wake::OnChange);
         };
         let binding =
             Binding::read(&object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
         let expected = targets::expected(&binding.spec);
         let folded = self.fold(key, &binding.spec, &expected);
+        if let Some(wait) = self.wait_for_rest(key, &binding.status, &folded, &expected) {
+            return Ok(Wake::After(wait));
+        }
         let found = self.template(&object, &binding.spec);
         let next = match &found {
             // Upstream: a status that cannot be written is tried again and again.

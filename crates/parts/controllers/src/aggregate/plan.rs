@@ -60,6 +60,24 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
     plan
 }
 
+/// Whether this would be the first report on a binding, and some of its clusters have said nothing yet.
+#[must_use]
+pub fn is_partial(
+    current: &ResourceBindingStatus,
+    folded: &Folded,
+    expected: &BTreeSet<&str>,
+) -> bool {
+    let is_first = current.aggregated_status.is_empty()
+        && condition::find(&current.conditions, conditions::binding::FULLY_APPLIED).is_none();
+    let spoken = folded.items.iter().filter(|item| !is_silent(item)).count();
+    is_first && spoken < expected.len()
+}
+
+/// Whether nobody has tried to bring the template to the cluster yet.
+fn is_silent(item: &AggregatedStatusItem) -> bool {
+    !item.applied && item.status.is_none() && item.applied_message == status::NOT_APPLIED_YET
+}
+
 /// The items that the template's status is made of: one for each cluster that should have it, whether or not it has a
 /// work yet, so that no generation counts as observed before all of them have seen it.
 #[must_use]
@@ -80,11 +98,6 @@ pub fn template_items(folded: &Folded, expected: &BTreeSet<&str>) -> Vec<Aggrega
 impl Inputs<'_> {
     /// Whether no member has said anything yet, so that there is nothing to tell.
     fn is_untouched(&self) -> bool {
-        let is_silent = |item: &AggregatedStatusItem| {
-            !item.applied
-                && item.status.is_none()
-                && item.applied_message == status::NOT_APPLIED_YET
-        };
         self.current.aggregated_status.is_empty()
             && condition::find(&self.current.conditions, conditions::binding::FULLY_APPLIED)
                 .is_none()

@@ -292,7 +292,7 @@ fn a_binding_of_an_earlier_template_makes_way_and_one_of_another_kind_does_not()
         ),
         (
             "{apiVersion: example.com/v1, kind: Deployment, name: web, uid: old, controller: true}",
-            "report Deployment test/web Warning ApplyPolicyFailed: binding test/web-deployment belongs to a template with the uid",
+            "report Deployment test/web Warning ApplyPolicyFailed: binding test/web-deployment has an owner reference with the UID",
         ),
     ] {
         let binding = format!(

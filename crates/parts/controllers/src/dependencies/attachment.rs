@@ -154,15 +154,15 @@ impl Inputs<'_> {
         if change != json!({}) {
             patch.insert("spec".to_owned(), change);
         }
-        if patch.is_empty() {
-            return;
+        if !patch.is_empty() {
+            plan.push(Action::patch(
+                binding_view::resource(binding.namespace()),
+                binding,
+                Value::Object(patch),
+                Part::Object,
+            ));
         }
-        plan.push(Action::patch(
-            binding_view::resource(binding.namespace()),
-            binding,
-            Value::Object(patch),
-            Part::Object,
-        ));
+        // Also where nothing changes: a binding that was made for several who disagree is looked at once it is there.
         if let Some(disagreement) = disagreement {
             plan.push(Action::report(
                 ObjectRef::of(binding),
