@@ -4,6 +4,7 @@
 
 mod plane;
 mod rules;
+mod webhooks;
 
 use api::{
     names,

@@ -296,7 +296,12 @@ pub(crate) fn kind_of(api_version: &str, kind: &str) -> ResourceType {
         "OverridePolicy" => "overridepolicies".to_owned(),
         other => format!("{}s", other.to_lowercase()),
     };
-    let cluster_wide = ["Namespace", "Cluster", "CustomResourceDefinition"];
+    let cluster_wide = [
+        "Namespace",
+        "Cluster",
+        "CustomResourceDefinition",
+        "ResourceInterpreterWebhookConfiguration",
+    ];
     ResourceType {
         namespaced: !cluster_wide.contains(&kind.kind.as_str()),
         kind,
