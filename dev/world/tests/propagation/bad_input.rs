@@ -2,7 +2,10 @@
 
 use world::json;
 
-use crate::stage::{DEPLOYMENTS, Stage, all, deployment, on, one_deployment, overriding, policy};
+use crate::stage::{
+    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, all, config_map, deployment, on, one_deployment,
+    overriding, policy,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_policy_that_names_a_kind_nobody_serves_says_so() {
@@ -52,6 +55,7 @@ async fn an_override_path_that_does_not_exist_is_told_with_policy_rule_and_path(
     for (kind, name) in [
         ("Deployment", "test/bad"),
         ("ResourceBinding", "test/bad-deployment"),
+        ("OverridePolicy", "test/op"),
     ] {
         for text in ["test/op", "m1", "/spec/nothing/here", "overrideRules[0]"] {
             stage
@@ -59,6 +63,57 @@ async fn an_override_path_that_does_not_exist_is_told_with_policy_rule_and_path(
                 .await;
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_template_that_a_member_refuses_is_told_on_template_binding_and_work() {
+    let stage = Stage::with(2).await;
+    // A number where the member wants a text: an override is not looked at before it is there.
+    stage
+        .apply(&all(&[
+            overriding(
+                "op",
+                "{apiVersion: v1, kind: ConfigMap, name: bad}",
+                "m1",
+                "{plaintext: [{path: /data/n, operator: add, value: 5}]}",
+            ),
+            config_map("bad", "{a: b}"),
+            config_map("good", "{a: b}"),
+            policy("p", CONFIG_MAPS, &on("m1, m2")),
+        ]))
+        .await;
+    stage.there("m2", "configmaps", "test/bad", true).await;
+    stage.there("m2", "configmaps", "test/good", true).await;
+    let told = "status.aggregatedStatus.clusterName=m1.appliedMessage";
+    stage
+        .until(
+            "the binding says which member refuses, and why",
+            SOON,
+            async || {
+                let message = stage.field("rb", "test/bad-configmap", told).await;
+                message.as_str().is_some_and(|text| text.contains("data"))
+            },
+        )
+        .await;
+    stage
+        .told("ConfigMap", "test/bad", "SyncFailed", "data")
+        .await;
+    assert_eq!(
+        stage
+            .condition("rb", "test/bad-configmap", "FullyApplied")
+            .await,
+        "False FullyAppliedFailed"
+    );
+    let work = stage
+        .work("ConfigMap", "bad", "m1")
+        .await
+        .unwrap()
+        .key()
+        .to_string();
+    assert_eq!(
+        stage.condition("works", &work, "Applied").await,
+        "False AppliedFailed"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -108,7 +108,7 @@ async fn a02_priority_then_precision_then_name_decide_between_policies() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a03_a_policy_of_the_namespace_goes_before_any_cluster_wide_one() {
+async fn a03_and_p03_a_policy_of_the_namespace_goes_before_any_cluster_wide_one() {
     let stage = Stage::with(1).await;
     let roles = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, name: readers}";
     stage
@@ -129,7 +129,7 @@ async fn a03_a_policy_of_the_namespace_goes_before_any_cluster_wide_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a04_claims_are_sticky_unless_a_policy_may_preempt() {
+async fn a04_and_p04_claims_are_sticky_unless_a_policy_may_preempt() {
     for (gates, expected) in [("", "pp/b"), ("PropagationPolicyPreemption=true", "pp/c")] {
         let stage = Stage::gated(1, gates).await;
         stage
@@ -340,6 +340,88 @@ async fn a13_what_somebody_else_has_claimed_is_left_alone() {
     stage.advance(WHILE).await;
     assert_eq!(stage.claim("services", "test/s").await, json!(null));
     assert!(stage.get("rb", "test/s-service").await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn p02_kinds_of_the_same_name_in_two_groups_do_not_mix() {
+    let stage = Stage::with(1).await;
+    for group in ["one.example.com", "two.example.com"] {
+        stage.apply(&format!(
+            "{{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {{name: things.{group}}}, spec: {{group: {group}, scope: Namespaced, names: {{plural: things, singular: thing, kind: Thing}}, versions: [{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}]}}}}"
+        )).await;
+    }
+    stage.advance(WHILE).await;
+    let thing = |group: &str| {
+        format!(
+            "{{apiVersion: {group}/v1, kind: Thing, metadata: {{name: x, namespace: test}}, spec: {{}}}}"
+        )
+    };
+    stage.apply(&thing("one.example.com")).await;
+    stage
+        .apply(&policy(
+            "p",
+            "{apiVersion: one.example.com/v1, kind: Thing}, {apiVersion: two.example.com/v1, kind: Thing}",
+            &on("m1"),
+        ))
+        .await;
+    stage
+        .shows(
+            "rb",
+            "test/x-thing",
+            "spec.resource.apiVersion",
+            json!("one.example.com/v1"),
+        )
+        .await;
+    stage.apply(&thing("two.example.com")).await;
+    stage
+        .told("Thing", "test/x", "ApplyPolicyFailed", "owner")
+        .await;
+    stage.advance(WHILE).await;
+    assert_eq!(
+        stage
+            .field("rb", "test/x-thing", "spec.resource.apiVersion")
+            .await,
+        json!("one.example.com/v1")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn p31_a_policy_and_a_template_edited_at_once_end_in_one_binding_with_both() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply(&all(&[
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, &on("m1")),
+        ]))
+        .await;
+    stage.there("m1", "deployments", "test/web", true).await;
+    for round in 2..6 {
+        let member = ["m1", "m2"][round % 2];
+        let replicas = u32::try_from(round).unwrap();
+        stage
+            .apply(&all(&[
+                policy("p", DEPLOYMENTS, &on(member)),
+                deployment("web", replicas),
+            ]))
+            .await;
+        stage
+            .has(
+                member,
+                "deployments",
+                "test/web",
+                "spec.replicas",
+                json!(round),
+            )
+            .await;
+        let other = ["m1", "m2"][(round + 1) % 2];
+        stage.there(other, "deployments", "test/web", false).await;
+        let binding = stage.get("rb", "test/web-deployment").await.unwrap();
+        let placement = ["spec", "placement", "clusterAffinity", "clusterNames"];
+        assert_eq!(
+            (binding.at(&["spec", "replicas"]), binding.at(&placement)),
+            (Some(&json!(round)), Some(&json!([member])))
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -161,3 +161,63 @@ async fn every_deletion_says_why() {
     assert!(stage.get("rb", "test/web-deployment").await.is_none());
     assert!(stage.works_of("Deployment", "web").await.is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn p32_a_cluster_that_is_purged_directly_holds_back_only_where_there_is_no_copy_yet() {
+    let stage = Stage::with(3).await;
+    stage
+        .apply(&all(&[
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, &on("m1, m2")),
+        ]))
+        .await;
+    stage.there("m1", "deployments", "test/web", true).await;
+    stage.there("m2", "deployments", "test/web", true).await;
+    // The copy in m1 cannot be deleted while the member is away, and is to be gone before there is one in m3.
+    stage.member("m1").faults().cut_off(true);
+    let task =
+        json!({"fromCluster": "m1", "purgeMode": "Directly", "reason": "Test", "producer": "test"});
+    let left = json!([{"name": "m2", "replicas": 1}]);
+    let moved = json!({"spec": {"clusters": left, "gracefulEvictionTasks": [task]}});
+    stage.patch("rb", "test/web-deployment", moved).await;
+    stage.apply(&policy("p", DEPLOYMENTS, &on("m2, m3"))).await;
+    stage
+        .patch(
+            "deployments",
+            "test/web",
+            json!({"metadata": {"labels": {"new": "yes"}}}),
+        )
+        .await;
+    stage
+        .has(
+            "m2",
+            "deployments",
+            "test/web",
+            "metadata.labels.new",
+            json!("yes"),
+        )
+        .await;
+    stage.advance(WHILE).await;
+    assert!(
+        stage
+            .member("m3")
+            .get("deployments", "test/web")
+            .await
+            .is_none()
+    );
+    stage.member("m1").faults().cut_off(false);
+    stage
+        .until(
+            "the copy moves once m1 has lost its own",
+            SOON * 5,
+            async || {
+                stage
+                    .member("m3")
+                    .get("deployments", "test/web")
+                    .await
+                    .is_some()
+            },
+        )
+        .await;
+    stage.there("m1", "deployments", "test/web", false).await;
+}

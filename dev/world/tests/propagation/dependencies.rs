@@ -87,6 +87,60 @@ async fn a30_p27_and_p29_references_are_sent_along_and_called_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a31_referrers_that_disagree_are_told() {
+    let stage = Stage::with(1).await;
+    let spec = |resolution: &str| {
+        format!(
+            "propagateDeps: true, conflictResolution: {resolution}, {}",
+            on("m1")
+        )
+    };
+    stage
+        .apply(&all(&[
+            config_map("shared", "{a: b}"),
+            referring("hard", "{configMapRef: {name: shared}}"),
+            referring("soft", "{configMapRef: {name: shared}}"),
+            policy("hard", &one_deployment("hard"), &spec("Overwrite")),
+            policy("soft", &one_deployment("soft"), &spec("Abort")),
+        ]))
+        .await;
+    stage
+        .until("both refer to it", SOON, async || {
+            let mut names = required_by(&stage, "test/shared-configmap").await;
+            if let Some(names) = names.as_array_mut() {
+                names.sort_by_key(ToString::to_string);
+            }
+            names == json!(["hard-deployment", "soft-deployment"])
+        })
+        .await;
+    stage
+        .shows(
+            "rb",
+            "test/shared-configmap",
+            "spec.conflictResolution",
+            json!("Overwrite"),
+        )
+        .await;
+    stage
+        .told(
+            "ResourceBinding",
+            "test/shared-configmap",
+            "DependencyPolicyConflict",
+            "",
+        )
+        .await;
+    stage.delete("deployments", "test/hard").await;
+    stage
+        .shows(
+            "rb",
+            "test/shared-configmap",
+            "spec.conflictResolution",
+            json!("Abort"),
+        )
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn p28_an_ingress_without_a_secret_refers_to_none() {
     let stage = Stage::with(1).await;
     stage

@@ -23,6 +23,141 @@ fn webhook(name: &str, operation: &str) -> String {
     )
 }
 
+async fn health(stage: &Stage, binding: &str) -> object::Value {
+    stage
+        .field("rb", binding, "status.aggregatedStatus.0.health")
+        .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a37_and_p01_a_customization_goes_before_a_webhook_and_that_before_native_rules() {
+    let stage = Stage::with(1).await;
+    let sick = customization(
+        "sick",
+        "apps/v1/Deployment",
+        &[(
+            "healthInterpretation",
+            "function InterpretHealth(o) return false end",
+        )],
+    );
+    stage
+        .apply(&all(&[
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, &on("m1")),
+        ]))
+        .await;
+    let binding = "test/web-deployment";
+    stage
+        .see("native rules", json!("Healthy"), async || {
+            health(&stage, binding).await
+        })
+        .await;
+    stage
+        .apply(&all(&[webhook("hooks", "InterpretHealth"), sick]))
+        .await;
+    stage
+        .see("the script answers", json!("Unhealthy"), async || {
+            health(&stage, binding).await
+        })
+        .await;
+    let work = stage
+        .work("Deployment", "web", "m1")
+        .await
+        .unwrap()
+        .key()
+        .to_string();
+    let events = stage.events("Work", &work).await;
+    assert!(
+        !events.iter().any(|line| line.contains("hook.example.com")),
+        "{events:#?}"
+    );
+    // Without the script the webhook is asked, and that it gives no answer is final.
+    stage
+        .delete("resourceinterpretercustomizations", "sick")
+        .await;
+    stage
+        .see("nobody knows", json!("Unknown"), async || {
+            health(&stage, binding).await
+        })
+        .await;
+    stage
+        .told(
+            "Work",
+            &work,
+            "InterpretHealthFailed",
+            "hooks/hook.example.com",
+        )
+        .await;
+    stage
+        .delete("resourceinterpreterwebhookconfigurations", "hooks")
+        .await;
+    stage
+        .see("native again", json!("Healthy"), async || {
+            health(&stage, binding).await
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a38_scripts_that_loop_or_use_what_is_forbidden_fail_alone() {
+    let stage = Stage::with(1).await;
+    let widgets = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: KINDs.acme.io}, spec: {group: acme.io, scope: Namespaced, names: {plural: KINDs, singular: KIND, kind: KIND}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}";
+    for kind in ["loop", "rep", "hog"] {
+        let text = widgets.replace("KIND", kind).replacen(
+            &format!("kind: {kind}}}, versions"),
+            &format!("kind: {}}}, versions", kind.to_uppercase()),
+            1,
+        );
+        stage.apply(&text).await;
+    }
+    stage.advance(WHILE).await;
+    stage
+        .apply(&all(&[
+            customization("loop", "acme.io/v1/LOOP", &[("replicaResource", "function GetReplicas(o) while true do end end")]),
+            customization("rep", "acme.io/v1/REP", &[("replicaResource", "function GetReplicas(o) return string.rep('a', 9) end")]),
+            customization("hog", "acme.io/v1/HOG", &[("replicaResource", "function GetReplicas(o) local t = {} for i = 1, 1e9 do t[i] = {i} end end")]),
+            policy("p", "{apiVersion: acme.io/v1, kind: LOOP}, {apiVersion: acme.io/v1, kind: REP}, {apiVersion: acme.io/v1, kind: HOG}", &on("m1")),
+            policy("q", DEPLOYMENTS, &on("m1")),
+        ]))
+        .await;
+    stage.advance(WHILE).await;
+    let twice = stage
+        .try_apply(&customization(
+            "second",
+            "acme.io/v1/LOOP",
+            &[("replicaResource", "function GetReplicas(o) return 1 end")],
+        ))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        twice.contains("conflicting with InterpreterOperation(InterpretReplica) of existing ResourceInterpreterCustomization(loop)"),
+        "{twice}"
+    );
+    for kind in ["LOOP", "REP", "HOG"] {
+        stage
+            .apply(&format!("{{apiVersion: acme.io/v1, kind: {kind}, metadata: {{name: x, namespace: test}}, spec: {{}}}}"))
+            .await;
+    }
+    stage.apply(&deployment("web", 1)).await;
+    stage
+        .shows("deployments", "test/web", "status.readyReplicas", json!(1))
+        .await;
+    for (kind, cause) in [("LOOP", "loop"), ("REP", "rep"), ("HOG", "hog")] {
+        stage.told(kind, "test/x", "GetReplicasFailed", cause).await;
+        stage
+            .told(
+                "ResourceInterpreterCustomization",
+                cause,
+                "InterpreterRuleFailed",
+                "InterpretReplica: ",
+            )
+            .await;
+        let binding = format!("test/x-{}", kind.to_lowercase());
+        assert!(stage.get("rb", &binding).await.is_none(), "{kind}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn p25_and_p26_scripts_leave_nothing_behind_and_empty_things_keep_their_shape() {
     let stage = Stage::with(1).await;

@@ -1,8 +1,11 @@
 //! What happens to objects in members.
 
+use object::Value;
 use world::json;
 
-use crate::stage::{DEPLOYMENTS, Stage, WHILE, all, deployment, on, policy};
+use crate::stage::{
+    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, WHILE, all, config_map, deployment, on, policy,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a21_and_p20_dispatch_to_a_cluster_can_be_suspended() {
@@ -91,6 +94,110 @@ async fn a21_and_p20_dispatch_to_a_cluster_can_be_suspended() {
         .await;
     stage.delete("deployments", "test/web").await;
     stage.there("m1", "deployments", "test/web", false).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a22_and_p19_what_was_there_before_is_adopted_only_on_request() {
+    let stage = Stage::with(1).await;
+    stage.there("m1", "namespaces", "test", true).await;
+    stage.member("m1").apply(&deployment("web", 2)).await;
+    stage
+        .has(
+            "m1",
+            "deployments",
+            "test/web",
+            "status.readyReplicas",
+            json!(2),
+        )
+        .await;
+    let pods = stage.member("m1").names("pods", "test").await;
+    stage
+        .apply(&all(&[
+            deployment("web", 2),
+            policy("p", DEPLOYMENTS, &on("m1")),
+        ]))
+        .await;
+    let why = "resource(kind=Deployment, test/web) already exists in the cluster m1";
+    let told = "status.aggregatedStatus.0.appliedMessage";
+    stage
+        .until("the binding says why not", SOON, async || {
+            let message = stage.field("rb", "test/web-deployment", told).await;
+            message.as_str().is_some_and(|text| text.contains(why))
+        })
+        .await;
+    let applied = "status.aggregatedStatus.0.applied";
+    let applied = stage.field("rb", "test/web-deployment", applied).await;
+    assert!(
+        matches!(applied, Value::Null | Value::Bool(false)),
+        "{applied}"
+    );
+    assert_eq!(
+        stage
+            .condition("rb", "test/web-deployment", "FullyApplied")
+            .await,
+        "False FullyAppliedFailed"
+    );
+    let work = stage
+        .work("Deployment", "web", "m1")
+        .await
+        .unwrap()
+        .key()
+        .to_string();
+    assert_eq!(
+        stage.condition("works", &work, "Applied").await,
+        "False AppliedFailed"
+    );
+    let overwrite =
+        json!({"metadata": {"annotations": {"work.karmada.io/conflict-resolution": "overwrite"}}});
+    stage.patch("deployments", "test/web", overwrite).await;
+    stage
+        .until("it is adopted", SOON, async || {
+            let copy = stage.member("m1").get("deployments", "test/web").await;
+            copy.is_some_and(|copy| copy.label("karmada.io/managed") == Some("true"))
+        })
+        .await;
+    stage.advance(WHILE).await;
+    assert_eq!(
+        stage.member("m1").names("pods", "test").await,
+        pods,
+        "no pod restarts"
+    );
+
+    // What was refused is never deleted.
+    stage
+        .member("m1")
+        .apply(&config_map("theirs", "{a: b}"))
+        .await;
+    stage
+        .apply(&all(&[
+            config_map("theirs", "{c: d}"),
+            policy("q", CONFIG_MAPS, &on("m1")),
+        ]))
+        .await;
+    stage
+        .see(
+            "the work is refused",
+            "False AppliedFailed",
+            async || match stage.work("ConfigMap", "theirs", "m1").await {
+                Some(work) => stage
+                    .condition("works", &work.key().to_string(), "Applied")
+                    .await
+                    .into(),
+                None => json!(null),
+            },
+        )
+        .await;
+    stage.delete("configmaps", "test/theirs").await;
+    stage
+        .until("the work is gone", SOON, async || {
+            stage.works_of("ConfigMap", "theirs").await.is_empty()
+        })
+        .await;
+    let kept = stage
+        .member("m1")
+        .field("configmaps", "test/theirs", "data.a")
+        .await;
+    assert_eq!(kept, json!("b"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -314,6 +421,52 @@ async fn a25_p12_and_p17_what_a_member_fills_in_stays() {
             volume,
         )
         .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn p16_nothing_is_written_where_nothing_changes() {
+    let stage = Stage::with(1).await;
+    stage
+        .apply(&all(&[
+            deployment("web", 1),
+            "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: test}, spec: {ports: [{port: 80}]}}".to_owned(),
+            policy("p", &format!("{DEPLOYMENTS}, {{apiVersion: v1, kind: Service}}"), &on("m1")),
+        ]))
+        .await;
+    stage
+        .shows("deployments", "test/web", "status.readyReplicas", json!(1))
+        .await;
+    stage.there("m1", "services", "test/s", true).await;
+    stage.advance(WHILE).await;
+    let revisions = async || {
+        let mut all = Vec::new();
+        for kind in ["works", "rb", "deployments", "services"] {
+            for object in stage.list(kind, "").await {
+                all.push(format!(
+                    "{} {} {}",
+                    object.kind(),
+                    object.key(),
+                    object.resource_version()
+                ));
+            }
+        }
+        for kind in ["deployments", "services"] {
+            for object in stage.member("m1").list(kind, "test").await {
+                all.push(format!(
+                    "m1 {} {} {}",
+                    object.kind(),
+                    object.key(),
+                    object.resource_version()
+                ));
+            }
+        }
+        all.sort();
+        all
+    };
+    let before = revisions().await;
+    stage.restart().await;
+    stage.advance(SOON).await;
+    assert_eq!(before, revisions().await, "a restart writes nothing");
 }
 
 #[tokio::test(start_paused = true)]

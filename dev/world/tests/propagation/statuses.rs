@@ -3,13 +3,79 @@
 use object::Value;
 use world::json;
 
-use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, all, deployment, on, policy};
+use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, all, deployment, divided, on, policy};
 
 /// Writes the status of an object in a member, as its controllers would.
 async fn report(stage: &Stage, member: &str, kind: &str, name: &str, status: Value) {
     stage.there(member, kind, name, true).await;
     let patch = json!({ "status": status });
     stage.member(member).patch_status(kind, name, patch).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a26_replicas_are_summed_and_a_generation_counts_once_all_have_seen_it() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply(&all(&[
+            deployment("web", 5),
+            policy("p", DEPLOYMENTS, &divided(&[("m1", 2), ("m2", 3)])),
+        ]))
+        .await;
+    stage
+        .shows("deployments", "test/web", "status.readyReplicas", json!(5))
+        .await;
+    let generation = stage
+        .field("deployments", "test/web", "metadata.generation")
+        .await;
+    stage
+        .shows(
+            "deployments",
+            "test/web",
+            "status.observedGeneration",
+            generation.clone(),
+        )
+        .await;
+    let generation = generation.as_i64().unwrap();
+    // While one member is away, the new generation is not observed.
+    stage.member("m2").faults().cut_off(true);
+    stage
+        .patch(
+            "deployments",
+            "test/web",
+            json!({"spec": {"template": {"metadata": {"labels": {"new": "yes"}}}}}),
+        )
+        .await;
+    stage
+        .has(
+            "m1",
+            "deployments",
+            "test/web",
+            "spec.template.metadata.labels.new",
+            json!("yes"),
+        )
+        .await;
+    stage.advance(WHILE).await;
+    let web = stage.get("deployments", "test/web").await.unwrap();
+    assert_eq!(
+        (
+            web.generation(),
+            web.integer_at(&["status", "observedGeneration"])
+        ),
+        (generation + 1, Some(generation))
+    );
+    stage.member("m2").faults().cut_off(false);
+    stage
+        .until_is(
+            "the generation is observed",
+            SOON * 5,
+            json!(generation + 1),
+            async || {
+                stage
+                    .field("deployments", "test/web", "status.observedGeneration")
+                    .await
+            },
+        )
+        .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -81,6 +147,38 @@ async fn a28_and_p22_a_job_is_over_with_its_first_failure() {
         .await;
     stage.advance(WHILE).await;
     assert_eq!(stage.field("jobs", "test/j", "status").await, frozen);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a29_one_address_of_two_load_balancers_is_told_once() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply(&all(&[
+            "{apiVersion: v1, kind: Service, metadata: {name: lb, namespace: test}, spec: {type: LoadBalancer, loadBalancerIP: 192.0.2.7, ports: [{port: 80}]}}".to_owned(),
+            policy("p", "{apiVersion: v1, kind: Service}", &on("m1, m2")),
+        ]))
+        .await;
+    for member in ["m1", "m2"] {
+        let address = "status.loadBalancer.ingress.0.ip";
+        stage
+            .has(member, "services", "test/lb", address, json!("192.0.2.7"))
+            .await;
+    }
+    stage
+        .until("the address is on the template", SOON, async || {
+            let ingress = stage
+                .field("services", "test/lb", "status.loadBalancer.ingress")
+                .await;
+            ingress
+                .as_array()
+                .is_some_and(|list| list.len() == 1 && list[0]["ip"] == "192.0.2.7")
+        })
+        .await;
+    stage.advance(WHILE).await;
+    let ingress = stage
+        .field("services", "test/lb", "status.loadBalancer.ingress")
+        .await;
+    assert_eq!(ingress.as_array().map(Vec::len), Some(1), "{ingress}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -65,8 +65,12 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
     plan
 }
 
-/// An address that follows from the object's uid.
+/// The address that is asked for, or one that follows from the object's uid.
 fn address_of(object: &Object) -> String {
+    let asked = object.text_at(&["spec", "loadBalancerIP"]);
+    if let Some(asked) = asked.filter(|asked| !asked.is_empty()) {
+        return asked.to_owned();
+    }
     let sum = object.uid().bytes().fold(7_u32, |sum, byte| {
         sum.wrapping_mul(31).wrapping_add(u32::from(byte))
     });

@@ -1,0 +1,119 @@
+//! Quotas that are enforced: bindings that would use too much are not placed, and say so.
+
+use world::json;
+
+use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, all, deployment, on, policy};
+
+/// A Deployment whose replicas ask for a CPU each.
+fn asking(name: &str, replicas: u32) -> String {
+    deployment(name, replicas).replacen(
+        "image: 'reg.io/app/web:v1'",
+        "image: i, resources: {requests: {cpu: '1'}}",
+        1,
+    )
+}
+
+fn quota(cpu: u32) -> String {
+    format!(
+        "{{apiVersion: policy.karmada.io/v1alpha1, kind: FederatedResourceQuota, metadata: {{name: q, namespace: test}}, spec: {{overall: {{cpu: '{cpu}'}}}}}}"
+    )
+}
+
+async fn uses(stage: &Stage, cpu: &str) {
+    stage
+        .shows(
+            "federatedresourcequotas",
+            "test/q",
+            "status.overallUsed.cpu",
+            json!(cpu),
+        )
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_would_use_too_much_is_not_placed_until_there_is_room() {
+    let stage = Stage::gated(2, "FederatedQuotaEnforcement=true").await;
+    stage
+        .apply(&all(&[quota(5), policy("p", DEPLOYMENTS, &on("m1, m2"))]))
+        .await;
+    stage.apply(&asking("small", 2)).await;
+    stage.there("m2", "deployments", "test/small", true).await;
+    // Two replicas in each of two members.
+    uses(&stage, "4").await;
+    stage.apply(&asking("large", 1)).await;
+    stage
+        .see("it is not placed", "False QuotaExceeded", async || {
+            let found = stage.condition("rb", "test/large-deployment", "Scheduled");
+            found.await.into()
+        })
+        .await;
+    let why = stage
+        .field(
+            "rb",
+            "test/large-deployment",
+            "status.conditions.type=Scheduled.message",
+        )
+        .await;
+    let why = why.as_str().unwrap_or_default();
+    assert!(
+        why.contains("FederatedResourceQuota test/q exceeded: cpu would be 6, limit 5"),
+        "{why}"
+    );
+    stage.advance(WHILE).await;
+    for member in ["m1", "m2"] {
+        let copy = stage.member(member).get("deployments", "test/large").await;
+        assert!(copy.is_none(), "{member}");
+    }
+    uses(&stage, "4").await;
+    // Somebody else makes room.
+    stage.delete("deployments", "test/small").await;
+    stage
+        .until("it is placed", SOON * 10, async || {
+            let copy = stage.member("m2").get("deployments", "test/large").await;
+            copy.is_some()
+        })
+        .await;
+    uses(&stage, "2").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn scaling_beyond_a_quota_is_refused_and_what_runs_goes_on() {
+    let stage = Stage::gated(1, "FederatedQuotaEnforcement=true").await;
+    stage
+        .apply(&all(&[
+            quota(3),
+            policy("p", DEPLOYMENTS, &on("m1")),
+            asking("web", 2),
+        ]))
+        .await;
+    stage
+        .shows("deployments", "test/web", "status.readyReplicas", json!(2))
+        .await;
+    uses(&stage, "2").await;
+    stage
+        .patch("deployments", "test/web", json!({"spec": {"replicas": 9}}))
+        .await;
+    stage
+        .keeps("m1", "deployments", "test/web", "spec.replicas", json!(2))
+        .await;
+    uses(&stage, "2").await;
+    stage
+        .patch("deployments", "test/web", json!({"spec": {"replicas": 3}}))
+        .await;
+    stage
+        .has("m1", "deployments", "test/web", "spec.replicas", json!(3))
+        .await;
+    uses(&stage, "3").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_without_a_quota_is_not_limited() {
+    let stage = Stage::gated(1, "FederatedQuotaEnforcement=true").await;
+    stage
+        .apply(&all(&[
+            policy("p", DEPLOYMENTS, &on("m1")),
+            asking("web", 1),
+        ]))
+        .await;
+    stage.there("m1", "deployments", "test/web", true).await;
+}
