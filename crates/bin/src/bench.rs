@@ -56,11 +56,15 @@ fn settings(typed: &Bench) -> Result<Settings, Failure> {
             arguments: typed.server_flags.clone(),
         },
         size: match typed.size {
+            BenchSize::Trial => Size::Trial,
             BenchSize::Small => Size::Small,
             BenchSize::Usual => Size::Usual,
             BenchSize::Large => Size::Large,
         },
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: match option_env!("KARAVEL_COMMIT") {
+            Some(commit) => format!("{} ({commit})", env!("CARGO_PKG_VERSION")),
+            None => env!("CARGO_PKG_VERSION").to_owned(),
+        },
     })
 }
 

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 pub(crate) struct Bench {
     #[command(subcommand)]
     pub(crate) further: Option<BenchCommand>,
-    /// The workloads to run: footprint, api, schedule, propagate, status, restart, scale; all if none is named.
+    /// The workloads to run: footprint, api, schedule, propagate, status, restart, scale, big; all if none is named.
     #[arg(value_name = "WORKLOAD")]
     pub(crate) workloads: Vec<String>,
     /// Measure servers and simulated members started for the purpose, each workload on new ones.
@@ -61,6 +61,8 @@ pub(crate) enum BenchCommand {
 /// How large a run is.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum BenchSize {
+    /// To see that everything works; its figures mean nothing.
+    Trial,
     /// Everything within two minutes.
     Small,
     /// Enough for steady figures.

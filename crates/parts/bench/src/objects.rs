@@ -8,7 +8,11 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 pub(crate) enum Kind {
     ConfigMap,
+    /// With pods that members start at once.
     Deployment,
+    /// Without pods: members have nothing to do but to hold it, so that what is seen is the control plane's work even where
+    /// simulated members share its machine.
+    PausedDeployment,
 }
 
 impl Kind {
@@ -16,38 +20,42 @@ impl Kind {
     pub(crate) fn path(self, namespace: &str) -> String {
         match self {
             Self::ConfigMap => format!("/api/v1/namespaces/{namespace}/configmaps"),
-            Self::Deployment => format!("/apis/apps/v1/namespaces/{namespace}/deployments"),
+            Self::Deployment | Self::PausedDeployment => {
+                format!("/apis/apps/v1/namespaces/{namespace}/deployments")
+            }
         }
     }
 
     fn version(self) -> &'static str {
         match self {
             Self::ConfigMap => "v1",
-            Self::Deployment => "apps/v1",
+            Self::Deployment | Self::PausedDeployment => "apps/v1",
         }
     }
 
     fn name(self) -> &'static str {
         match self {
             Self::ConfigMap => "ConfigMap",
-            Self::Deployment => "Deployment",
+            Self::Deployment | Self::PausedDeployment => "Deployment",
         }
     }
 
     /// An object as a person would write it.
     pub(crate) fn object(self, name: &str, generation: usize) -> Bytes {
         let head = format!(
-            r#"{{"apiVersion":"{}","kind":"{}","metadata":{{"name":"{name}","labels":{{"app":"bench","part":"p{}"}}}},"#,
+            r#"{{"apiVersion":"{}","kind":"{}","metadata":{{"name":"{name}","labels":{{"app":"bench","part":"p{}","shard":"s{}"}}}},"#,
             self.version(),
             self.name(),
-            part(name)
+            number(name) % PARTS,
+            number(name) % SHARDS,
         );
         let rest = match self {
             Self::ConfigMap => {
                 format!(r#""data":{{"colour":"green","turn":"{generation}","motto":"{MOTTO}"}}}}"#)
             }
-            Self::Deployment => format!(
-                r#""spec":{{"replicas":2,"selector":{{"matchLabels":{{"app":"{name}"}}}},"template":{{"metadata":{{"labels":{{"app":"{name}"}}}},"spec":{{"containers":[{{"name":"web","image":"nginx:1.{generation}","resources":{{"requests":{{"cpu":"1m","memory":"1Mi"}}}}}}]}}}}}}}}"#
+            Self::Deployment | Self::PausedDeployment => format!(
+                r#""spec":{{"paused":{},"replicas":2,"selector":{{"matchLabels":{{"app":"{name}"}}}},"template":{{"metadata":{{"labels":{{"app":"{name}"}},"annotations":{{"sim.karavel.io/start-after":"0s","sim.karavel.io/ready-after":"0s"}}}},"spec":{{"containers":[{{"name":"web","image":"nginx:1.{generation}","resources":{{"requests":{{"cpu":"1m","memory":"1Mi"}}}}}}]}}}}}}}}"#,
+                self == Self::PausedDeployment
             ),
         };
         (head + &rest).into()
@@ -58,14 +66,15 @@ impl Kind {
 const MOTTO: &str =
     "The wind and the waves are always on the side of the ablest navigator, and so is a good map.";
 
-/// Which of a hundred parts a name belongs to, for selectors that take one in a hundred.
-fn part(name: &str) -> u32 {
-    let number: u32 = name
-        .rsplit('-')
-        .next()
-        .and_then(|last| last.parse().ok())
-        .unwrap_or_default();
-    number % 100
+/// Selectors that take one object in so many.
+const PARTS: usize = 100;
+/// Into so many shares templates can be divided among members.
+const SHARDS: usize = 1000;
+
+/// The number at the end of a name.
+fn number(name: &str) -> usize {
+    let last = name.rsplit('-').next();
+    last.and_then(|last| last.parse().ok()).unwrap_or_default()
 }
 
 pub(crate) fn namespace(name: &str) -> Bytes {
@@ -74,15 +83,35 @@ pub(crate) fn namespace(name: &str) -> Bytes {
         .into()
 }
 
-/// A policy that sends everything of these kinds to all members, as copies.
+pub(crate) fn policies(namespace: &str) -> String {
+    format!("/apis/policy.karmada.io/v1alpha1/namespaces/{namespace}/propagationpolicies")
+}
+
+/// A policy that sends everything to all members, as copies.
 pub(crate) fn policy(name: &str) -> Bytes {
+    send(name, &json!({"matchLabels": {"app": "bench"}}), &json!({}))
+}
+
+/// A policy that sends one member its share: the templates whose number leaves `index` when divided by `members`.
+pub(crate) fn policy_for(member: &str, index: usize, members: usize) -> Bytes {
+    let shards: Vec<String> = (index..SHARDS)
+        .step_by(members)
+        .map(|shard| format!("s{shard}"))
+        .collect();
+    let selector =
+        json!({"matchExpressions": [{"key": "shard", "operator": "In", "values": shards}]});
+    let placement = json!({"clusterAffinity": {"clusterNames": [member]}});
+    send(member, &selector, &placement)
+}
+
+fn send(name: &str, selector: &Value, placement: &Value) -> Bytes {
     let selectors: Vec<Value> = [Kind::ConfigMap, Kind::Deployment]
         .iter()
         .map(|kind| {
             json!({
                 "apiVersion": kind.version(),
                 "kind": kind.name(),
-                "labelSelector": {"matchLabels": {"app": "bench"}},
+                "labelSelector": selector,
             })
         })
         .collect();
@@ -90,7 +119,7 @@ pub(crate) fn policy(name: &str) -> Bytes {
         "apiVersion": "policy.karmada.io/v1alpha1",
         "kind": "PropagationPolicy",
         "metadata": {"name": name},
-        "spec": {"resourceSelectors": selectors, "placement": {}},
+        "spec": {"resourceSelectors": selectors, "placement": placement},
     })
     .to_string()
     .into()
@@ -116,14 +145,14 @@ pub(crate) fn cluster(name: &str) -> (Bytes, Value) {
         "nodeSummary": {"totalNum": 100, "readyNum": 100},
         "resourceSummary": {
             "allocatable": {"cpu": "3200", "memory": "12800Gi", "pods": "11000"},
-            "allocated": {"cpu": format!("{}", 100 + part(name)), "memory": "400Gi", "pods": "1000"},
+            "allocated": {"cpu": format!("{}", 100 + number(name) % PARTS), "memory": "400Gi", "pods": "1000"},
         },
     });
     (object.to_string().into(), status)
 }
 
 fn region(name: &str) -> String {
-    format!("region-{}", part(name) % 10)
+    format!("region-{}", number(name) % 10)
 }
 
 pub(crate) fn bindings(namespace: &str) -> String {

@@ -7,7 +7,7 @@ use crate::error::BenchError;
 use crate::objects::{Kind, Mode};
 
 /// Every workload there is, in the order they are run.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     include_str!("../workloads/footprint.yaml"),
     include_str!("../workloads/api.yaml"),
     include_str!("../workloads/schedule.yaml"),
@@ -15,6 +15,7 @@ const FILES: [&str; 7] = [
     include_str!("../workloads/status.yaml"),
     include_str!("../workloads/restart.yaml"),
     include_str!("../workloads/scale.yaml"),
+    include_str!("../workloads/big.yaml"),
 ];
 
 /// What is done to a target, step by step.
@@ -104,6 +105,8 @@ pub(crate) enum Work {
     Hold { objects: Scaled },
     /// Joins so many members and propagates to all of them.
     Scale { members: Scaled, templates: Scaled },
+    /// Joins so many members, gives each its share of the templates, kills the control plane and starts it again.
+    Big { members: Scaled, templates: Scaled },
 }
 
 /// Requests by several clients.
@@ -127,6 +130,7 @@ impl Scaled {
     /// Zero leaves the step out.
     pub(crate) fn at(self, size: Size) -> usize {
         match size {
+            Size::Trial => self.small.div_ceil(TRIAL),
             Size::Small => self.small,
             Size::Usual => self.usual,
             Size::Large => self.large,
@@ -134,9 +138,14 @@ impl Scaled {
     }
 }
 
+/// A trial does one in so many of what a small run does.
+const TRIAL: usize = 50;
+
 /// How large a run is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Size {
+    /// To see that everything works; its figures mean nothing.
+    Trial,
     /// Everything within two minutes.
     Small,
     /// Enough for steady figures.
@@ -151,6 +160,7 @@ impl Size {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Trial => "trial",
             Self::Small => "small",
             Self::Usual => "usual",
             Self::Large => "large",

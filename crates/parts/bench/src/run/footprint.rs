@@ -20,7 +20,7 @@ const GLANCE: Duration = Duration::from_millis(500);
 /// A process that uses less of a core than this is quiet.
 const QUIET: f64 = 0.05;
 const PATIENCE: Duration = Duration::from_secs(300);
-const MIB: f64 = 1024.0 * 1024.0;
+pub(super) const MIB: f64 = 1024.0 * 1024.0;
 
 impl Bench<'_> {
     /// From nothing to ready, and what it weighs then.
@@ -122,7 +122,7 @@ impl Bench<'_> {
         let idle = target.weight();
         let watching = Watching::begin(&target);
         let sent = Templates {
-            kind: Kind::Deployment,
+            kind: Kind::PausedDeployment,
             count: templates,
             pace: None,
             prefix: "scale-".to_owned(),
@@ -155,16 +155,17 @@ fn cores() -> f64 {
     std::thread::available_parallelism().map_or(1, usize::from) as f64
 }
 
-/// Waits until the control plane has nothing more to do.
+/// Waits until the control plane uses no more than a resting one does.
 async fn quiet(target: &Target) -> Result<(), BenchError> {
+    settled(target, 0.0).await
+}
+
+/// Waits until the control plane uses hardly more of a core than `resting`.
+pub(super) async fn settled(target: &Target, resting: f64) -> Result<(), BenchError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let Weight { cpu_seconds, .. } = target.weight();
-        let begun = Instant::now();
-        tokio::time::sleep(GLANCE).await;
-        let used = target.weight().cpu_seconds - cpu_seconds;
-        let share = used / begun.elapsed().as_secs_f64();
-        if share < QUIET {
+        let share = share_over(target, GLANCE).await;
+        if share < resting + QUIET {
             return Ok(());
         }
         if Instant::now() > deadline {
@@ -175,4 +176,11 @@ async fn quiet(target: &Target) -> Result<(), BenchError> {
             });
         }
     }
+}
+
+/// How much of a core the control plane uses for so long from now.
+pub(super) async fn share_over(target: &Target, period: Duration) -> f64 {
+    let (Weight { cpu_seconds, .. }, begun) = (target.weight(), Instant::now());
+    tokio::time::sleep(period).await;
+    (target.weight().cpu_seconds - cpu_seconds) / begun.elapsed().as_secs_f64()
 }

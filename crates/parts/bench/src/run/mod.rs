@@ -1,6 +1,7 @@
 //! Taking targets through workloads.
 
 mod api;
+mod big;
 mod fan_out;
 mod footprint;
 mod measure;
@@ -125,9 +126,11 @@ impl Bench<'_> {
             Work::Propagate { .. } | Work::Ready { .. } => {
                 self.propagate(target, planned, number).await
             }
-            Work::Restart { .. } | Work::Start { .. } | Work::Hold { .. } | Work::Scale { .. } => {
-                self.step_alone(planned).await
-            }
+            Work::Restart { .. }
+            | Work::Start { .. }
+            | Work::Hold { .. }
+            | Work::Scale { .. }
+            | Work::Big { .. } => self.step_alone(planned).await,
         }
     }
 
@@ -154,6 +157,11 @@ impl Bench<'_> {
                 self.scale(&planned.name, members.at(size), templates.at(size))
                     .await
             }
+            Work::Big { members, templates } => {
+                let size = self.settings.size;
+                self.big(&planned.name, members.at(size), templates.at(size))
+                    .await
+            }
             _ => Err(BenchError::Unfit {
                 workload: planned.name.clone(),
                 needs: "a stage",
@@ -177,7 +185,7 @@ impl Work {
             Self::Propagate { count, .. } | Self::Ready { count, .. } => *count,
             Self::Restart { templates, .. } => *templates,
             Self::Hold { objects } => *objects,
-            Self::Scale { members, .. } => *members,
+            Self::Scale { members, .. } | Self::Big { members, .. } => *members,
             Self::Start { .. } => return false,
         };
         count.at(size) == 0

@@ -15,9 +15,16 @@ use crate::wire::{Ask, Wire};
 use crate::workload::{Planned, Work};
 
 const CLIENTS: usize = 16;
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(1200);
+
+/// A watch, and how many templates it is to see.
+pub(super) struct Expected {
+    pub(super) lookout: Lookout,
+    pub(super) count: usize,
+}
 
 /// Templates to be made.
+#[derive(Clone)]
 pub(super) struct Templates {
     pub(super) kind: Kind,
     pub(super) count: usize,
@@ -66,15 +73,11 @@ impl Bench<'_> {
         templates: &Templates,
     ) -> Result<Done, BenchError> {
         self.apply_policy(target).await?;
-        let mut lookouts = Vec::new();
+        let mut expected = Vec::new();
         for (_, door) in &target.members {
-            wait_for_namespace(door).await?;
-            let ours = templates.prefix.clone();
-            let good = move |event: &Event| event.object.metadata.name.starts_with(&ours);
-            let path = templates.kind.path(NAMESPACE);
-            lookouts.push(Lookout::begin(door, &path, good).await?);
+            expected.push(templates.expect_in(door, templates.count).await?);
         }
-        self.follow(target, templates, lookouts).await
+        self.follow(target, templates, expected).await
     }
 
     /// Makes templates and waits until they say themselves that all their replicas are ready.
@@ -93,15 +96,19 @@ impl Bench<'_> {
                 && object.status.ready_replicas >= object.spec.replicas * members
         };
         let path = templates.kind.path(NAMESPACE);
-        let lookout = Lookout::begin(&target.control, &path, good).await?;
-        self.follow(target, templates, vec![lookout]).await
+        let expected = Expected {
+            lookout: Lookout::begin(&target.control, &path, good).await?,
+            count: templates.count,
+        };
+        self.follow(target, templates, vec![expected]).await
     }
 
-    async fn follow(
+    /// Makes templates and waits until each watch has seen its share of them.
+    pub(super) async fn follow(
         &self,
         target: &Target,
         templates: &Templates,
-        mut lookouts: Vec<Lookout>,
+        mut everywhere: Vec<Expected>,
     ) -> Result<Done, BenchError> {
         let load = Load {
             count: templates.count,
@@ -114,13 +121,13 @@ impl Bench<'_> {
             Ask::post(path.clone(), kind.object(&format!("{prefix}{index}"), 1))
         })
         .await?;
-        let expected = templates.count - outcome.failures;
+        let accepted = templates.count - outcome.failures;
         let mut last_seen: BTreeMap<String, Instant> = BTreeMap::new();
-        for lookout in &mut lookouts {
+        for Expected { lookout, count } in &mut everywhere {
             lookout
                 .until(
                     "the arrival of all templates",
-                    expected,
+                    accepted.min(*count),
                     PATIENCE,
                     self.progress,
                 )
@@ -132,7 +139,7 @@ impl Bench<'_> {
         }
         let (latencies, took) = outcome.until(&last_seen);
         Ok(Done {
-            count: expected,
+            count: accepted,
             failures: outcome.failures,
             first_failure: outcome.first_failure,
             latencies,
@@ -143,14 +150,28 @@ impl Bench<'_> {
 
     /// The policy that sends everything everywhere; it may be there from a step before.
     async fn apply_policy(&self, target: &Target) -> Result<(), BenchError> {
-        let path =
-            format!("/apis/policy.karmada.io/v1alpha1/namespaces/{NAMESPACE}/propagationpolicies");
+        let path = objects::policies(NAMESPACE);
         let mut wire = Wire::open(&target.control).await?;
         let answer = wire.ask(Ask::post(path, objects::policy("bench"))).await?;
         if answer.status == http::StatusCode::CONFLICT {
             return Ok(());
         }
         answer.accepted("create the policy").map(drop)
+    }
+}
+
+impl Templates {
+    /// A watch in a member for so many of these.
+    pub(super) async fn expect_in(
+        &self,
+        door: &client::Door,
+        count: usize,
+    ) -> Result<Expected, BenchError> {
+        wait_for_namespace(door).await?;
+        let ours = self.prefix.clone();
+        let good = move |event: &Event| event.object.metadata.name.starts_with(&ours);
+        let lookout = Lookout::begin(door, &self.kind.path(NAMESPACE), good).await?;
+        Ok(Expected { lookout, count })
     }
 }
 
