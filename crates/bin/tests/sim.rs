@@ -174,6 +174,11 @@ fn what_cannot_be_staged_is_said_with_what_to_do() {
             "droppedGroups: there is no \"bacth\"",
             1,
         ),
+        (
+            "fault fail-pods nothing",
+            "failingWorkloads: there is no \"default/nothing\"; there is none",
+            1,
+        ),
         ("fault slow soon", "slow: \"soon\" is no time", 1),
         (
             "fault slow 10m",

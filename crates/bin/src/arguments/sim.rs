@@ -19,7 +19,7 @@ pub(crate) struct Sim {
     /// Where certificates, the kubeconfig and the objects of a single member are kept.
     #[arg(long, env = "KARAVEL_DATA_DIR", value_name = "DIR", required = true)]
     pub(crate) data_dir: Option<PathBuf>,
-    /// Where the first listens; the next ones take the ports after it.
+    /// Where the first listens; the next ones take the ports after it. Port 0 takes those of the last time, or any.
     #[arg(
         long,
         env = "KARAVEL_LISTEN",

@@ -26,6 +26,8 @@ pub struct MemberConfig {
     pub data: Data,
     /// Whether what happens is told in Event objects; they cost more than all other writes together.
     pub events: bool,
+    /// Whether what is served is registered in APIService objects. Few ask for them, and they are some thirty.
+    pub registers: bool,
     /// Seconds between two renewals of a node's lease. Kubernetes renews every ten seconds; many members in one process
     /// do with less.
     pub heartbeat: u32,
@@ -45,8 +47,8 @@ pub enum Data {
 }
 
 /// Changes a member in memory keeps: enough for watchers that are a little late, little enough for a thousand members.
-const KEPT_EVENTS: usize = 2_000;
-const KEPT_BYTES: usize = 2 * 1024 * 1024;
+const KEPT_EVENTS: usize = 1_000;
+const KEPT_BYTES: usize = 512 * 1024;
 /// Kubernetes' own.
 const HEARTBEAT: u32 = 10;
 /// The version of the kinds that are served.
@@ -65,6 +67,7 @@ impl MemberConfig {
             version: VERSION.to_owned(),
             data: Data::Memory,
             events: true,
+            registers: false,
             heartbeat: HEARTBEAT,
             authority_pem: String::new(),
             rules: Rules::default(),
@@ -91,6 +94,8 @@ impl MemberConfig {
             version: self.version.clone(),
             events: self.events,
             heartbeat: i64::from(self.heartbeat.max(1)),
+            authority_pem: self.authority_pem.as_str().into(),
+            registers: self.registers,
         }
     }
 }
@@ -106,4 +111,6 @@ pub(crate) struct Shape {
     pub(crate) version: String,
     pub(crate) events: bool,
     pub(crate) heartbeat: i64,
+    pub(crate) authority_pem: Box<str>,
+    pub(crate) registers: bool,
 }

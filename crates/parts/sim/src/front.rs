@@ -12,7 +12,7 @@ use serve::call::User;
 use serve::negotiate::Encoding;
 use serve::status::Status;
 
-use crate::faults::{FaultState, Faults};
+use crate::faults::{FaultState, Faults, There};
 use crate::member::{Member, Present};
 use crate::tables;
 
@@ -20,6 +20,16 @@ use crate::tables;
 pub const FAULTS_PATH: &str = "/karavel/v1/sim/faults";
 /// Where a member is restarted.
 pub const RESTART_PATH: &str = "/karavel/v1/sim/restart";
+/// Whose pods can be made to fail.
+const WORKLOADS: [&str; 7] = [
+    "core/pods",
+    "apps/deployments",
+    "apps/replicasets",
+    "apps/statefulsets",
+    "apps/daemonsets",
+    "batch/jobs",
+    "batch/cronjobs",
+];
 /// As large as a document of faults may be.
 const DOCUMENT_LIMIT: usize = 1024 * 1024;
 
@@ -140,16 +150,18 @@ where
                 member.faults().state()
             };
             let state = base.merge(&document).and_then(|state| {
-                let server = &present.server;
-                let nodes = server.cache().collection("core/nodes").snapshot();
+                let (cache, table) = (present.server.cache(), present.server.table());
+                let nodes = cache.collection("core/nodes").snapshot();
                 let groups = tables::base().iter().map(|resource| &*resource.group);
-                let table = server.table();
                 let served = table.iter().map(|resource| &*resource.group);
-                state.check(
-                    &base,
-                    &nodes.objects.keys().map(|name| &**name).collect(),
-                    &groups.chain(served).collect(),
-                )?;
+                let workloads = WORKLOADS.map(|name| cache.collection(name).snapshot());
+                let workloads = workloads.iter().flat_map(|of| of.objects.keys());
+                let there = There {
+                    nodes: nodes.objects.keys().map(|name| &**name).collect(),
+                    groups: groups.chain(served).collect(),
+                    workloads: workloads.map(|name| &**name).collect(),
+                };
+                state.check(&base, &there)?;
                 Ok(state)
             });
             match state {

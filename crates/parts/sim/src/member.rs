@@ -19,6 +19,7 @@ use access::access::{Access, Options};
 use access::account_chores;
 use access::escalation::EscalationCheck;
 use access::keys::{Keys, KeysError};
+use admission::{LimitRanges, Quotas};
 
 use crate::admission::ClusterAdmission;
 use crate::behaviour::Rules;
@@ -27,6 +28,7 @@ use crate::engine::Engine;
 use crate::faults::Faults;
 use crate::front;
 use crate::parts::{self, Means};
+use crate::sessions::Sessions;
 use crate::surroundings::MemberSurroundings;
 use crate::tables;
 
@@ -43,6 +45,7 @@ struct Inner {
     clock: Clock,
     spawner: Spawner,
     faults: Faults,
+    sessions: Sessions,
     /// The server of the moment: a restart puts another in its place.
     present: ArcSwap<Present>,
     restarts: mpsc::Sender<Restart>,
@@ -54,6 +57,7 @@ pub(crate) struct Present {
     pub(crate) server: Arc<Server>,
     pub(crate) access: Arc<Access>,
     pub(crate) store: Store,
+    quotas: Arc<Quotas>,
     /// Told when a restart ends it: calls and streams end then.
     pub(crate) over: CancellationToken,
 }
@@ -100,7 +104,15 @@ impl Member {
         spawner: &Spawner,
     ) -> Result<Self, OpenError> {
         let rules = Arc::new(config.rules.clone().before(Rules::defaults()));
-        let present = present(&config, &rules, &clock, spawner, None).await?;
+        let (faults, sessions) = (Faults::default(), Sessions::default());
+        let means = Means {
+            rules: &rules,
+            clock: &clock,
+            spawner,
+            faults: &faults,
+            sessions: &sessions,
+        };
+        let present = present(&config, &means, None).await?;
         let (restarts, orders) = mpsc::channel(RESTARTS);
         let shape = Arc::new(config.shape());
         let inner = Arc::new(Inner {
@@ -109,7 +121,8 @@ impl Member {
             rules,
             clock,
             spawner: spawner.clone(),
-            faults: Faults::default(),
+            faults,
+            sessions,
             present: ArcSwap::from_pointee(present),
             restarts,
             ready: watch::Sender::new(false),
@@ -183,13 +196,17 @@ impl Member {
     }
 }
 
-/// Opens store, server and gate. `kept` is the store of a member in memory that is restarted with its data.
+/// What a member in memory keeps through a restart with its data: its objects, and the keys of the tokens it gave out.
+struct Kept {
+    store: Store,
+    keys: Keys,
+}
+
+/// Opens store, server and gate.
 async fn present(
     config: &MemberConfig,
-    rules: &Arc<Rules>,
-    clock: &Clock,
-    spawner: &Spawner,
-    kept: Option<Store>,
+    means: &Means<'_>,
+    kept: Option<Kept>,
 ) -> Result<Present, OpenError> {
     let directory = |path: PathBuf| {
         std::fs::create_dir_all(&path)
@@ -199,25 +216,37 @@ async fn present(
             })
             .map(|()| path)
     };
-    let store = match (kept, &config.data) {
-        (Some(store), _) => store,
-        (None, Data::Memory) => Store::Memory(Memory::new(config.retention())),
+    let Kept { store, keys } = match (kept, &config.data) {
+        (Some(kept), _) => kept,
+        (None, Data::Memory) => Kept {
+            store: Store::Memory(Memory::new(config.retention())),
+            keys: Keys::ephemeral()?,
+        },
         (None, Data::Directory(path)) => {
+            let keys = Keys::open(&directory(path.join("pki"))?)?;
             let path = directory(path.join("store"))?;
-            Store::Embedded(Embedded::open(&path, embedded::Options::default())?)
+            let store = Embedded::open(&path, embedded::Options::default())?;
+            Kept {
+                store: Store::Embedded(store),
+                keys,
+            }
         }
     };
-    let keys = match &config.data {
-        Data::Memory => Keys::ephemeral()?,
-        Data::Directory(path) => Keys::open(&directory(path.join("pki"))?)?,
-    };
+    let clock = means.clock;
     let surroundings = Arc::new(MemberSurroundings {
         clock: clock.clone(),
     });
     let cluster = Arc::new(ClusterAdmission::new(clock.clone()));
+    let limits = Arc::new(LimitRanges::default());
     let escalation = Arc::new(EscalationCheck::default());
-    let hooks: Vec<Arc<dyn Admission>> =
-        vec![Arc::clone(&cluster) as _, Arc::clone(&escalation) as _];
+    let quotas = Arc::new(Quotas::new(Arc::clone(&surroundings) as _));
+    // Quotas last: they count what the others let through.
+    let hooks: Vec<Arc<dyn Admission>> = vec![
+        Arc::clone(&limits) as _,
+        Arc::clone(&cluster) as _,
+        Arc::clone(&escalation) as _,
+        Arc::clone(&quotas) as _,
+    ];
     let about = About {
         version: config.version.clone(),
         address: format!("{}.sim:6443", config.name),
@@ -238,16 +267,14 @@ async fn present(
     ));
     escalation.judge_by(&gate);
     cluster.look_into(server.cache());
-    let server = server.with_handlers(parts::handlers(&Means {
-        access: &gate,
-        rules,
-        clock,
-        spawner,
-    }));
+    limits.look_into(server.cache());
+    quotas.look_into(server.cache());
+    let server = server.with_handlers(parts::handlers(&gate, means));
     Ok(Present {
         server: Arc::new(server),
         access: gate,
         store,
+        quotas,
         over: CancellationToken::new(),
     })
 }
@@ -265,6 +292,8 @@ async fn live(inner: Arc<Inner>, mut orders: mpsc::Receiver<Restart>, stop: Canc
                 Arc::clone(&inner.shape),
                 Arc::clone(&inner.rules),
                 inner.faults.clone(),
+                inner.sessions.clone(),
+                Arc::clone(&present.quotas),
             );
             engine
                 .run(stop.clone(), || {
@@ -294,7 +323,10 @@ async fn live(inner: Arc<Inner>, mut orders: mpsc::Receiver<Restart>, stop: Canc
         };
         waiting = Some(order.done);
         present.over.cancel();
-        let kept = order.keep_data.then(|| present.store.clone());
+        let kept = order.keep_data.then(|| Kept {
+            store: present.store.clone(),
+            keys: present.access.accounts().keys().clone(),
+        });
         if let (None, Data::Directory(path)) = (&kept, &inner.config.data) {
             // The directory is this member's own; what was in it is what was asked to go.
             drop(present);
@@ -302,14 +334,14 @@ async fn live(inner: Arc<Inner>, mut orders: mpsc::Receiver<Restart>, stop: Canc
                 tracing::error!(member = inner.config.name, %error, "data not removed");
             }
         }
-        let opened = self::present(
-            &inner.config,
-            &inner.rules,
-            &inner.clock,
-            &inner.spawner,
-            kept,
-        );
-        match opened.await {
+        let means = Means {
+            rules: &inner.rules,
+            clock: &inner.clock,
+            spawner: &inner.spawner,
+            faults: &inner.faults,
+            sessions: &inner.sessions,
+        };
+        match self::present(&inner.config, &means, kept).await {
             Ok(present) => inner.present.store(Arc::new(present)),
             Err(error) => {
                 tracing::error!(member = inner.config.name, %error, "member not restarted");

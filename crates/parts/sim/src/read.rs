@@ -5,6 +5,30 @@ use object::time::Time;
 use object::{Object, Value};
 use serde_json::json;
 
+/// The lists of a pod's containers, those that do its work first.
+pub(crate) const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
+
+/// The lists of the states of a pod's containers.
+pub(crate) const CONTAINER_STATUSES: [&str; 3] = [
+    "containerStatuses",
+    "initContainerStatuses",
+    "ephemeralContainerStatuses",
+];
+
+/// The status of a container of a pod.
+pub(crate) fn container_status<'o>(pod: &'o Object, name: &str) -> Option<&'o Value> {
+    CONTAINER_STATUSES
+        .iter()
+        .flat_map(|field| list(pod, &["status", field]))
+        .find(|status| text(status, "name") == name)
+}
+
+/// Since when a container of a pod has been running.
+pub(crate) fn running_since(pod: &Object, container: &str) -> Option<Time> {
+    let status = container_status(pod, container)?;
+    time(status.pointer("/state/running")?, "startedAt")
+}
+
 /// The reference to the owner that controls an object.
 pub(crate) fn controller(object: &Object) -> Option<&Value> {
     object

@@ -13,6 +13,7 @@ use crate::behaviour::Rules;
 use crate::config::{Data, MemberConfig};
 use crate::kubeconfig::{self, Entry};
 use crate::member::{Member, OpenError};
+use crate::ports::Ports;
 use crate::serving::{Credentials, ServeError};
 
 /// How simulated members are started.
@@ -22,7 +23,8 @@ pub struct SimConfig {
     pub name: String,
     /// Where certificates and the kubeconfig are, and one member's objects.
     pub data_dir: PathBuf,
-    /// Where the first listens; the next ones on the ports after it. Port 0 takes any.
+    /// Where the first listens; the next ones on the ports after it. Port 0 takes those of the last time, which are in
+    /// the data directory, or else any.
     pub listen: SocketAddr,
     /// Further names and addresses clients may reach them under.
     pub names: Vec<String>,
@@ -93,7 +95,7 @@ pub enum RunError {
     },
 }
 
-/// So many members and more are not written about in events, and their nodes are heard of less often.
+/// So many members and more are not written about in events and registrations, and their nodes are heard of less often.
 const MANY: usize = 20;
 /// Members that open at the same time: enough to keep a few processors busy.
 const OPEN_AT_ONCE: usize = 16;
@@ -124,6 +126,7 @@ impl SimConfig {
         (config.nodes, config.pods) = (self.nodes, self.pods);
         (config.cpu, config.memory) = (self.cpu, self.memory);
         config.rules = self.rules.clone();
+        config.registers = self.count < MANY;
         if self.count == 1 {
             config.data = Data::Directory(self.data_dir.clone());
             return config;
@@ -161,24 +164,40 @@ pub async fn run(config: &SimConfig, tasks: &mut Tasks) -> Result<Running, RunEr
     }
     let credentials =
         Credentials::open(&pki, &names).map_err(|source| serve(&config.name, source))?;
-    let (spawner, credentials) = (&tasks.spawner(), &credentials);
+    let kubeconfig = config.data_dir.join("kubeconfig");
+    let ports_file = config.data_dir.join("ports.json");
+    let mut ports = Ports::read(&ports_file);
+    let (spawner, credentials, last) = (&tasks.spawner(), &credentials, &ports);
     let opening = (0..config.count.max(1)).map(|place| async move {
         let mut member = config.member(place);
         member.authority_pem = credentials.authority_pem().to_owned();
         let name = member.name.clone();
-        let address = address(config, place)?;
+        let wanted = address(config, place, last.of(&name))?;
         let opened = Member::open(member, Clock::system(), spawner).await;
         let opened = opened.map_err(|source| RunError::Open {
             name: name.clone(),
             source,
         })?;
-        let address = opened.listen(address, credentials, spawner).await;
-        Ok((opened, address.map_err(|source| serve(&name, source))?))
+        let listening = opened.listen(wanted, credentials, spawner).await;
+        let listening = match listening {
+            // The port of the last time is somebody else's by now.
+            Err(_) if wanted.port() != config.listen.port() && config.listen.port() == 0 => {
+                opened.listen(config.listen, credentials, spawner).await
+            }
+            listening => listening,
+        };
+        Ok((opened, listening.map_err(|source| serve(&name, source))?))
     });
     let members: Vec<(Member, SocketAddr)> = stream::iter(opening)
         .buffered(OPEN_AT_ONCE)
         .try_collect()
         .await?;
+    for (member, address) in &members {
+        ports.put(member.name(), address.port());
+    }
+    ports
+        .write(&ports_file)
+        .map_err(|source| unusable(&ports_file, source))?;
     let admin = credentials
         .administrator()
         .map_err(|source| serve(&config.name, source))?;
@@ -189,8 +208,9 @@ pub async fn run(config: &SimConfig, tasks: &mut Tasks) -> Result<Running, RunEr
             server: format!("https://{address}"),
         })
         .collect();
-    let document = kubeconfig::document(&entries, credentials.authority_pem(), &admin);
-    let kubeconfig = config.data_dir.join("kubeconfig");
+    let before = kubeconfig::read(&kubeconfig);
+    let authority = credentials.authority_pem();
+    let document = kubeconfig::document(&entries, authority, &admin, before.as_ref());
     kubeconfig::write(&kubeconfig, &document).map_err(|source| unusable(&kubeconfig, source))?;
     Ok(Running {
         members,
@@ -198,11 +218,11 @@ pub async fn run(config: &SimConfig, tasks: &mut Tasks) -> Result<Running, RunEr
     })
 }
 
-/// Where the member at a place listens.
-fn address(config: &SimConfig, place: usize) -> Result<SocketAddr, RunError> {
+/// Where the member at a place listens, which had the port `last` the last time.
+fn address(config: &SimConfig, place: usize, last: u16) -> Result<SocketAddr, RunError> {
     let first = config.listen.port();
     if first == 0 {
-        return Ok(config.listen);
+        return Ok(SocketAddr::new(config.listen.ip(), last));
     }
     let port = u16::try_from(place)
         .ok()

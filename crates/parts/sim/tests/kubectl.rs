@@ -250,7 +250,7 @@ spec:
     walk.goes(&[
         (
             "rollout status statefulset/db --timeout=60s",
-            "Waiting for 2 pods to be ready...
+            "Waiting for * pods to be ready...
              partitioned roll out complete: 2 new pods have been updated...",
         ),
         ("rollout status daemonset/agent --timeout=60s", "daemon set \"agent\" successfully rolled out"),
@@ -363,6 +363,107 @@ fn containers_are_looked_into() {
         let page = format!("pod {pod} of namespace default answers GET {path} on port 80\n");
         assert!(answer.ends_with(&page), "{answer}");
     }
+}
+
+#[test]
+fn pods_are_debugged_and_talked_to() {
+    let walk = Walk::begin();
+    walk.goes(&[
+        (
+            "run web --image=nginx:1.27 --annotations=sim.karavel.io/crash-after=banana",
+            "pod/web created
+             Warning: annotation is not understood and ignored: sim.karavel.io/crash-after: \"banana\"",
+        ),
+        ("wait --for=condition=ready pod/web --timeout=60s", "pod/web condition met"),
+        ("exec web -- uname -a", "Linux web 6.1.0 ..."),
+        ("exec web -- ls /etc", "hostname\nhosts"),
+    ]);
+    let (printed, _) = walk.kubectl("logs web --limit-bytes=9", "");
+    assert_eq!(printed, "web start");
+
+    // A container beside those of the pod; it ends with the shell that is left.
+    let typed = "hostname\nexit 4\n";
+    let (printed, code) = walk.kubectl("debug web -i --image=busybox -c debugger", typed);
+    assert_eq!(code, 0, "{printed}");
+    check("debug web -i", &printed, "web");
+    walk.goes(&[(
+        "wait --for=jsonpath={.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=4 pod/web --timeout=60s",
+        "pod/web condition met",
+    )]);
+
+    // A pod that is talked to ends with what is said to it.
+    let (printed, code) = walk.kubectl(
+        "run talk -i --image=busybox --restart=Never -- sh",
+        "echo hi\nexit 3\n",
+    );
+    assert_eq!(code, 3, "{printed}");
+    check("run talk -i", &printed, "hi");
+    let (printed, code) = walk.kubectl(
+        "run gone -i --rm --image=busybox --restart=Never -- sh",
+        "echo hi\n",
+    );
+    assert_eq!(code, 0, "{printed}");
+    check("run gone -i", &printed, "hi\npod \"gone\" deleted");
+
+    // A directory and what is in it.
+    let directory = tempfile::tempdir().unwrap();
+    let copy = directory.path().join("etc");
+    let (printed, code) = walk.kubectl(&format!("cp web:/etc {}", copy.display()), "");
+    assert_eq!(code, 0, "{printed}");
+    assert_eq!(
+        std::fs::read_to_string(copy.join("hostname")).unwrap(),
+        "web\n"
+    );
+}
+
+#[test]
+fn what_is_served_and_exposed_is_shown_and_changed() {
+    let walk = Walk::begin();
+    walk.goes(&[
+        (
+            "get apiservices",
+            "NAME SERVICE AVAILABLE AGE
+             v1. Local True *
+             v1.apps Local True *
+             v1beta1.metrics.k8s.io kube-system/metrics-server True *",
+        ),
+        (
+            "create service loadbalancer lb --tcp=80",
+            "service/lb created",
+        ),
+        (
+            "patch svc lb -p {\"spec\":{\"type\":\"ClusterIP\"}}",
+            "service/lb patched",
+        ),
+        (
+            "get svc lb",
+            "NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE\nlb ClusterIP 10.* <none> 80/TCP *",
+        ),
+        ("create service nodeport np --tcp=80", "service/np created"),
+    ]);
+    let plain = "
+apiVersion: v1
+kind: Service
+metadata: {name: np, labels: {app: np}}
+spec: {type: ClusterIP, selector: {app: np}, ports: [{name: '80', port: 80, targetPort: 80}]}
+";
+    for arguments in ["apply -f -", "apply --server-side --force-conflicts -f -"] {
+        let (printed, code) = walk.kubectl(arguments, plain);
+        assert_eq!(code, 0, "{printed}");
+    }
+    walk.goes(&[
+        ("get svc np", "np ClusterIP 10.* <none> 80/TCP *"),
+        (
+            "patch svc np -p {\"spec\":{\"type\":\"ExternalName\",\"externalName\":\"example.com\"}}",
+            "service/np patched",
+        ),
+        ("get svc np", "np ExternalName <none> example.com 80/TCP *"),
+        ("create quota few --hard=requests.cpu=500m,limits.memory=1Gi", "resourcequota/few created"),
+        (
+            "run p0 --image=nginx",
+            "Error from server (Forbidden): pods \"p0\" is forbidden: failed quota: few: must specify ...",
+        ),
+    ]);
 }
 
 #[test]

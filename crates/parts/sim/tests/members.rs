@@ -239,3 +239,33 @@ async fn a_restart_ends_watches_and_keeps_what_it_is_told_to_keep() {
         assert_eq!(get(&east, path).await, Some(code), "keep {keep}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn tokens_outlive_a_restart_with_data_and_no_other() {
+    let tasks = Tasks::new();
+    let east = open(&tasks, "east").await;
+    let wanted =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let request = Request::post("/api/v1/namespaces/default/serviceaccounts/default/token")
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(wanted.to_string())))
+        .unwrap();
+    // The account of a namespace comes a moment after it.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let answer = east.answer(user("system:masters"), request).await;
+    let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+    let answer: Value = serde_json::from_slice(&bytes).unwrap();
+    let token = answer["status"]["token"].as_str().unwrap().to_owned();
+    let shows = async || {
+        let request = Request::get("/apis")
+            .header("authorization", format!("Bearer {token}"))
+            .body(Full::<Bytes>::default())
+            .unwrap();
+        east.answer_stranger(request).await.status().as_u16()
+    };
+    assert_eq!(shows().await, 200);
+    east.restart(true).await.unwrap();
+    assert_eq!(shows().await, 200);
+    east.restart(false).await.unwrap();
+    assert_eq!(shows().await, 401);
+}

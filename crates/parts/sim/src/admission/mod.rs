@@ -1,10 +1,10 @@
 //! What a cluster checks and fills in before anything is written.
 
+mod behaviour;
 mod claim;
 mod definition;
 mod namespace;
 mod pod;
-mod quota;
 mod service;
 
 use std::sync::{Arc, OnceLock};
@@ -18,12 +18,11 @@ use serve::status::Status;
 pub(crate) use claim::DEFAULT_CLASS;
 pub(crate) use definition::CLEANUP;
 
-/// Namespaces that are there, addresses of services, what every pod gets.
+/// Namespaces that are there, addresses of services, what every pod gets. Comes after the limit ranges.
 pub(crate) struct ClusterAdmission {
     /// Set once the server is open, before it answers anybody.
     cache: OnceLock<Arc<Cache>>,
     addresses: service::Addresses,
-    in_flight: quota::InFlight,
     clock: Clock,
 }
 
@@ -32,7 +31,6 @@ impl ClusterAdmission {
         Self {
             cache: OnceLock::new(),
             addresses: service::Addresses::default(),
-            in_flight: quota::InFlight::default(),
             clock,
         }
     }
@@ -57,7 +55,16 @@ impl ClusterAdmission {
             return Ok(());
         }
         match call.target.resource.as_str() {
-            "pods" if proposal.old.is_none() => pod::complete(new),
+            "pods" if proposal.old.is_none() => {
+                pod::complete(new);
+                let ranges = cache.collection("core/limitranges").snapshot();
+                if !ranges.objects.is_empty() {
+                    // What they filled in decides the class of service.
+                    let version = &call.served.version().name;
+                    let rules = &call.served.resource.rules;
+                    rules.prepare_create(version, new, self.clock.now());
+                }
+            }
             "persistentvolumeclaims" if proposal.old.is_none() => claim::complete(new, cache),
             "services" => self.addresses.assign(call, proposal.old, new)?,
             _ => {}
@@ -67,8 +74,12 @@ impl ClusterAdmission {
 }
 
 impl Admission for ClusterAdmission {
-    fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
-        at_once(self.change(call, proposal).map(|()| Vec::new()))
+    fn mutate<'a>(&'a self, call: &'a Call, mut proposal: Proposal<'a>) -> Verdict<'a> {
+        let warnings = proposal
+            .new
+            .as_deref_mut()
+            .map_or_else(Vec::new, |new| behaviour::warnings(call, new));
+        at_once(self.change(call, proposal).map(|()| warnings))
     }
 
     fn validate<'a>(
@@ -77,16 +88,10 @@ impl Admission for ClusterAdmission {
         old: Option<&'a Value>,
         new: Option<&'a Value>,
     ) -> Verdict<'a> {
-        if new.is_none() && call.target.group.is_empty() && call.target.resource == "services" {
-            self.addresses.release(old);
+        let is_service = call.target.group.is_empty() && call.target.resource == "services";
+        if let (Some(old), true, false) = (old, is_service, call.options.dry_run) {
+            self.addresses.release(old, new);
         }
-        let is_new = old.is_none() && call.target.subresource.is_empty();
-        let verdict = match (new, self.cache.get()) {
-            (Some(new), Some(cache)) if is_new => {
-                quota::check(call, cache, &self.in_flight, new, self.clock.now())
-            }
-            _ => Ok(()),
-        };
-        at_once(verdict.map(|()| Vec::new()))
+        at_once(Ok(Vec::new()))
     }
 }

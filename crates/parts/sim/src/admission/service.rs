@@ -62,6 +62,7 @@ impl Addresses {
         let kept = old
             .and_then(|old| old.pointer("/spec/clusterIP"))
             .and_then(Value::as_str)
+            .filter(|kept| !kept.is_empty())
             .map(str::to_owned);
         let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else {
             return Ok(());
@@ -103,15 +104,17 @@ impl Addresses {
         Ok(())
     }
 
-    /// Takes back what a service had.
-    pub(crate) fn release(&self, old: Option<&Value>) {
-        let Some(old) = old else { return };
+    /// Takes back what a service had and has no longer: all of it when it goes, some when it becomes one of another type.
+    pub(crate) fn release(&self, old: &Value, new: Option<&Value>) {
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(number) = address_of(old) {
+        if let Some(number) = address_of(old)
+            && new.and_then(address_of) != Some(number)
+        {
             given.addresses.remove(&number);
         }
-        for port in ports_of(old) {
-            given.ports.remove(&port);
+        let kept = new.map(ports_of).unwrap_or_default();
+        for port in ports_of(old).iter().filter(|port| !kept.contains(port)) {
+            given.ports.remove(port);
         }
     }
 }

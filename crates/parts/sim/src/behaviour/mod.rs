@@ -13,10 +13,12 @@
 //! | `sim.karavel.io/complete-after: 30s` or `never` | containers end well after so long |
 //! | `sim.karavel.io/exit-code: "3"` | what a crash ends with |
 //! | `sim.karavel.io/stop-after: 2s` | from being asked to go to being gone, within the grace period |
-//! | `sim.karavel.io/image: missing` | the image cannot be pulled |
+//! | `sim.karavel.io/image: missing` or `present` | whether the image can be pulled; in rules it is called `pull` |
+//! | `sim.karavel.io/configuration: optional` or `required` | whether it waits for ConfigMaps and Secrets it refers to |
 //! | `sim.karavel.io/cpu: 250m`, `sim.karavel.io/memory: 64Mi` | what each container seems to use |
 //!
-//! Times are whole seconds; parts of seconds are rounded up.
+//! Times are whole seconds; parts of seconds are rounded up. What is not understood is warned of when it is written and
+//! told in an event of the pod.
 
 mod rules;
 
@@ -45,6 +47,8 @@ pub(crate) struct Behaviour {
     pub(crate) stop: i64,
     /// Whether images can be pulled.
     pub(crate) image_missing: bool,
+    /// Whether containers start without the configuration they refer to.
+    pub(crate) configuration_optional: bool,
     /// What each container seems to use.
     pub(crate) cpu: Option<Quantity>,
     /// What each container seems to use.
@@ -72,6 +76,7 @@ struct Opinion {
     exit_code: Option<i64>,
     stop: Option<i64>,
     image_missing: Option<bool>,
+    configuration_optional: Option<bool>,
     cpu: Option<Quantity>,
     memory: Option<Quantity>,
 }
@@ -99,7 +104,9 @@ impl Opinion {
             "complete-after" => self.complete = Some(span(text)?),
             "exit-code" => self.exit_code = Some(text.parse().ok()?),
             "stop-after" => self.stop = Some(seconds(text)?),
-            "image" => self.image_missing = Some(text == "missing"),
+            // In rules `image` says which pods are meant, so there is another name.
+            "image" | "pull" => self.image_missing = Some(image_is_missing(text)?),
+            "configuration" => self.configuration_optional = Some(is_optional(text)?),
             "cpu" => self.cpu = Some(text.parse().ok()?),
             "memory" => self.memory = Some(text.parse().ok()?),
             _ => return None,
@@ -126,6 +133,7 @@ impl Opinion {
             exit_code: self.exit_code.or(other.exit_code),
             stop: self.stop.or(other.stop),
             image_missing: self.image_missing.or(other.image_missing),
+            configuration_optional: self.configuration_optional.or(other.configuration_optional),
             cpu: self.cpu.or(other.cpu),
             memory: self.memory.or(other.memory),
         }
@@ -134,11 +142,8 @@ impl Opinion {
     /// What a pod's annotations say. Those that are not understood say nothing.
     fn of_annotations(pod: &Object) -> Self {
         let mut opinion = Self::default();
-        let annotations = pod.at(&["metadata", "annotations"]);
-        for (name, value) in annotations.and_then(Value::as_object).into_iter().flatten() {
-            if let (Some(name), Some(text)) = (name.strip_prefix(PREFIX), value.as_str()) {
-                let _understood = opinion.set(name, text);
-            }
+        for (name, text) in settings(pod.at(&["metadata"])) {
+            let _understood = opinion.set(name, text);
         }
         opinion
     }
@@ -164,9 +169,44 @@ impl Opinion {
             ending,
             stop: self.stop.unwrap_or(1),
             image_missing: self.image_missing.unwrap_or(false),
+            configuration_optional: self.configuration_optional.unwrap_or(false),
             cpu: self.cpu,
             memory: self.memory,
         }
+    }
+}
+
+/// The annotations of a pod that are about its behaviour and not understood, each with what it says.
+pub(crate) fn misunderstood(pod: &Object) -> impl Iterator<Item = String> {
+    misunderstood_in(pod.at(&["metadata"]))
+}
+
+/// The same for the metadata of a pod or of a template of pods.
+pub(crate) fn misunderstood_in(metadata: Option<&Value>) -> impl Iterator<Item = String> {
+    settings(metadata)
+        .filter(|(name, text)| Opinion::default().set(name, text).is_none())
+        .map(|(name, text)| format!("{PREFIX}{name}: {text:?}"))
+}
+
+fn settings(metadata: Option<&Value>) -> impl Iterator<Item = (&str, &str)> {
+    let annotations = metadata.and_then(|metadata| metadata.get("annotations")?.as_object());
+    let annotations = annotations.into_iter().flatten();
+    annotations.filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?, value.as_str()?)))
+}
+
+fn image_is_missing(text: &str) -> Option<bool> {
+    match text {
+        "missing" => Some(true),
+        "present" => Some(false),
+        _ => None,
+    }
+}
+
+fn is_optional(text: &str) -> Option<bool> {
+    match text {
+        "optional" => Some(true),
+        "required" => Some(false),
+        _ => None,
     }
 }
 

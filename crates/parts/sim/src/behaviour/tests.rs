@@ -40,6 +40,16 @@ fn annotations_come_before_rules_and_rules_before_defaults() {
 }
 
 #[test]
+fn a_rule_says_which_images_are_missing() {
+    let rules = r#"[{"image": "shop", "pull": "missing"}]"#;
+    assert!(behaviour(rules, "ReplicaSet", json!({})).image_missing);
+    let present = json!({"sim.karavel.io/image": "present"});
+    assert!(!behaviour(rules, "ReplicaSet", present).image_missing);
+    let rules = r#"[{"image": "other", "pull": "missing"}]"#;
+    assert!(!behaviour(rules, "ReplicaSet", json!({})).image_missing);
+}
+
+#[test]
 fn who_says_how_containers_end_says_it_whole() {
     for (annotations, ending) in [
         (
@@ -77,4 +87,21 @@ fn rules_that_are_not_understood_are_refused_by_name() {
     ] {
         assert_eq!(Rules::parse(text).unwrap_err().to_string(), why);
     }
+}
+
+#[test]
+fn annotations_that_are_not_understood_are_named() {
+    let annotations = json!({
+        "sim.karavel.io/crash-after": "banana", "sim.karavel.io/ready-after": "never", "sim.karavel.io/sleep": "1s",
+        "sim.karavel.io/image": "there", "other": "banana",
+    });
+    let found: Vec<String> = misunderstood(&pod("ReplicaSet", annotations)).collect();
+    assert_eq!(
+        found,
+        [
+            r#"sim.karavel.io/crash-after: "banana""#,
+            r#"sim.karavel.io/sleep: "1s""#,
+            r#"sim.karavel.io/image: "there""#,
+        ]
+    );
 }

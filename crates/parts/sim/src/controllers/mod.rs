@@ -8,13 +8,17 @@ mod definition;
 pub(crate) mod deployment;
 pub(crate) mod disruption;
 pub(crate) mod endpoints;
+pub(crate) mod ephemeral_volume;
 pub(crate) mod exposure;
 pub(crate) mod job;
 pub(crate) mod kubelet;
 pub(crate) mod node;
+pub(crate) mod pod_garbage;
 pub(crate) mod quota;
+mod registration;
 pub(crate) mod replica_set;
 mod revision;
+mod root_authority;
 pub(crate) mod scheduler;
 pub(crate) mod stateful_set;
 pub(crate) mod taint_eviction;
@@ -26,6 +30,8 @@ use crate::engine::Controller;
 /// Every controller, in the order their keys are planned in.
 pub(crate) const CONTROLLERS: &[Controller] = &[
     definition::CONTROLLER,
+    registration::CONTROLLER,
+    root_authority::CONTROLLER,
     node::CONTROLLER,
     deployment::CONTROLLER,
     replica_set::CONTROLLER,
@@ -33,6 +39,7 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     daemon_set::CONTROLLER,
     job::CONTROLLER,
     cron_job::CONTROLLER,
+    ephemeral_volume::CONTROLLER,
     volume::CONTROLLER,
     endpoints::CONTROLLER,
     exposure::CONTROLLER,
@@ -40,6 +47,7 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     disruption::CONTROLLER,
     quota::CONTROLLER,
     taint_eviction::CONTROLLER,
+    pod_garbage::CONTROLLER,
     scheduler::CONTROLLER,
     kubelet::CONTROLLER,
 ];

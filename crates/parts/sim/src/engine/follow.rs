@@ -26,7 +26,7 @@ impl Follower {
             let collection = cache.collection(&cache::name_of(row.group, row.plural));
             let (snapshot, place) = collection.begin();
             for (key, record) in &snapshot.objects {
-                seen.push(mirror.put(*kind, Arc::clone(key), parse(record)));
+                seen.push(mirror.put(*kind, Arc::clone(key), parse(*kind, record)));
             }
             (*kind, collection, place)
         });
@@ -51,7 +51,8 @@ impl Follower {
                     };
                     let head = record.head();
                     let key = cache::object_key(&head.namespace, &head.name);
-                    let after = change.current.as_ref().and_then(parse);
+                    let current = change.current.as_ref();
+                    let after = current.and_then(|record| parse(*kind, record));
                     seen.push(mirror.put(*kind, key.into(), after));
                 }
                 *place = next;
@@ -84,17 +85,26 @@ fn catch_up(
             .find(kind, key)
             .is_some_and(|object| object.resource_version() == record.revision().to_string());
         if !known {
-            seen.push(mirror.put(kind, Arc::clone(key), parse(record)));
+            seen.push(mirror.put(kind, Arc::clone(key), parse(kind, record)));
         }
     }
     place
 }
 
-/// The object without its managed fields, which no plan reads and which are half of it.
-fn parse(record: &Arc<Record>) -> Option<Arc<Object>> {
+/// The object without its managed fields, which no plan reads and which are half of it. Of configuration the names of
+/// the entries are enough.
+fn parse(kind: Kind, record: &Arc<Record>) -> Option<Arc<Object>> {
     let mut value = record.value();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.shift_remove("managedFields");
+    }
+    if matches!(kind, Kind::ConfigMap | Kind::Secret) {
+        for field in ["data", "binaryData"] {
+            let entries = value.get_mut(field).and_then(Value::as_object_mut);
+            for (_, content) in entries.into_iter().flatten() {
+                *content = Value::Null;
+            }
+        }
     }
     Object::from_value(value).ok().map(Arc::new)
 }

@@ -9,6 +9,8 @@ pub(crate) enum Kind {
     Pod,
     Service,
     ServiceAccount,
+    ConfigMap,
+    Secret,
     Endpoints,
     EndpointSlice,
     Deployment,
@@ -26,6 +28,7 @@ pub(crate) enum Kind {
     StorageClass,
     Ingress,
     CustomResourceDefinition,
+    APIService,
 }
 
 /// Where objects of a kind are found.
@@ -66,6 +69,8 @@ rows! {
     Pod "" "v1" "pods" true;
     Service "" "v1" "services" true;
     ServiceAccount "" "v1" "serviceaccounts" true;
+    ConfigMap "" "v1" "configmaps" true;
+    Secret "" "v1" "secrets" true;
     Endpoints "" "v1" "endpoints" true;
     EndpointSlice "discovery.k8s.io" "v1" "endpointslices" true;
     Deployment "apps" "v1" "deployments" true;
@@ -83,6 +88,7 @@ rows! {
     StorageClass "storage.k8s.io" "v1" "storageclasses" false;
     Ingress "networking.k8s.io" "v1" "ingresses" true;
     CustomResourceDefinition "apiextensions.k8s.io" "v1" "customresourcedefinitions" false;
+    APIService "apiregistration.k8s.io" "v1" "apiservices" false;
 }
 
 impl Kind {

@@ -17,6 +17,7 @@ mod queue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use admission::Quotas;
 use futures_util::{StreamExt, stream};
 use object::Value;
 use object::time::Time;
@@ -35,6 +36,7 @@ use crate::engine::mirror::{Mirror, Seen};
 use crate::engine::queue::{Key, Queue};
 use crate::faults::{FaultState, Faults};
 use crate::garbage::Collector;
+use crate::sessions::Sessions;
 use crate::tables;
 
 pub(crate) use crate::engine::carry::{create, engine_user};
@@ -62,6 +64,9 @@ pub(crate) struct View<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) rules: &'a Rules,
     pub(crate) faults: &'a FaultState,
+    pub(crate) sessions: &'a Sessions,
+    /// What namespaces use of what they may.
+    pub(crate) quotas: &'a Quotas,
     /// Why the last plan of this key could not be carried out.
     pub(crate) trouble: Option<&'a str>,
     /// What the last plan of this key noted.
@@ -87,6 +92,8 @@ pub(crate) struct Engine {
     shape: Arc<Shape>,
     rules: Arc<Rules>,
     faults: Faults,
+    sessions: Sessions,
+    quotas: Arc<Quotas>,
     mirror: Mirror,
     follower: Follower,
     queue: Queue,
@@ -114,6 +121,8 @@ impl Engine {
         shape: Arc<Shape>,
         rules: Arc<Rules>,
         faults: Faults,
+        sessions: Sessions,
+        quotas: Arc<Quotas>,
     ) -> Self {
         let mut mirror = Mirror::default();
         let (follower, seen) = Follower::start(server.cache(), &mut mirror);
@@ -126,6 +135,8 @@ impl Engine {
             shape,
             rules,
             faults,
+            sessions,
+            quotas,
             mirror,
             follower,
             queue: Queue::default(),
@@ -142,7 +153,7 @@ impl Engine {
     pub(crate) async fn run(mut self, stop: CancellationToken, settled: impl FnOnce()) {
         let mut settled = Some(settled);
         let mut progress = self.server.cache().progress();
-        let mut faults = self.faults.watch();
+        let (mut faults, mut sessions) = (self.faults.watch(), self.sessions.watch());
         loop {
             progress.mark_unchanged();
             self.work(&stop).await;
@@ -161,6 +172,7 @@ impl Engine {
                 () = stop.cancelled() => return,
                 changed = progress.changed() => if changed.is_err() { return },
                 changed = faults.changed() => { if changed.is_err() { return }; self.wake_all() }
+                changed = sessions.changed() => { if changed.is_err() { return }; self.wake_all() }
                 () = pause => {}
             }
         }
@@ -252,6 +264,8 @@ impl Engine {
                 shape: &self.shape,
                 rules: &self.rules,
                 faults: &faults,
+                sessions: &self.sessions,
+                quotas: &self.quotas,
                 trouble: self
                     .troubles
                     .get(&key)

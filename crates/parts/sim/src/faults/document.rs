@@ -91,13 +91,8 @@ impl FaultState {
         Ok(state)
     }
 
-    /// Refuses what is new since `before` and is about nodes and groups that are not there, or about no workload.
-    pub(crate) fn check(
-        &self,
-        before: &Self,
-        nodes: &BTreeSet<&str>,
-        groups: &BTreeSet<&str>,
-    ) -> Result<(), FaultError> {
+    /// Refuses what is new since `before` and is about nodes, groups and workloads that are not there.
+    pub(crate) fn check(&self, before: &Self, there: &There<'_>) -> Result<(), FaultError> {
         let look =
             |field, wanted: &BTreeSet<String>, old: &BTreeSet<String>, known: &BTreeSet<&str>| {
                 let unknown = wanted
@@ -112,19 +107,30 @@ impl FaultState {
                     }),
                 }
             };
+        let nodes = &there.nodes;
         look("lostNodes", &self.lost_nodes, &before.lost_nodes, nodes)?;
         look("fullNodes", &self.full_nodes, &before.full_nodes, nodes)?;
         let dropped = (&self.dropped_groups, &before.dropped_groups);
-        look("droppedGroups", dropped.0, dropped.1, groups)?;
+        look("droppedGroups", dropped.0, dropped.1, &there.groups)?;
         let odd = self.failing_workloads.iter().find(|name| {
             let parts: Vec<&str> = name.split('/').collect();
             parts.len() != 2 || parts.contains(&"")
         });
-        odd.map_or(Ok(()), |name| {
+        if let Some(name) = odd {
             let wanted = "the namespace and the name of a workload, such as \"shop/web\"";
-            Err(refuse("failingWorkloads", &json!(name), wanted))
-        })
+            return Err(refuse("failingWorkloads", &json!(name), wanted));
+        }
+        let failing = (&self.failing_workloads, &before.failing_workloads);
+        look("failingWorkloads", failing.0, failing.1, &there.workloads)
     }
+}
+
+/// What there is in a member that can be in trouble, by name.
+pub(crate) struct There<'a> {
+    pub(crate) nodes: BTreeSet<&'a str>,
+    pub(crate) groups: BTreeSet<&'a str>,
+    /// As `namespace/name`.
+    pub(crate) workloads: BTreeSet<&'a str>,
 }
 
 /// Some of the names there are.
@@ -134,6 +140,9 @@ fn spell(known: &BTreeSet<&str>) -> String {
     let mut names: Vec<&str> = named.copied().take(SHOWN).collect();
     if known.len() > SHOWN {
         names.push("and more");
+    }
+    if names.is_empty() {
+        return "none".to_owned();
     }
     names.join(", ")
 }
@@ -189,7 +198,11 @@ mod tests {
 
     #[test]
     fn names_must_be_there_unless_they_were_named_before() {
-        let (nodes, groups) = (BTreeSet::from(["n1", "n2"]), BTreeSet::from(["", "apps"]));
+        let there = There {
+            nodes: BTreeSet::from(["n1", "n2"]),
+            groups: BTreeSet::from(["", "apps"]),
+            workloads: BTreeSet::from(["shop/web"]),
+        };
         let before = FaultState {
             lost_nodes: BTreeSet::from(["gone".to_owned()]),
             ..FaultState::default()
@@ -209,12 +222,16 @@ mod tests {
                 "droppedGroups: there is no \"aps\"; there is apps",
             ),
             (
+                json!({"failingWorkloads": ["shop/nothing"]}),
+                "failingWorkloads: there is no \"shop/nothing\"; there is shop/web",
+            ),
+            (
                 json!({"failingWorkloads": ["web"]}),
                 "failingWorkloads: \"web\" is not the namespace and the name of a workload, such as \"shop/web\"",
             ),
         ] {
             let state = before.merge(&document).unwrap();
-            let verdict = state.check(&before, &nodes, &groups);
+            let verdict = state.check(&before, &there);
             let said = verdict.err().map(|error| error.to_string());
             assert_eq!(said.unwrap_or_default(), why, "{document}");
         }

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 mod document;
 
 pub use document::FaultError;
+pub(crate) use document::There;
 
 /// What is wrong with a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

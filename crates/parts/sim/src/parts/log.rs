@@ -19,6 +19,8 @@ use serve::status::Status;
 
 use runtime::Clock;
 
+use crate::faults::Faults;
+use crate::parts::kubelet::{self, Errand};
 use crate::read;
 
 /// Seconds between two lines.
@@ -31,12 +33,15 @@ const MOST: i64 = 10_000;
 /// Answers for logs.
 pub(crate) struct Log {
     pub(crate) clock: Clock,
+    pub(crate) faults: Faults,
 }
 
 /// Which lines are wanted.
 struct Wanted {
     container: String,
     tail: Option<i64>,
+    /// As many bytes as are shown at most.
+    limit: Option<usize>,
     since: Option<Time>,
     timestamps: bool,
     previous: bool,
@@ -67,12 +72,15 @@ impl Log {
             .ok_or_else(|| Status::not_found(call.subject()))?;
         let now = self.clock.now();
         let wanted = wanted(&params, &pod, now)?;
+        kubelet::reach(server, &self.faults, &pod, Errand::Log(&wanted.container))?;
         let run = run_of(&pod, &wanted)?;
         let name = wanted.container.clone();
-        let lines = lines(&pod, &name, run, now, &wanted);
+        let mut text = lines(&pod, &name, run, now, &wanted).concat();
         let timestamps = wanted.timestamps;
+        let mut left = wanted.limit;
+        cut(&mut text, &mut left);
         if !wanted.follow || run.to.is_some() {
-            return Ok(body::text(StatusCode::OK, lines.concat()));
+            return Ok(body::text(StatusCode::OK, text));
         }
         let begin = Follow {
             collection,
@@ -83,7 +91,8 @@ impl Log {
             clock: self.clock.clone(),
             next: due_after(run, now),
             timestamps,
-            first: Some(lines.concat()),
+            left,
+            first: Some(text),
         };
         let stream = futures_util::stream::unfold(begin, Follow::next);
         let mut response = Response::new(Body::Stream(Box::pin(stream)));
@@ -102,13 +111,8 @@ pub(crate) fn follow(
     clock: &Clock,
 ) -> impl Stream<Item = Bytes> + Send + use<> {
     let now = clock.now();
-    let running = ["containerStatuses", "initContainerStatuses"]
-        .iter()
-        .flat_map(|list| read::list(pod, &["status", list]))
-        .filter(|status| read::text(status, "name") == container)
-        .find_map(|status| read::time(status.pointer("/state/running")?, "startedAt"));
     let run = Run {
-        from: running.unwrap_or(now),
+        from: read::running_since(pod, &container).unwrap_or(now),
         to: None,
     };
     let next = due_after(run, now);
@@ -123,6 +127,7 @@ pub(crate) fn follow(
         clock: clock.clone(),
         next,
         timestamps: false,
+        left: None,
     };
     futures_util::stream::unfold(begin, Follow::next)
 }
@@ -137,6 +142,8 @@ struct Follow {
     clock: Clock,
     next: Time,
     timestamps: bool,
+    /// As many bytes as may still be shown.
+    left: Option<usize>,
     first: Option<String>,
 }
 
@@ -144,6 +151,9 @@ impl Follow {
     async fn next(mut self) -> Option<(Bytes, Self)> {
         if let Some(first) = self.first.take().filter(|first| !first.is_empty()) {
             return Some((first.into(), self));
+        }
+        if self.left == Some(0) {
+            return None;
         }
         loop {
             let wait = self.clock.until(self.next);
@@ -155,7 +165,8 @@ impl Follow {
                 continue;
             }
             let (pod, name) = (&self.pod, &self.name);
-            let line = line(pod, name, self.run.from, self.next, self.timestamps);
+            let mut line = line(pod, name, self.run.from, self.next, self.timestamps);
+            cut(&mut line, &mut self.left);
             self.next = self.next.plus_seconds(PERIOD);
             return Some((line.into(), self));
         }
@@ -169,19 +180,13 @@ impl Follow {
         if *record.head().uid != *self.pod.uid() {
             return false;
         }
-        let pod = record.value();
-        let status = pod.get("status").unwrap_or(&Value::Null);
-        ["containerStatuses", "initContainerStatuses"]
-            .iter()
-            .flat_map(|list| read::items(status, list))
-            .filter(|status| read::text(status, "name") == self.name)
-            .filter_map(|status| read::time(status.pointer("/state/running")?, "startedAt"))
-            .any(|started| started == self.run.from)
+        let pod = Object::from_value(record.value()).ok();
+        pod.and_then(|pod| read::running_since(&pod, &self.name)) == Some(self.run.from)
     }
 }
 
 fn wanted(params: &Params, pod: &Object, now: Time) -> Result<Wanted, Status> {
-    let containers: Vec<&str> = ["containers", "initContainers"]
+    let containers: Vec<&str> = read::CONTAINERS
         .iter()
         .flat_map(|list| read::list(pod, &["spec", list]))
         .map(|container| read::text(container, "name"))
@@ -217,7 +222,15 @@ fn wanted(params: &Params, pod: &Object, now: Time) -> Result<Wanted, Status> {
         Some(seconds) => Some(now.plus_seconds(seconds.saturating_neg())),
         None => params.text("sinceTime").parse().ok(),
     };
+    let limit = match number("limitBytes")? {
+        Some(bytes) if bytes < 1 => {
+            let why = format!("limitBytes: Invalid value: {bytes}: must be greater than 0");
+            return Err(Status::bad_request(why));
+        }
+        bytes => bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+    };
     Ok(Wanted {
+        limit,
         container,
         tail: number("tailLines")?,
         since,
@@ -230,10 +243,7 @@ fn wanted(params: &Params, pod: &Object, now: Time) -> Result<Wanted, Status> {
 /// When the container ran, or the run before.
 fn run_of(pod: &Object, wanted: &Wanted) -> Result<Run, Status> {
     let name = &wanted.container;
-    let status = ["containerStatuses", "initContainerStatuses"]
-        .iter()
-        .flat_map(|list| read::list(pod, &["status", list]))
-        .find(|status| read::text(status, "name") == name);
+    let status = read::container_status(pod, name);
     let state = |field: &str| status.and_then(|status| status.get(field));
     let ended = |state: &Value| {
         let terminated = state.get("terminated")?;
@@ -287,6 +297,13 @@ fn lines(pod: &Object, name: &str, run: Run, now: Time, wanted: &Wanted) -> Vec<
         lines.drain(..surplus);
     }
     lines
+}
+
+/// Shortens a text to as many bytes as are left, and counts them.
+fn cut(text: &mut String, left: &mut Option<usize>) {
+    let Some(left) = left else { return };
+    text.truncate(text.floor_char_boundary(*left));
+    *left = left.saturating_sub(text.len());
 }
 
 fn due_after(run: Run, now: Time) -> Time {

@@ -18,6 +18,7 @@ use serve::status::Status;
 use serve::target::Verb;
 
 use crate::behaviour::Rules;
+use crate::faults::Faults;
 use crate::read;
 use crate::usage::{self, Usage};
 
@@ -29,6 +30,7 @@ const PRIORITY: u32 = 100;
 /// Answers for nodes or pods.
 pub(crate) struct Metrics {
     pub(crate) rules: Arc<Rules>,
+    pub(crate) faults: Faults,
 }
 
 /// The two resources, for discovery.
@@ -88,7 +90,16 @@ impl Handler for Metrics {
 impl Metrics {
     fn measure(&self, server: &Server, call: &Call, asked: &Asked) -> Result<Value, Status> {
         let is_pods = call.target.resource == "pods";
+        // Kubelets measure; of what a silent one has nothing is known.
+        let lost = self.faults.state().lost_nodes;
         let one = |object: &Object| {
+            let node = match is_pods {
+                true => read::node_of(object),
+                false => object.name(),
+            };
+            if lost.contains(node) {
+                return None;
+            }
             if is_pods {
                 self.pod(object, server.now())
             } else {

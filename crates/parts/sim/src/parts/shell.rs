@@ -4,6 +4,7 @@ use object::Object;
 use object::time::Time;
 
 use crate::parts::archive;
+use crate::parts::files::{self, Entry};
 use crate::read;
 
 /// What a command comes to.
@@ -66,8 +67,8 @@ fn run_words(name: &str, arguments: &[&str], pod: &Object, now: Time) -> Output 
         "pwd" => say("/".to_owned()),
         "date" => say(now.to_string()),
         "id" => say("uid=0(root) gid=0(root)".to_owned()),
-        "uname" => say("Linux".to_owned()),
-        "ls" => say("bin\ndev\netc\nproc\nsys\ntmp\nusr\nvar".to_owned()),
+        "uname" => say(uname(arguments, pod)),
+        "ls" => ls(arguments, pod),
         "env" | "printenv" => say(environment(pod)),
         "true" | "sleep" | "cd" | "export" => Output::default(),
         "false" => Output {
@@ -81,24 +82,10 @@ fn run_words(name: &str, arguments: &[&str], pod: &Object, now: Time) -> Output 
                 .unwrap_or(0),
             ..Output::default()
         },
-        "cat" => match arguments.first() {
-            Some(file) => match content(file, pod) {
-                Some(text) => Output {
-                    stdout: text,
-                    ..Output::default()
-                },
-                None => fail(&format!("cat: {file}: No such file or directory"), 1),
-            },
-            None => Output::default(),
-        },
+        "cat" => cat(arguments, pod),
         "tar" => tar(arguments, pod, now),
         "test" => Output {
-            // There are directories of these names and one file.
-            code: match arguments {
-                ["-d", path] => i32::from(!path.ends_with('/') && *path != "/tmp"),
-                ["-e" | "-f", path] => i32::from(content(path, pod).is_none()),
-                _ => 1,
-            },
+            code: i32::from(!test(arguments, pod)),
             ..Output::default()
         },
         other => fail(&format!("sh: {other}: not found"), 127),
@@ -125,28 +112,95 @@ pub(crate) fn appetite(command: &[String]) -> Option<Appetite> {
     }
 }
 
-/// The one file there is.
-fn content(path: &str, pod: &Object) -> Option<String> {
-    (path == "/etc/hostname").then(|| format!("{}\n", pod.name()))
+fn cat(arguments: &[&str], pod: &Object) -> Output {
+    let mut all = Output::default();
+    for path in arguments {
+        match files::find(pod, path) {
+            Some(Entry::File(text)) => all.stdout.push_str(&text),
+            Some(Entry::Directory(_)) => all.complain(&format!("cat: {path}: Is a directory"), 1),
+            None => all.complain(&format!("cat: {path}: No such file or directory"), 1),
+        }
+    }
+    all
 }
 
-/// Packs the one file there is.
+fn ls(arguments: &[&str], pod: &Object) -> Output {
+    let mut all = Output::default();
+    let mut paths: Vec<&str> = arguments
+        .iter()
+        .copied()
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    if paths.is_empty() {
+        paths.push("/");
+    }
+    for path in paths {
+        match files::find(pod, path) {
+            Some(Entry::File(_)) => all.stdout.push_str(&format!("{path}\n")),
+            Some(Entry::Directory(names)) => {
+                for name in names {
+                    all.stdout.push_str(&format!("{name}\n"));
+                }
+            }
+            None => all.complain(&format!("ls: {path}: No such file or directory"), 1),
+        }
+    }
+    all
+}
+
+fn test(arguments: &[&str], pod: &Object) -> bool {
+    match arguments {
+        ["-d", path] => matches!(files::find(pod, path), Some(Entry::Directory(_))),
+        ["-f", path] => matches!(files::find(pod, path), Some(Entry::File(_))),
+        ["-e", path] => files::find(pod, path).is_some(),
+        _ => false,
+    }
+}
+
+/// Packs what is at a path. What is unpacked is read elsewhere and goes nowhere.
 fn tar(arguments: &[&str], pod: &Object, now: Time) -> Output {
-    let wanted = arguments.iter().find(|word| word.starts_with('/'));
     let packs = arguments.first().is_some_and(|flags| flags.contains('c'));
+    let wanted = arguments.iter().skip(1).find(|word| **word != "-");
     let Some(path) = wanted.filter(|_| packs) else {
         return Output::default();
     };
-    match content(path, pod) {
-        Some(text) => Output {
-            stdout: archive::of_file(path, &text, now.unix_seconds()),
-            ..Output::default()
-        },
-        None => fail(
+    let entries = files::walk(pod, path);
+    if entries.is_empty() {
+        return fail(
             &format!("tar: {path}: Cannot stat: No such file or directory"),
             2,
-        ),
+        );
     }
+    Output {
+        stdout: archive::of(&entries, now.unix_seconds()),
+        ..Output::default()
+    }
+}
+
+/// What the system says of itself, as nodes do.
+fn uname(arguments: &[&str], pod: &Object) -> String {
+    let host = pod
+        .text_at(&["spec", "hostname"])
+        .unwrap_or_else(|| pod.name());
+    let facts = [
+        ('s', "Linux"),
+        ('n', host),
+        ('r', "6.1.0"),
+        ('v', "#1 SMP"),
+        ('m', "x86_64"),
+        ('o', "GNU/Linux"),
+    ];
+    let flags: String = arguments.concat();
+    let is_asked = |flag: char| flags.contains(flag) || flags.contains('a');
+    let asked: Vec<&str> = facts
+        .iter()
+        .filter(|(flag, _)| is_asked(*flag))
+        .map(|(_, fact)| *fact)
+        .collect();
+    if asked.is_empty() {
+        return "Linux".to_owned();
+    }
+    asked.join(" ")
 }
 
 fn environment(pod: &Object) -> String {
@@ -177,6 +231,13 @@ fn fail(why: &str, code: i32) -> Output {
     }
 }
 
+impl Output {
+    fn complain(&mut self, why: &str, code: i32) {
+        self.stderr.push_str(&format!("{why}\n"));
+        self.code = code;
+    }
+}
+
 fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
@@ -204,7 +265,19 @@ mod tests {
             (vec!["cat", "/etc/hostname"], "web-1\n", 0),
             (vec!["cat", "/etc/nothing"], "", 1),
             (vec!["test", "-d", "/tmp"], "", 0),
+            (vec!["test", "-d", "/nothing"], "", 1),
+            (vec!["test", "-f", "/etc/hostname"], "", 0),
             (vec!["tar", "cf", "-", "/nothing"], "", 2),
+            (vec!["uname"], "Linux\n", 0),
+            (
+                vec!["uname", "-a"],
+                "Linux web-1 6.1.0 #1 SMP x86_64 GNU/Linux\n",
+                0,
+            ),
+            (vec!["uname", "-s", "-m"], "Linux x86_64\n", 0),
+            (vec!["ls", "/tmp"], "", 0),
+            (vec!["ls", "-l", "/nothing"], "", 1),
+            (vec!["cat", "/etc"], "", 1),
             (vec!["frobnicate"], "", 127),
             (vec![], "", 126),
         ] {

@@ -26,6 +26,7 @@ impl Cluster {
         let mut config = MemberConfig::new("m");
         config.nodes = wanted["nodes"].as_u64().unwrap_or(2) as usize;
         config.pods = wanted["pods"].as_u64().unwrap_or(110) as u32;
+        config.registers = wanted["registers"].as_bool().unwrap_or(false);
         if let Some(cpu) = wanted["cpu"].as_str() {
             config.cpu = cpu.parse().unwrap();
         }

@@ -15,7 +15,7 @@
 //!   - restart: keep                                         # or lose
 //!   - see: {what: deployments/web, has: {status: {…}}}      # fields of an object; or `gone: true`
 //!   - count: {of: pods, where: {status: {…}}, is: 3}
-//!   - event: {about: web, reason: ScalingReplicaSet, message: …, from: deployment-controller}
+//!   - event: {about: web, reason: ScalingReplicaSet, message: …, from: deployment-controller, count: 1}
 //! trace:
 //!   - of: pods
 //!     show: [status.phase, Ready]                           # paths, or names of conditions

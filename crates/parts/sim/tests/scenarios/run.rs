@@ -152,6 +152,7 @@ fn event(cluster: &Cluster, wanted: &Value) -> Result<(), String> {
             && part("reason", &event["reason"])
             && part("message", &event["message"])
             && part("from", &event["source"]["component"])
+            && (wanted["count"].is_null() || wanted["count"] == event["count"])
     };
     if events.iter().any(|event| is_wanted(&event)) {
         return Ok(());
@@ -160,8 +161,8 @@ fn event(cluster: &Cluster, wanted: &Value) -> Result<(), String> {
         .iter()
         .map(|event| {
             format!(
-                "{} {} {}",
-                event["involvedObject"]["name"], event["reason"], event["message"]
+                "{} {} {} ({})",
+                event["involvedObject"]["name"], event["reason"], event["message"], event["count"]
             )
         })
         .collect();

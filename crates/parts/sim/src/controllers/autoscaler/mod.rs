@@ -75,7 +75,11 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
         .filter(|pod| is_one(pod))
         .map(|pod| {
             let (used, asked) = (usage::of_pod(pod, view.rules, view.now), requests_of(pod));
+            let containers = read::list(pod, &["spec", "containers"]);
+            let first = containers.first().map_or("", |of| read::text(of, "name"));
             Sample {
+                pod: pod.name().to_owned(),
+                container: first.to_owned(),
                 is_ready: read::is_ready(pod),
                 cpu: used.cpu_millis,
                 memory: used.memory_bytes,

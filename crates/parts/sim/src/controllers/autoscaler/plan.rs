@@ -13,11 +13,17 @@ use crate::read;
 const BY: Writer = Writer::Controllers;
 /// Seconds between two looks.
 const PERIOD: i64 = 15;
+/// Seconds until a target that has no pods yet is looked at again.
+const SOON: i64 = 2;
 /// A usage within so many thousandths of the target is on target.
 const TOLERANCE: i64 = 100;
 
 /// What one pod uses and asks for.
+#[derive(Default)]
 pub(crate) struct Sample {
+    pub(crate) pod: String,
+    /// Its first container.
+    pub(crate) container: String,
     pub(crate) is_ready: bool,
     pub(crate) cpu: i64,
     pub(crate) memory: i64,
@@ -61,7 +67,7 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     let Some((kind, target)) = inputs.target else {
         let message = "the HPA controller was unable to get the target's current scale";
         say("AbleToScale", "False", "FailedGetScale", message);
-        if is_news(inputs, "AbleToScale", "FailedGetScale") {
+        if is_news(inputs, "AbleToScale", message) {
             plan.warn(scaler, BY, "FailedGetScale", message.to_owned());
         }
         write(inputs, None, 0, Vec::new(), conditions, &mut plan);
@@ -81,7 +87,8 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
         );
         return plan;
     }
-    let readings: Vec<Reading> = read::list(scaler, &["spec", "metrics"])
+    let metrics = read::list(scaler, &["spec", "metrics"]);
+    let readings: Vec<Reading> = metrics
         .iter()
         .filter_map(|metric| reading(metric, inputs.samples, present))
         .collect();
@@ -96,10 +103,16 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
             say("ScalingActive", "True", "ValidMetricFound", &message);
         }
         None => {
-            let message = "the HPA was unable to compute the replica count: no metrics returned from resource metrics API";
-            say("ScalingActive", "False", "FailedGetResourceMetric", message);
-            if is_news(inputs, "ScalingActive", "FailedGetResourceMetric") {
-                plan.warn(scaler, BY, "FailedGetResourceMetric", message.to_owned());
+            let why = unreadable(metrics, inputs.samples);
+            let message = format!("the HPA was unable to compute the replica count: {why}");
+            say(
+                "ScalingActive",
+                "False",
+                "FailedGetResourceMetric",
+                &message,
+            );
+            if is_news(inputs, "ScalingActive", &message) {
+                plan.warn(scaler, BY, "FailedGetResourceMetric", why);
             }
         }
     }
@@ -164,9 +177,9 @@ fn reason_of(best: Option<&Reading>, wanted: i64, present: i64) -> String {
 }
 
 /// Whether a condition has not said this before.
-fn is_news(inputs: &Inputs<'_>, kind: &str, reason: &str) -> bool {
+fn is_news(inputs: &Inputs<'_>, kind: &str, message: &str) -> bool {
     read::condition(inputs.scaler, kind)
-        .is_none_or(|condition| read::text(condition, "reason") != reason)
+        .is_none_or(|condition| read::text(condition, "message") != message)
 }
 
 /// What pods use of what would be on target, all together.
@@ -278,6 +291,32 @@ fn reading(metric: &Value, samples: &[Sample], present: i64) -> Option<Reading> 
     })
 }
 
+/// Why no metric can be read.
+fn unreadable(metrics: &[Value], samples: &[Sample]) -> String {
+    let share = metrics.iter().find_map(|metric| {
+        let resource = metric
+            .get("resource")
+            .or_else(|| metric.get("containerResource"))?;
+        resource.get("target")?.get("averageUtilization")?;
+        Some(read::text(resource, "name"))
+    });
+    let asks = |sample: &&Sample| match share {
+        Some("cpu") => sample.cpu_asked == 0,
+        Some(_) => sample.memory_asked == 0,
+        None => false,
+    };
+    if let (Some(name), Some(pod)) = (share, samples.iter().find(asks)) {
+        let (container, pod) = (&pod.container, &pod.pod);
+        return format!(
+            "failed to get {name} utilization: missing request for {name} in container {container} of Pod {pod}"
+        );
+    }
+    let name = share.unwrap_or("cpu");
+    format!(
+        "failed to get {name} utilization: unable to get metrics for resource {name}: no metrics returned from resource metrics API"
+    )
+}
+
 fn write(
     inputs: &Inputs<'_>,
     target: Option<&Object>,
@@ -291,6 +330,9 @@ fn write(
         .and_then(|target| target.integer_at(&["status", "replicas"]))
         .unwrap_or(0);
     let before = target.and_then(|target| target.integer_at(&["spec", "replicas"]));
+    if current == 0 && before.is_some_and(|before| before > 0) {
+        plan.wake_at(inputs.now.plus_seconds(SOON));
+    }
     let mut status = json!({
         "currentReplicas": current, "desiredReplicas": wanted, "conditions": conditions,
         "observedGeneration": scaler.generation(),

@@ -128,9 +128,8 @@ fn sample(percent: i64, is_ready: bool) -> Sample {
     Sample {
         is_ready,
         cpu: percent,
-        memory: 0,
         cpu_asked: 100,
-        memory_asked: 0,
+        ..Sample::default()
     }
 }
 
@@ -160,6 +159,20 @@ fn pods_that_are_not_ready_may_be_the_answer() {
         });
         assert_eq!(sized(&found.actions), size, "{ready:?} and {unready}");
     }
+}
+
+#[test]
+fn a_target_without_pods_yet_is_looked_at_again_soon() {
+    let target = json!({"metadata": {"name": "web", "namespace": "d"}, "spec": {"replicas": 4}});
+    let target = Object::from_value(target).unwrap();
+    let found = plan(&Inputs {
+        scaler: &scaler(json!({})),
+        target: Some((Kind::Deployment, &target)),
+        samples: &[],
+        noted: None,
+        now: at(0),
+    });
+    assert_eq!(found.wake, Some(at(2)));
 }
 
 fn sized(actions: &[Action]) -> Option<i64> {
@@ -220,7 +233,10 @@ fn replicas_follow_usage_within_the_bounds() {
         (None, vec![], None, "AbleToScale=FailedGetScale"),
     ] {
         let target = present.map(|replicas| {
-            let target = json!({"metadata": {"name": "web", "namespace": "d"}, "spec": {"replicas": replicas}});
+            let target = json!({
+                "metadata": {"name": "web", "namespace": "d"},
+                "spec": {"replicas": replicas}, "status": {"replicas": replicas},
+            });
             Object::from_value(target).unwrap()
         });
         let samples: Vec<Sample> = usages

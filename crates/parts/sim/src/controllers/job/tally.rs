@@ -68,7 +68,9 @@ pub(crate) fn tally<'a>(inputs: &Inputs<'a>) -> Tally<'a> {
         failures_of: BTreeMap::new(),
     };
     let mut failed = 0_i64;
-    for pod in pods().filter(|pod| read::phase(pod) == "Failed") {
+    // What was stopped on its way out did not fail by itself.
+    let has_failed = |pod: &&Object| read::phase(pod) == "Failed" && !pod.is_terminating();
+    for pod in pods().filter(has_failed) {
         let verdict = policy::judge(job, pod);
         if verdict == Verdict::Ignored {
             continue;

@@ -5,6 +5,7 @@ use object::{Object, Value};
 use serde_json::json;
 
 use crate::behaviour::Behaviour;
+use crate::controllers::kubelet::image;
 use crate::controllers::template::hash_of;
 use crate::read;
 
@@ -13,17 +14,31 @@ const FIRST_WAIT: i64 = 10;
 /// The longest.
 const LONGEST_WAIT: i64 = 300;
 
-/// What a container ends with that is killed.
-const KILLED: i64 = 137;
-
 /// An event: whether it is bad news, the reason, the message.
 pub(crate) type Told = (bool, &'static str, String);
+
+/// What containers of a pod find where they run.
+pub(crate) struct Setting<'a> {
+    pub(crate) pod: &'a Object,
+    pub(crate) behaviour: &'a Behaviour,
+    /// What a container refers to and is not there, in words.
+    pub(crate) lacks: &'a dyn Fn(&Value) -> Option<String>,
+    /// What a container that has been running since a time was left with by whoever was connected to it.
+    pub(crate) left: &'a dyn Fn(&str, Time) -> Option<i64>,
+    pub(crate) now: Time,
+}
 
 /// What becomes of a container.
 pub(crate) struct Next {
     pub(crate) status: Value,
     pub(crate) wake: Option<Time>,
     pub(crate) told: Vec<Told>,
+}
+
+/// What a container has behind it.
+struct Past {
+    restarts: i64,
+    last: Value,
 }
 
 /// The status of a container that has not been started.
@@ -38,37 +53,25 @@ pub(crate) fn waiting(container: &Value, reason: &str, message: Option<String>) 
     })
 }
 
-/// The next state of a container that may run.
+/// The next state of a container that may run, and could since a time.
 pub(crate) fn next(
-    pod: &Object,
+    setting: &Setting<'_>,
     container: &Value,
     known: Option<&Value>,
-    behaviour: &Behaviour,
-    now: Time,
+    since: Time,
 ) -> Next {
-    let name = read::text(container, "name");
-    if behaviour.image_missing {
-        let image = read::text(container, "image");
-        let message = format!("Back-off pulling image {image:?}");
-        return Next {
-            status: waiting(container, "ImagePullBackOff", Some(message.clone())),
-            wake: None,
-            told: vec![
-                (true, "Failed", "Error: ImagePullBackOff".to_owned()),
-                (false, "BackOff", message),
-            ],
-        };
-    }
     let state = known.and_then(|known| known.get("state"));
     let running = state.and_then(|state| state.get("running"));
-    let restarts = known
-        .and_then(|known| known.get("restartCount")?.as_i64())
-        .unwrap_or(0);
-    let last = known
-        .and_then(|known| known.get("lastState").cloned())
-        .unwrap_or_else(|| json!({}));
+    let past = Past {
+        restarts: known
+            .and_then(|known| known.get("restartCount")?.as_i64())
+            .unwrap_or(0),
+        last: known
+            .and_then(|known| known.get("lastState").cloned())
+            .unwrap_or_else(|| json!({})),
+    };
     if let Some(started) = running.and_then(|running| read::time(running, "startedAt")) {
-        return while_running(pod, container, behaviour, started, restarts, last, now);
+        return while_running(setting, container, started, past);
     }
     if state.is_some_and(|state| state.get("terminated").is_some())
         && let Some(known) = known
@@ -79,67 +82,87 @@ pub(crate) fn next(
             told: Vec::new(),
         };
     }
-    let ended = last
+    let ended = past
+        .last
         .get("terminated")
         .and_then(|terminated| read::time(terminated, "finishedAt"));
-    if let Some(ended) = ended {
-        let again = ended.plus_seconds(wait_before(restarts));
-        if now < again {
-            return Next {
-                status: known.cloned().unwrap_or_default(),
-                wake: Some(again),
-                told: Vec::new(),
-            };
-        }
-        return start(
-            pod,
-            container,
-            behaviour,
-            restarts.saturating_add(1),
-            last,
-            now,
-        );
+    let Some(ended) = ended else {
+        return begin(setting, container, past, since, false);
+    };
+    let again = ended.plus_seconds(wait_before(past.restarts));
+    if setting.now < again {
+        return Next {
+            status: known.cloned().unwrap_or_default(),
+            wake: Some(again),
+            told: Vec::new(),
+        };
     }
-    let mut next = start(pod, container, behaviour, 0, last, now);
-    let image = read::text(container, "image");
-    let pulled = format!("Container image {image:?} already present on machine");
-    next.told.insert(0, (false, "Pulled", pulled));
-    next.told
-        .insert(1, (false, "Created", format!("Created container: {name}")));
+    begin(setting, container, past, again, true)
+}
+
+/// A container that is to be started, for the first time or again, if it has everything it needs.
+fn begin(
+    setting: &Setting<'_>,
+    container: &Value,
+    past: Past,
+    since: Time,
+    is_again: bool,
+) -> Next {
+    let stalled = |reason: &str, message: String| {
+        let mut status = waiting(container, reason, Some(message));
+        if let Some(fields) = status.as_object_mut() {
+            fields.insert("restartCount".to_owned(), json!(past.restarts));
+            fields.insert("lastState".to_owned(), past.last.clone());
+        }
+        status
+    };
+    if setting.behaviour.image_missing {
+        let stage = image::stage(read::text(container, "image"), since, setting.now);
+        return Next {
+            status: stalled(stage.reason, stage.message),
+            wake: Some(stage.until),
+            told: stage.told,
+        };
+    }
+    if let Some(lack) = (setting.lacks)(container) {
+        let told = (true, "Failed", format!("Error: {lack}"));
+        return Next {
+            status: stalled("CreateContainerConfigError", lack),
+            wake: None,
+            told: vec![told],
+        };
+    }
+    let past = Past {
+        restarts: past.restarts.saturating_add(i64::from(is_again)),
+        ..past
+    };
+    let mut next = while_running(setting, container, setting.now, past);
+    next.told = starts(container);
     next
 }
 
-fn start(
-    pod: &Object,
-    container: &Value,
-    behaviour: &Behaviour,
-    restarts: i64,
-    last: Value,
-    now: Time,
-) -> Next {
-    let mut next = while_running(pod, container, behaviour, now, restarts, last, now);
-    let started = format!("Started container {}", read::text(container, "name"));
-    next.told.push((false, "Started", started));
-    next
+/// What is told when a container is started.
+pub(crate) fn starts(container: &Value) -> Vec<Told> {
+    let name = read::text(container, "name");
+    let mut told = image::pulled(container);
+    told.push((false, "Created", format!("Created container: {name}")));
+    told.push((false, "Started", format!("Started container {name}")));
+    told
 }
 
 /// A container that has been running since `started`.
-fn while_running(
-    pod: &Object,
-    container: &Value,
-    behaviour: &Behaviour,
-    started: Time,
-    restarts: i64,
-    last: Value,
-    now: Time,
-) -> Next {
+fn while_running(setting: &Setting<'_>, container: &Value, started: Time, past: Past) -> Next {
+    let (behaviour, now) = (setting.behaviour, setting.now);
+    if let Some(code) = (setting.left)(read::text(container, "name"), started) {
+        return ended(setting, container, started, past.restarts, code);
+    }
     let ends = behaviour
         .ending
         .map(|ending| (started.plus_seconds(ending.after), ending.code));
     if let Some((at, code)) = ends
         && now >= at
     {
-        return ended(pod, container, behaviour, started, restarts, code, now);
+        return ended(setting, container, started, past.restarts, code);
     }
     let probe = container
         .pointer("/readinessProbe/initialDelaySeconds")
@@ -152,26 +175,59 @@ fn while_running(
     let is_ready = ready_at.is_some_and(|at| now >= at) && unready_at.is_none_or(|at| now < at);
     let moments = [ready_at, unready_at, ends.map(|(at, _)| at)];
     Next {
-        status: json!({
-            "name": container.get("name"), "image": container.get("image"), "imageID": image_id(container),
-            "containerID": container_id(pod, container, restarts), "ready": is_ready, "started": true,
-            "restartCount": restarts, "lastState": last, "state": {"running": {"startedAt": started.to_string()}},
-        }),
+        status: running(setting.pod, container, started, past, is_ready),
         wake: moments.into_iter().flatten().filter(|at| *at > now).min(),
         told: Vec::new(),
     }
 }
 
+fn running(pod: &Object, container: &Value, started: Time, past: Past, is_ready: bool) -> Value {
+    json!({
+        "name": container.get("name"), "image": container.get("image"), "imageID": image_id(container),
+        "containerID": container_id(pod, container, past.restarts), "ready": is_ready, "started": true,
+        "restartCount": past.restarts, "lastState": past.last,
+        "state": {"running": {"startedAt": started.to_string()}},
+    })
+}
+
+/// The status of a container that was started just now beside those of the pod, to look into it. It is never ready and
+/// not started again.
+pub(crate) fn guest(setting: &Setting<'_>, container: &Value, known: Option<&Value>) -> Next {
+    let started = known.and_then(|known| read::time(known.pointer("/state/running")?, "startedAt"));
+    let name = read::text(container, "name");
+    let mut next = Next {
+        status: known.cloned().unwrap_or_default(),
+        wake: None,
+        told: Vec::new(),
+    };
+    match (known, started) {
+        (None, _) => {
+            let past = Past {
+                restarts: 0,
+                last: json!({}),
+            };
+            next.status = running(setting.pod, container, setting.now, past, false);
+            next.told = starts(container);
+        }
+        (Some(_), Some(started)) => {
+            if let Some(code) = (setting.left)(name, started) {
+                end(&mut next.status, code, setting.now);
+            }
+        }
+        (Some(_), None) => {}
+    }
+    next
+}
+
 /// A container that ended, and what its pod's restart policy makes of it.
 fn ended(
-    pod: &Object,
+    setting: &Setting<'_>,
     container: &Value,
-    behaviour: &Behaviour,
     started: Time,
     restarts: i64,
     code: i64,
-    now: Time,
 ) -> Next {
+    let (pod, now) = (setting.pod, setting.now);
     let id = container_id(pod, container, restarts);
     let terminated = json!({
         "exitCode": code, "reason": if code == 0 { "Completed" } else { "Error" },
@@ -199,14 +255,7 @@ fn ended(
     let last = json!({"terminated": terminated});
     let wait = wait_before(restarts);
     if wait == 0 {
-        return start(
-            pod,
-            container,
-            behaviour,
-            restarts.saturating_add(1),
-            last,
-            now,
-        );
+        return begin(setting, container, Past { restarts, last }, now, true);
     }
     let name = read::text(container, "name");
     let message = format!(
@@ -232,20 +281,21 @@ fn ended(
     }
 }
 
-/// Ends a container that runs, as a kubelet does whose patience is over.
-pub(crate) fn kill(status: &mut Value, now: Time) {
+/// Ends a container that runs; says whether it did.
+pub(crate) fn end(status: &mut Value, code: i64, now: Time) -> bool {
     let id = status.get("containerID").cloned().unwrap_or_default();
     let started = status.pointer("/state/running/startedAt").cloned();
     let (Some(fields), Some(started)) = (status.as_object_mut(), started) else {
-        return;
+        return false;
     };
     fields.insert("ready".to_owned(), json!(false));
     fields.insert("started".to_owned(), json!(false));
     let terminated = json!({
-        "exitCode": KILLED, "reason": "Error", "startedAt": started, "finishedAt": now.to_string(),
-        "containerID": id,
+        "exitCode": code, "reason": if code == 0 { "Completed" } else { "Error" },
+        "startedAt": started, "finishedAt": now.to_string(), "containerID": id,
     });
     fields.insert("state".to_owned(), json!({"terminated": terminated}));
+    true
 }
 
 /// How long a container waits before it is started again: not at all the first time, then longer and longer.

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use object::Object;
 use object::time::Time;
+use object::{Object, Value};
 
-use crate::behaviour::{Ending, Rules};
+use crate::behaviour::{self, Ending, Rules};
+use crate::controllers::kubelet::configuration::{self, Source};
+use crate::controllers::kubelet::container::Setting;
+use crate::controllers::kubelet::ending;
 use crate::controllers::kubelet::pod::{self, Step};
 use crate::controllers::node::{address_of, subnet_of};
-use crate::engine::action::{Action, Plan, Target, Writer};
+use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
 use crate::read;
 
@@ -19,42 +22,62 @@ pub(crate) struct Inputs<'a> {
     pub(crate) rules: &'a Rules,
     /// Whether a command makes a pod fail.
     pub(crate) is_failing: &'a dyn Fn(&Object) -> bool,
+    /// The entries of a ConfigMap or Secret of a namespace; `None` if it is not there.
+    pub(crate) entries: &'a dyn Fn(Source, &str, &str) -> Option<Vec<String>>,
+    /// What a container of a pod that has been running since a time was left with by whoever was connected to it.
+    pub(crate) left: &'a dyn Fn(&Object, &str, Time) -> Option<i64>,
     pub(crate) now: Time,
 }
 
 pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     let mut plan = Plan::default();
     let host = address_of(inputs.node);
-    let taken: BTreeSet<&str> = inputs
-        .pods
-        .iter()
-        .filter(|pod| !read::has_ended(pod))
-        .filter_map(|pod| pod.text_at(&["status", "podIP"]))
-        .collect();
-    let mut fresh = free_addresses(inputs.node, &taken).into_iter();
+    let mut addresses = Addresses::new(inputs);
     for pod in inputs.pods {
         let mut behaviour = inputs.rules.behaviour(pod);
         if (inputs.is_failing)(pod) {
             behaviour.ending = Some(Ending { after: 1, code: 1 });
         }
         if pod.is_terminating() {
-            end(&mut plan, pod, behaviour.stop, inputs.now);
+            ending::plan(&mut plan, pod, behaviour.stop, inputs.now);
             continue;
         }
-        let known = pod.text_at(&["status", "podIP"]);
-        let own_network = pod
-            .at(&["spec", "hostNetwork"])
-            .and_then(|flag| flag.as_bool())
-            != Some(true);
-        let address = match known {
+        let address = match pod.text_at(&["status", "podIP"]) {
             Some(address) => address.to_owned(),
-            None if own_network => fresh.next().unwrap_or_default(),
+            None if has_own_network(pod) => addresses.next(),
             None => host.clone(),
         };
-        let step = pod::step(pod, &behaviour, &host, &address, inputs.now);
+        let is_optional = behaviour.configuration_optional;
+        let find = |source: Source, name: &str| match is_optional {
+            true => Some(Vec::new()),
+            false => (inputs.entries)(source, pod.namespace(), name),
+        };
+        let lacks = |container: &Value| match is_optional {
+            true => None,
+            false => configuration::lacking(pod.namespace(), container, &find),
+        };
+        let setting = Setting {
+            pod,
+            behaviour: &behaviour,
+            lacks: &lacks,
+            left: &|name, since| (inputs.left)(pod, name, since),
+            now: inputs.now,
+        };
+        let mut step = pod::step(&setting, &find, &host, &address);
+        if pod.text_at(&["status", "startTime"]).is_none() {
+            step.events.extend(behaviour::misunderstood(pod).map(|why| {
+                let message = format!("Annotation is not understood: {why}");
+                (true, "FailedSimulation", message)
+            }));
+        }
         carry(&mut plan, pod, step);
     }
     plan
+}
+
+fn has_own_network(pod: &Object) -> bool {
+    let shares = pod.at(&["spec", "hostNetwork"]);
+    shares.and_then(Value::as_bool) != Some(true)
 }
 
 fn carry(plan: &mut Plan, pod: &Object, step: Step) {
@@ -72,39 +95,39 @@ fn carry(plan: &mut Plan, pod: &Object, step: Step) {
     }
 }
 
-/// A pod that was asked to go is gone once its containers have stopped, within its grace period.
-fn end(plan: &mut Plan, pod: &Object, stop: i64, now: Time) {
-    let Some(deadline) = pod.deletion_timestamp() else {
-        return;
-    };
-    let grace = pod
-        .integer_at(&["metadata", "deletionGracePeriodSeconds"])
-        .unwrap_or(0);
-    let gone_at = deadline.plus_seconds(stop.clamp(0, grace) - grace);
-    if now < gone_at {
-        plan.wake_at(gone_at);
-        return;
-    }
-    for container in read::list(pod, &["spec", "containers"]) {
-        let message = format!("Stopping container {}", read::text(container, "name"));
-        plan.report(pod, Writer::Kubelet, "Killing", message);
-    }
-    if pod.finalizers().next().is_some() && grace == 0 {
-        // Somebody else holds it; nothing is left for the kubelet to do.
-        return;
-    }
-    plan.actions.push(Action::Delete {
-        of: Target::any(Kind::Pod, pod),
-        grace: Some(0),
-        propagation: None,
-        by: Writer::Kubelet,
-    });
+/// Addresses of a node's subnet that no pod has. Which are taken is only looked at when one is wanted: most of the time
+/// every pod has its own.
+struct Addresses<'a> {
+    inputs: &'a Inputs<'a>,
+    taken: Option<BTreeSet<&'a str>>,
+    last: u8,
 }
 
-/// Addresses of a node's subnet that no pod has.
-fn free_addresses(node: &Object, taken: &BTreeSet<&str>) -> Vec<String> {
-    let [a, b, c] = subnet_of(node).unwrap_or([10, 255, 255]);
-    let all = (2..=254_u8).map(|last| format!("{a}.{b}.{c}.{last}"));
-    all.filter(|address| !taken.contains(address.as_str()))
-        .collect()
+impl<'a> Addresses<'a> {
+    fn new(inputs: &'a Inputs<'a>) -> Self {
+        Self {
+            inputs,
+            taken: None,
+            last: 1,
+        }
+    }
+
+    /// The next free one; empty if there is none.
+    fn next(&mut self) -> String {
+        let inputs = self.inputs;
+        let taken = self.taken.get_or_insert_with(|| {
+            let pods = inputs.pods.iter().filter(|pod| !read::has_ended(pod));
+            pods.filter_map(|pod| pod.text_at(&["status", "podIP"]))
+                .collect()
+        });
+        let [a, b, c] = subnet_of(inputs.node).unwrap_or([10, 255, 255]);
+        while self.last < 254 {
+            self.last += 1;
+            let address = format!("{a}.{b}.{c}.{}", self.last);
+            if !taken.contains(address.as_str()) {
+                return address;
+            }
+        }
+        String::new()
+    }
 }

@@ -4,8 +4,9 @@ use object::time::Time;
 use object::{Map, Object, Value};
 use serde_json::json;
 
-use crate::behaviour::Behaviour;
-use crate::controllers::kubelet::container::{self, Told};
+use crate::controllers::kubelet::configuration::{self, Lookup};
+use crate::controllers::kubelet::container::{self, Setting, Told};
+use crate::controllers::kubelet::ending::KILLED;
 use crate::read;
 
 /// What becomes of a pod.
@@ -21,30 +22,38 @@ pub(crate) struct Step {
 struct Containers {
     init: Vec<Value>,
     main: Vec<Value>,
+    /// Those that were added to look into the pod.
+    guests: Vec<Value>,
+    /// Everything that must be there before the first container starts is there.
+    is_prepared: bool,
     is_initialized: bool,
     wake: Option<Time>,
     told: Vec<Told>,
 }
 
-/// The next step of a pod that was not asked to go.
-pub(crate) fn step(
-    pod: &Object,
-    behaviour: &Behaviour,
-    host: &str,
-    address: &str,
-    now: Time,
-) -> Step {
+/// The next step of a pod that was not asked to go. `find` looks configuration up.
+pub(crate) fn step(setting: &Setting<'_>, find: Lookup<'_>, host: &str, address: &str) -> Step {
+    let (pod, now) = (setting.pod, setting.now);
     if read::has_ended(pod) {
         return Step::default();
     }
-    let began = pod
+    let known_start = pod
         .text_at(&["status", "startTime"])
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(now);
+        .and_then(|text| text.parse().ok());
+    let began = known_start.unwrap_or(now);
     if let Some(step) = overdue(pod, began, now) {
         return step;
     }
-    let containers = advance(pod, behaviour, began, now);
+    // What was mounted once stays.
+    let unmounted = match read::phase(pod) {
+        "Running" => None,
+        _ => configuration::unmountable(pod, find),
+    };
+    let mut containers = advance(setting, began, unmounted.is_none());
+    if let (Some((volume, why)), None) = (unmounted, known_start) {
+        let message = format!("MountVolume.SetUp failed for volume {volume:?} : {why}");
+        containers.told.push((true, "FailedMount", message));
+    }
     let phase = phase_of(&containers);
     let mut wake = containers.wake;
     if let Some(deadline) = pod.integer_at(&["spec", "activeDeadlineSeconds"]) {
@@ -59,7 +68,7 @@ pub(crate) fn step(
     );
     status.insert("hostIP".to_owned(), json!(host));
     status.insert("hostIPs".to_owned(), json!([{"ip": host}]));
-    if phase != "Pending" || pod.text_at(&["status", "podIP"]).is_some() {
+    if containers.is_prepared || pod.text_at(&["status", "podIP"]).is_some() {
         status.insert("podIP".to_owned(), json!(address));
         status.insert("podIPs".to_owned(), json!([{"ip": address}]));
     }
@@ -68,6 +77,10 @@ pub(crate) fn step(
         status.insert("initContainerStatuses".to_owned(), containers.init.into());
     }
     status.insert("containerStatuses".to_owned(), containers.main.into());
+    if !containers.guests.is_empty() {
+        let guests = containers.guests.into();
+        status.insert("ephemeralContainerStatuses".to_owned(), guests);
+    }
     // What others wrote stays: the class of service, nominations, resize.
     let known = pod.at(&["status"]).and_then(Value::as_object);
     for (name, value) in known.into_iter().flatten() {
@@ -100,7 +113,7 @@ fn overdue(pod: &Object, began: Time, now: Time) -> Option<Step> {
             .get_mut("containerStatuses")
             .and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten() {
-            container::kill(container, now);
+            container::end(container, KILLED, now);
         }
         let mut conditions = read::conditions(pod);
         for kind in ["ContainersReady", "Ready"] {
@@ -118,10 +131,10 @@ fn overdue(pod: &Object, began: Time, now: Time) -> Option<Step> {
     })
 }
 
-fn advance(pod: &Object, behaviour: &Behaviour, began: Time, now: Time) -> Containers {
+fn advance(setting: &Setting<'_>, began: Time, is_mounted: bool) -> Containers {
+    let (pod, behaviour, now) = (setting.pod, setting.behaviour, setting.now);
     let init = read::list(pod, &["spec", "initContainers"]);
     let main = read::list(pod, &["spec", "containers"]);
-    let is_sidecar = |container: &Value| read::text(container, "restartPolicy") == "Always";
     let steps = init
         .iter()
         .filter(|container| !is_sidecar(container))
@@ -132,22 +145,13 @@ fn advance(pod: &Object, behaviour: &Behaviour, began: Time, now: Time) -> Conta
     let mut containers = Containers {
         init: Vec::new(),
         main: Vec::new(),
-        is_initialized: now >= initialized,
+        guests: Vec::new(),
+        is_prepared: is_mounted && now >= pulled,
+        is_initialized: is_mounted && now >= initialized,
         wake: None,
         told: Vec::new(),
     };
-    let mut turn = pulled;
-    for container in init {
-        if is_sidecar(container) {
-            containers.init.push(sidecar(container, turn, now));
-            continue;
-        }
-        let done = turn.plus_seconds(behaviour.init);
-        containers
-            .init
-            .push(init_status(container, turn, done, now));
-        turn = done;
-    }
+    initialize(setting, init, pulled, &mut containers);
     if !containers.is_initialized {
         let reason = if init.is_empty() {
             "ContainerCreating"
@@ -163,16 +167,14 @@ fn advance(pod: &Object, behaviour: &Behaviour, began: Time, now: Time) -> Conta
         } else {
             now.plus_seconds(behaviour.init.max(1)).min(initialized)
         };
-        containers.wake = Some(next);
+        // What cannot be mounted is looked at again when it may have come.
+        containers.wake = is_mounted.then_some(next);
         return containers;
     }
     let known = read::list(pod, &["status", "containerStatuses"]);
     for container in main {
-        let name = read::text(container, "name");
-        let status = known
-            .iter()
-            .find(|status| read::text(status, "name") == name);
-        let next = container::next(pod, container, status, behaviour, now);
+        let status = named(known, container);
+        let next = container::next(setting, container, status, initialized);
         if status != Some(&next.status) {
             containers.told.extend(next.told);
         }
@@ -182,7 +184,46 @@ fn advance(pod: &Object, behaviour: &Behaviour, began: Time, now: Time) -> Conta
             (one, other) => one.or(other),
         };
     }
+    let known = read::list(pod, &["status", "ephemeralContainerStatuses"]);
+    for guest in read::list(pod, &["spec", "ephemeralContainers"]) {
+        let next = container::guest(setting, guest, named(known, guest));
+        containers.told.extend(next.told);
+        containers.guests.push(next.status);
+    }
     containers
+}
+
+/// The init containers, one after the other, and the sidecars among them.
+fn initialize(setting: &Setting<'_>, init: &[Value], pulled: Time, containers: &mut Containers) {
+    let known = read::list(setting.pod, &["status", "initContainerStatuses"]);
+    let mut turn = pulled;
+    for container in init {
+        let status = if !containers.is_prepared {
+            container::waiting(container, "PodInitializing", None)
+        } else if is_sidecar(container) {
+            sidecar(container, turn, setting.now)
+        } else {
+            let from = turn;
+            turn = turn.plus_seconds(setting.behaviour.init);
+            init_status(container, from, turn, setting.now)
+        };
+        let was_waiting = named(known, container).is_none_or(|known| has_state(known, "waiting"));
+        if was_waiting && !has_state(&status, "waiting") {
+            containers.told.extend(container::starts(container));
+        }
+        containers.init.push(status);
+    }
+}
+
+fn is_sidecar(container: &Value) -> bool {
+    read::text(container, "restartPolicy") == "Always"
+}
+
+/// The status of a container among many.
+fn named<'s>(statuses: &'s [Value], container: &Value) -> Option<&'s Value> {
+    let name = read::text(container, "name");
+    let mut statuses = statuses.iter();
+    statuses.find(|status| read::text(status, "name") == name)
 }
 
 fn init_status(container: &Value, from: Time, done: Time, now: Time) -> Value {
@@ -272,12 +313,7 @@ fn conditions(pod: &Object, containers: &Containers, phase: &str, now: Time) -> 
     let is_unready = |status: &Value| status.get("ready").and_then(Value::as_bool) != Some(true);
     put(
         "PodReadyToStartContainers",
-        if containers.is_initialized
-            || containers
-                .init
-                .iter()
-                .any(|status| !has_state(status, "waiting"))
-        {
+        if containers.is_prepared {
             Ok(())
         } else {
             Err(("", String::new()))

@@ -4,6 +4,8 @@ use object::time::Time;
 use object::{Object, Value};
 use serde_json::json;
 
+use super::configuration;
+use super::container::Setting;
 use super::pod::{Step, step};
 use crate::behaviour::Rules;
 use crate::read;
@@ -49,17 +51,37 @@ fn shown(pod: &Object) -> String {
     format!("{} {details}{ready}{restarts}", read::phase(pod))
 }
 
+/// Looks at a pod at a second: its next status, when to look again, and the reasons of what is told. There is no
+/// configuration, and whoever was connected to the container `left` has gone.
+fn look(pod: &Object, second: i64) -> (Step, Vec<&'static str>) {
+    let rules = Rules::defaults();
+    let behaviour = rules.behaviour(pod);
+    let find = |_, _: &str| None;
+    let setting = Setting {
+        pod,
+        behaviour: &behaviour,
+        lacks: &|container| configuration::lacking("d", container, &find),
+        left: &|name, _| (name == "left").then_some(3),
+        now: at(second),
+    };
+    let step = step(&setting, &find, "1.1.1.1", "2.2.2.2");
+    let told = step.events.iter().map(|told| told.1).collect();
+    (step, told)
+}
+
+fn with_status(pod: &Object, status: Value) -> Object {
+    let mut value = Value::Object(pod.fields().clone());
+    value["status"] = status;
+    Object::from_value(value).unwrap()
+}
+
 /// Lives a pod's life: what it shows whenever that changes, with the second; it is looked at when it asks to be.
 fn live(mut pod: Object, until: i64) -> Vec<String> {
-    let rules = Rules::defaults();
     let (mut lines, mut second) = (Vec::new(), 0);
     while second <= until {
-        let behaviour = rules.behaviour(&pod);
-        let Step { status, wake, .. } = step(&pod, &behaviour, "1.1.1.1", "2.2.2.2", at(second));
+        let (Step { status, wake, .. }, _) = look(&pod, second);
         if let Some(status) = status {
-            let mut value = Value::Object(pod.fields().clone());
-            value["status"] = status;
-            pod = Object::from_value(value).unwrap();
+            pod = with_status(&pod, status);
             lines.push(format!("{second} {}", shown(&pod)));
         }
         let Some(wake) = wake else { break };
@@ -146,7 +168,33 @@ fn pods_live_as_their_behaviour_says() {
         (
             json!({"image": "missing"}),
             json!({}),
-            vec!["0 Pending ContainerCreating", "1 Pending ImagePullBackOff"],
+            vec![
+                "0 Pending ContainerCreating",
+                "1 Pending ErrImagePull",
+                "3 Pending ImagePullBackOff",
+                "13 Pending ErrImagePull",
+                "15 Pending ImagePullBackOff",
+                "35 Pending ErrImagePull",
+                "37 Pending ImagePullBackOff",
+            ],
+        ),
+        (
+            json!({}),
+            json!({"containers": [{"name": "c", "envFrom": [{"configMapRef": {"name": "gone"}}]}]}),
+            vec![
+                "0 Pending ContainerCreating",
+                "1 Pending CreateContainerConfigError",
+            ],
+        ),
+        (
+            json!({}),
+            json!({"volumes": [{"name": "v", "secret": {"secretName": "gone"}}]}),
+            vec!["0 Pending ContainerCreating"],
+        ),
+        (
+            json!({}),
+            json!({"restartPolicy": "Never", "containers": [{"name": "left", "image": "i"}]}),
+            vec!["0 Pending ContainerCreating", "1 Failed exit 3"],
         ),
         (
             json!({}),
@@ -171,4 +219,69 @@ fn pods_live_as_their_behaviour_says() {
         let case = format!("{annotations} {spec}");
         assert_eq!(live(pod(annotations, spec), 50), expected, "{case}");
     }
+}
+
+#[test]
+fn what_happens_to_a_pod_is_told_once() {
+    for (annotations, spec, expected) in [
+        (
+            json!({}),
+            json!({}),
+            vec![vec![], vec!["Pulled", "Created", "Started"]],
+        ),
+        (
+            json!({}),
+            json!({"containers": [{"name": "c", "image": "i", "imagePullPolicy": "Always"}]}),
+            vec![vec![], vec!["Pulling", "Pulled", "Created", "Started"]],
+        ),
+        (
+            json!({"image": "missing"}),
+            json!({}),
+            vec![vec![], vec!["Pulling", "Failed", "Failed"]],
+        ),
+        (
+            json!({}),
+            json!({"volumes": [{"name": "v", "secret": {"secretName": "gone"}}]}),
+            vec![vec!["FailedMount"], vec![]],
+        ),
+        (
+            json!({}),
+            json!({"initContainers": [{"name": "a", "image": "i"}]}),
+            vec![vec![], vec!["Pulled", "Created", "Started"]],
+        ),
+    ] {
+        let case = format!("{annotations} {spec}");
+        let mut pod = pod(annotations, spec);
+        for (second, expected) in (0..).zip(expected) {
+            let (step, told) = look(&pod, second);
+            assert_eq!(told, expected, "{case} at {second}");
+            if let Some(status) = step.status {
+                pod = with_status(&pod, status);
+            }
+            assert_eq!(
+                look(&pod, second).1,
+                Vec::<&str>::new(),
+                "{case} at {second} again"
+            );
+        }
+    }
+}
+
+#[test]
+fn containers_that_look_into_a_pod_run_until_they_are_left() {
+    let guests = json!([{"name": "g", "image": "i"}, {"name": "left", "image": "i"}]);
+    let mut pod = pod(json!({}), json!({"ephemeralContainers": guests}));
+    for second in [0, 1, 2] {
+        if let Some(status) = look(&pod, second).0.status {
+            pod = with_status(&pod, status);
+        }
+    }
+    let states: Vec<&Value> = read::list(&pod, &["status", "ephemeralContainerStatuses"])
+        .iter()
+        .map(|status| &status["state"])
+        .collect();
+    assert_eq!(states[0]["running"]["startedAt"], at(1).to_string());
+    assert_eq!(states[1]["terminated"]["exitCode"], 3);
+    assert!(read::is_ready(&pod));
+    assert_eq!(look(&pod, 3).0.status, None);
 }

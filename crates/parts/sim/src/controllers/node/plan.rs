@@ -8,6 +8,7 @@ use crate::config::Shape;
 use crate::controllers::node::{LEASES, status};
 use crate::engine::action::{Action, Plan, Target, Writer};
 use crate::engine::kind::Kind;
+use crate::faults::FaultState;
 use crate::read;
 
 /// Marks nodes that were added by command.
@@ -23,6 +24,8 @@ pub(crate) const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 pub(crate) struct Inputs<'a> {
     pub(crate) node: &'a Object,
     pub(crate) lease: Option<&'a Object>,
+    /// Its pods, looked up when they are needed.
+    pub(crate) pods: &'a dyn Fn() -> Vec<&'a Object>,
     /// Its kubelet is silent.
     pub(crate) is_lost: bool,
     /// All its room is taken.
@@ -31,17 +34,18 @@ pub(crate) struct Inputs<'a> {
     pub(crate) now: Time,
 }
 
-/// Makes the nodes that are missing and takes away those that were added by command and are no longer wanted.
+/// Makes the nodes that are missing and takes away those that were added by command and are no longer wanted. A node
+/// whose kubelet is silent does not come back by itself.
 pub(crate) fn roster<'o>(
     shape: &Shape,
-    extra: usize,
+    faults: &FaultState,
     known: &dyn Fn(&str) -> Option<&'o Object>,
 ) -> Plan {
     let mut plan = Plan::default();
-    let wanted = shape.nodes.saturating_add(extra);
+    let wanted = shape.nodes.saturating_add(faults.extra_nodes);
     for place in 0..wanted {
         let name = name_of(shape, place);
-        if known(&name).is_none() {
+        if known(&name).is_none() && !faults.lost_nodes.contains(&name) {
             let mut node = status::node(shape, &name, place);
             if place >= shape.nodes
                 && let Some(labels) = node
@@ -179,6 +183,29 @@ fn give_up(plan: &mut Plan, inputs: &Inputs<'_>) {
         }
         plan.merge(Kind::Node, node, json!({"spec": {"taints": taints}}));
     }
+    for pod in (inputs.pods)() {
+        doubt(plan, pod, inputs.now);
+    }
+}
+
+/// A pod whose kubelet is silent is not ready as far as anybody knows.
+fn doubt(plan: &mut Plan, pod: &Object, now: Time) {
+    if !read::is_ready(pod) || read::has_ended(pod) {
+        return;
+    }
+    let mut conditions = read::conditions(pod);
+    let mut ready = read::condition(pod, "Ready").cloned().unwrap_or_default();
+    if let Some(fields) = ready.as_object_mut() {
+        fields.insert("status".to_owned(), json!("False"));
+    }
+    read::put_condition(&mut conditions, ready, now);
+    let mut status = pod.at(&["status"]).cloned().unwrap_or_default();
+    if let Some(fields) = status.as_object_mut() {
+        fields.insert("conditions".to_owned(), conditions.into());
+    }
+    plan.status(Kind::Pod, pod, status, Writer::Controllers);
+    let message = "Node is not ready".to_owned();
+    plan.warn(pod, Writer::Controllers, "NodeNotReady", message);
 }
 
 fn is_unreachable(taint: &Value) -> bool {

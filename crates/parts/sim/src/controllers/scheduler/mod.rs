@@ -21,7 +21,7 @@ use crate::read;
 
 pub(crate) use fit::{first_untolerated, suits};
 use plan::Inputs;
-pub(crate) use requests::{Amounts, limits_of, requests_of};
+pub(crate) use requests::requests_of;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "scheduler",

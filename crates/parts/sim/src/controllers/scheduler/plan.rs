@@ -8,6 +8,7 @@ use object::time::Time;
 use object::{Object, Value};
 use serde_json::json;
 
+use crate::controllers::ephemeral_volume;
 use crate::controllers::scheduler::affinity::{self, Placed};
 use crate::controllers::scheduler::fit;
 use crate::controllers::scheduler::requests::{Amounts, allocatable, requests_of};
@@ -90,10 +91,21 @@ fn missing_claim(inputs: &Inputs<'_>, pod: &Object) -> Option<String> {
     read::list(pod, &["spec", "volumes"])
         .iter()
         .find_map(|volume| {
-            let name = read::text(volume.get("persistentVolumeClaim")?, "claimName");
+            let made = ephemeral_volume::claim_of(pod, volume).map(|(name, _)| name);
+            let is_made = made.is_some();
+            let name = match made {
+                Some(name) => name,
+                None => {
+                    let claim = volume.get("persistentVolumeClaim")?;
+                    read::text(claim, "claimName").to_owned()
+                }
+            };
             match (inputs.is_bound)(&format!("{}/{name}", pod.namespace())) {
                 Some(true) => None,
                 Some(false) => Some("pod has unbound immediate PersistentVolumeClaims".to_owned()),
+                None if is_made => Some(format!(
+                    "waiting for ephemeral volume controller to create the persistentvolumeclaim {name:?}"
+                )),
                 None => Some(format!("persistentvolumeclaim {name:?} not found")),
             }
         })

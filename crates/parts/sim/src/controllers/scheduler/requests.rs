@@ -63,22 +63,11 @@ pub(crate) fn allocatable(node: &Object) -> Amounts {
 
 /// What a pod asks for: its containers together, or its largest init container, and what its sandbox takes.
 pub(crate) fn requests_of(pod: &Object) -> Amounts {
-    total(pod, "requests")
-}
-
-/// What a pod may use at most.
-pub(crate) fn limits_of(pod: &Object) -> Amounts {
-    total(pod, "limits")
-}
-
-fn total(pod: &Object, which: &str) -> Amounts {
     let of = |container: &Value| {
         let resources = container.get("resources");
-        let mut amounts = Amounts::read(resources.and_then(|resources| resources.get(which)));
-        if which == "requests" {
-            let limits = resources.and_then(|resources| resources.get("limits"));
-            amounts.fill(&Amounts::read(limits));
-        }
+        let mut amounts = Amounts::read(resources.and_then(|resources| resources.get("requests")));
+        let limits = resources.and_then(|resources| resources.get("limits"));
+        amounts.fill(&Amounts::read(limits));
         amounts
     };
     let mut total = Amounts::default();

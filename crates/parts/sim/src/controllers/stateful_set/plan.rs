@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::controllers::revision;
 use crate::controllers::stateful_set::pods::{self, REVISION};
+use crate::controllers::stateful_set::retention;
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
 use crate::read;
@@ -17,7 +18,8 @@ use crate::read;
 pub(crate) struct Inputs<'a> {
     pub(crate) set: &'a Object,
     pub(crate) pods: &'a [&'a Arc<Object>],
-    pub(crate) has_claim: &'a dyn Fn(&str) -> bool,
+    /// One of the claims in its namespace, by name.
+    pub(crate) find_claim: &'a dyn Fn(&str) -> Option<&'a Object>,
     /// The revisions of its template that are kept.
     pub(crate) revisions: &'a [&'a Arc<Object>],
     pub(crate) now: Time,
@@ -75,9 +77,10 @@ fn act(
     let partition = set
         .integer_at(&["spec", "updateStrategy", "rollingUpdate", "partition"])
         .unwrap_or(0);
+    let are_owned = retention::settle(set, &(first..end), by_ordinal, inputs.find_claim, plan);
     for ordinal in first..end {
         for (name, claim) in pods::claims(set, ordinal) {
-            if !(inputs.has_claim)(&name) && by_ordinal.get(&ordinal).is_none() {
+            if (inputs.find_claim)(&name).is_none() && by_ordinal.get(&ordinal).is_none() {
                 plan.create(Kind::PersistentVolumeClaim, claim);
                 let (set_name, pod) = (set.name(), pods::name_of(set, ordinal));
                 let message =
@@ -125,6 +128,9 @@ fn act(
         .filter(|(ordinal, _)| !(first..end).contains(*ordinal))
         .map(|(_, pod)| *pod)
         .collect();
+    if !are_owned {
+        return;
+    }
     for pod in &condemned {
         if pod.is_terminating() {
             if is_ordered {

@@ -3,6 +3,7 @@
 use object::{Object, Value};
 use serde_json::json;
 
+use crate::controllers::stateful_set::retention;
 use crate::controllers::template::pod_of;
 use crate::read;
 
@@ -72,29 +73,28 @@ pub(crate) fn pod(set: &Object, ordinal: i64, revision: &str, template: Option<&
     pod
 }
 
+/// The names of the claims of the pod at an ordinal, in the order of their templates.
+pub(crate) fn claim_names(set: &Object, ordinal: i64) -> impl Iterator<Item = String> {
+    let pod = name_of(set, ordinal);
+    templates(set).iter().map(move |template| {
+        let volume = template.pointer("/metadata/name").and_then(Value::as_str);
+        format!("{}-{pod}", volume.unwrap_or_default())
+    })
+}
+
 /// The claims of the pod at an ordinal, by name.
 pub(crate) fn claims(set: &Object, ordinal: i64) -> Vec<(String, Value)> {
-    let pod = name_of(set, ordinal);
-    let claims = templates(set).iter().map(|template| {
-        let volume = template.pointer("/metadata/name").and_then(Value::as_str);
-        let name = format!("{}-{pod}", volume.unwrap_or_default());
+    let named = claim_names(set, ordinal).zip(templates(set));
+    let claims = named.map(|(name, template)| {
         let labels = set.at(&["spec", "selector", "matchLabels"]);
         let mut claim = json!({
             "apiVersion": "v1", "kind": "PersistentVolumeClaim",
             "metadata": {"name": name, "namespace": set.namespace(), "labels": labels},
             "spec": template.get("spec"),
         });
-        let path = [
-            "spec",
-            "persistentVolumeClaimRetentionPolicy",
-            "whenDeleted",
-        ];
-        if let (Some("Delete"), Some(metadata)) = (
-            set.text_at(&path),
-            claim.get_mut("metadata").and_then(Value::as_object_mut),
-        ) {
-            let owners = json!([read::owner_reference(set)]);
-            metadata.insert("ownerReferences".to_owned(), owners);
+        let metadata = claim.get_mut("metadata").and_then(Value::as_object_mut);
+        if let (Some(owner), Some(metadata)) = (retention::first_owner(set), metadata) {
+            metadata.insert("ownerReferences".to_owned(), json!([owner]));
         }
         (name, claim)
     });

@@ -70,7 +70,7 @@ fn check(replicas: i64, further: Value, present: &str) -> String {
     let plan = plan(&Inputs {
         set: &set,
         pods: &present,
-        has_claim: &|_| false,
+        find_claim: &|_| None,
         revisions: &[&kept],
         now: now(),
     });

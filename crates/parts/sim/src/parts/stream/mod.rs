@@ -26,9 +26,12 @@ use serve::server::Server;
 use serve::status::Status;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
+use crate::faults::Faults;
+use crate::parts::kubelet::{self, Errand};
 use crate::parts::log;
 use crate::read;
-use session::{Place, Purpose, Session, Streamed};
+use crate::sessions::Sessions;
+use session::{Own, Place, Purpose, Session, Streamed};
 use spdy::{Connection, Streams as SpdyStreams, Wire};
 use websocket::{Channels, PROTOCOLS};
 
@@ -48,6 +51,8 @@ const PATIENCE: Duration = Duration::from_secs(4 * 3600);
 pub(crate) struct Streams {
     pub(crate) clock: Clock,
     pub(crate) spawner: Spawner,
+    pub(crate) faults: Faults,
+    pub(crate) sessions: Sessions,
 }
 
 /// What is to be done on the connection.
@@ -101,6 +106,7 @@ impl Streams {
             .find(&key)
             .and_then(|record| Object::from_value(record.value()).ok())
             .ok_or_else(|| Status::not_found(call.subject()))?;
+        kubelet::reach(server, &self.faults, &pod, Errand::Stream)?;
         if call.target.subresource == "portforward" {
             let ports = params.texts("ports").iter();
             let ports = ports.flat_map(|list| list.split(','));
@@ -125,6 +131,13 @@ impl Streams {
                 ));
             }
             Purpose::Exec { command }
+        } else if let Some(command) = own_command(&pod, &container).filter(|_| streamed.stdin) {
+            Purpose::Own(Own {
+                command,
+                since: read::running_since(&pod, &container).unwrap_or_else(|| self.clock.now()),
+                container,
+                sessions: self.sessions.clone(),
+            })
         } else {
             let told = log::follow(collection, key, &pod, container, &self.clock);
             Purpose::Attach {
@@ -176,7 +189,7 @@ async fn connect(carrier: Carrier, upgraded: Upgraded) -> Connection {
 
 /// The container that is meant, if it runs.
 fn container(pod: &Object, named: &str) -> Result<String, Status> {
-    let names: Vec<&str> = ["containers", "initContainers", "ephemeralContainers"]
+    let names: Vec<&str> = read::CONTAINERS
         .iter()
         .flat_map(|list| read::list(pod, &["spec", list]))
         .map(|container| read::text(container, "name"))
@@ -189,11 +202,7 @@ fn container(pod: &Object, named: &str) -> Result<String, Status> {
         let why = format!("container {container} is not valid for pod {}", pod.name());
         return Err(Status::bad_request(why));
     }
-    let runs = ["containerStatuses", "initContainerStatuses"]
-        .iter()
-        .flat_map(|list| read::list(pod, &["status", list]))
-        .filter(|status| read::text(status, "name") == container)
-        .any(|status| status.pointer("/state/running").is_some());
+    let runs = read::running_since(pod, container).is_some();
     if !runs {
         let why = match read::phase(pod) {
             "Running" => format!("container not found ({container:?}): it does not run"),
@@ -202,6 +211,25 @@ fn container(pod: &Object, named: &str) -> Result<String, Status> {
         return Err(Status::bad_request(why));
     }
     Ok(container.to_owned())
+}
+
+/// What a container runs that reads what is typed: its command, or a shell if it names none. `None` if it does not read.
+fn own_command(pod: &Object, name: &str) -> Option<Vec<String>> {
+    let container = read::CONTAINERS
+        .iter()
+        .flat_map(|list| read::list(pod, &["spec", list]))
+        .find(|container| read::text(container, "name") == name)?;
+    container.get("stdin")?.as_bool().filter(|reads| *reads)?;
+    let words = ["command", "args"].iter();
+    let words = words.flat_map(|field| read::items(container, field));
+    let command: Vec<String> = words
+        .filter_map(|word| Some(word.as_str()?.to_owned()))
+        .collect();
+    Some(if command.is_empty() {
+        vec!["sh".to_owned()]
+    } else {
+        command
+    })
 }
 
 fn is_not_running(pod: &Object) -> String {

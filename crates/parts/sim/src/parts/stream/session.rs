@@ -6,10 +6,12 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use object::Object;
+use object::time::Time;
 use runtime::Clock;
 use serde_json::json;
 
 use crate::parts::shell::{self, Appetite};
+use crate::sessions::Sessions;
 
 /// Input, output and the end of a session.
 pub(crate) trait Line: Send {
@@ -74,8 +76,24 @@ pub(crate) struct Place {
 
 /// What a client wants to do in a container.
 pub(crate) enum Purpose {
-    Exec { command: Vec<String> },
-    Attach { told: Told },
+    Exec {
+        command: Vec<String>,
+    },
+    /// To see what it writes.
+    Attach {
+        told: Told,
+    },
+    /// To talk to what it runs.
+    Own(Own),
+}
+
+/// What a container runs and a client is attached to. The container ends with it.
+pub(crate) struct Own {
+    pub(crate) command: Vec<String>,
+    pub(crate) container: String,
+    /// When the container was started.
+    pub(crate) since: Time,
+    pub(crate) sessions: Sessions,
 }
 
 impl Session {
@@ -83,6 +101,14 @@ impl Session {
         let code = match self.purpose {
             Purpose::Exec { command } => self.place.exec(&mut line, &command).await,
             Purpose::Attach { told } => attach(&mut line, told, self.place.streamed).await,
+            Purpose::Own(own) => {
+                let code = self.place.exec(&mut line, &own.command).await;
+                let uid = self.place.pod.uid();
+                own.sessions
+                    .leave(uid, &own.container, own.since, i64::from(code));
+                // Upstream: what the container ended with is in its status, not in the session's.
+                0
+            }
         };
         let status = if code == 0 { success() } else { failure(code) };
         line.end(&status).await;
