@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use access::names::MASTERS;
 use client::Client;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use serve::body::Body;
 use serve::call::User;
 use std::convert::Infallible;
@@ -71,6 +71,16 @@ impl SimulatedMember {
     /// Lets every connection to it fail, as when its certificate has expired; `None` mends it.
     pub fn refuse_connections(&self, why: Option<&str>) {
         self.wire.refuse(why);
+    }
+
+    /// Answers calls of a path and all below it with a status, in the place of the member; `None` lets them through.
+    pub fn answer_with(&self, path: &str, status: Option<StatusCode>) {
+        self.wire.answer(path, status);
+    }
+
+    /// Begins to note the calls that the control plane and its users make, as `GET /path?query`; what was noted until now.
+    pub fn calls(&self) -> Vec<String> {
+        self.wire.note()
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use client::{Client, Endpoint, Identity};
-use http::header::AUTHORIZATION;
-use http::{HeaderValue, Request, Response};
+use http::header::{ACCEPT, AUTHORIZATION};
+use http::{HeaderValue, Request, Response, StatusCode};
 use http_body::Frame;
 use member::connect::{Connect, Connecting, Dial};
 use serve::body::Body;
@@ -29,6 +29,10 @@ pub(crate) struct Wire {
     member: sim::Member,
     /// Why no connection comes about, if none does.
     refusal: Arc<Mutex<Option<String>>>,
+    /// Paths that are answered on the way, and with which status.
+    answers: Arc<Mutex<BTreeMap<String, StatusCode>>>,
+    /// What has come through: method, path and query of each call.
+    seen: Arc<Mutex<Option<Vec<String>>>>,
 }
 
 impl Wires {
@@ -37,6 +41,8 @@ impl Wires {
         let wire = Wire {
             member: member.clone(),
             refusal: Arc::default(),
+            answers: Arc::default(),
+            seen: Arc::default(),
         };
         self.lock().insert(address.to_owned(), wire.clone());
         wire
@@ -51,6 +57,45 @@ impl Wire {
     /// Lets every call fail before it reaches the member, as when its certificate has expired; `None` mends it.
     pub(crate) fn refuse(&self, why: Option<&str>) {
         *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = why.map(str::to_owned);
+    }
+
+    /// Answers calls of a path and all below it with a status, in the place of the member; `None` lets them through.
+    pub(crate) fn answer(&self, path: &str, status: Option<StatusCode>) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        match status {
+            Some(status) => answers.insert(path.to_owned(), status),
+            None => answers.remove(path),
+        };
+    }
+
+    /// Begins to note the calls that come through; what was noted until now.
+    pub(crate) fn note(&self) -> Vec<String> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.replace(Vec::new()).unwrap_or_default()
+    }
+
+    /// What a call gets in the place of the member's answer.
+    fn answered(&self, request: &mut Request<client::Body>) -> Option<Response<Body>> {
+        if let Some(seen) = &mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner) {
+            seen.push(format!("{} {}", request.method(), request.uri()));
+        }
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = request.uri().path();
+        let below = |known: &&String| {
+            let rest = path.strip_prefix(known.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if let Some(known) = answers.keys().find(below) {
+            let mut response = Response::new(Body::Whole(Bytes::new()));
+            *response.status_mut() = answers.get(known).copied().unwrap_or_default();
+            return Some(response);
+        }
+        // Who is to miss a group must ask for groups one by one.
+        if path == "/apis" && answers.keys().any(|known| known.starts_with("/apis/")) {
+            let plain = HeaderValue::from_static("application/json");
+            request.headers_mut().insert(ACCEPT, plain);
+        }
+        None
     }
 
     fn refusal(&self) -> Option<String> {
@@ -125,7 +170,10 @@ impl Service<Request<client::Body>> for Caller {
             if let Some(value) = authorization {
                 request.headers_mut().entry(AUTHORIZATION).or_insert(value);
             }
-            let response = wire.member.answer_stranger(request).await;
+            let response = match wire.answered(&mut request) {
+                Some(response) => response,
+                None => wire.member.answer_stranger(request).await,
+            };
             Ok(response.map(|body| Carried {
                 body,
                 wire,

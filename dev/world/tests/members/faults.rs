@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
 use object::Value;
 use world::{World, config, json};
 
 use crate::{SOON, config_map, everywhere, seconds};
 
 /// How long a change of a template takes to reach a member.
-async fn latency(world: &World, member: &str, value: u64) -> Duration {
+pub(crate) async fn latency(world: &World, member: &str, value: u64) -> Duration {
     world
         .patch(
             "configmaps",
@@ -140,6 +141,154 @@ async fn a_member_that_fails_half_of_its_calls_catches_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_member_that_answers_nothing_but_errors_catches_up() {
+    check(
+        "errors",
+        async |world| {
+            world
+                .member("m1")
+                .faults()
+                .change(|state| state.fail_percent = 100)
+        },
+        async |world| world.member("m1").faults().heal(),
+    )
+    .await;
+}
+
+/// It answers, but not to those who read and write: the probe goes through and everything else fails.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_only_says_that_it_is_well_catches_up() {
+    let refuse = |world: &World, status| {
+        for path in ["/api/v1", "/apis"] {
+            world.member("m1").answer_with(path, status);
+        }
+    };
+    check(
+        "well and useless",
+        async |world| refuse(world, Some(StatusCode::INTERNAL_SERVER_ERROR)),
+        async |world| refuse(world, None),
+    )
+    .await;
+}
+
+/// Somebody works against us: every second the object is changed or deleted in one member.
+#[tokio::test(start_paused = true)]
+async fn a_member_whose_objects_are_changed_and_deleted_by_hand_has_them_as_they_should_be() {
+    let world = prepared().await;
+    let before = latency(&world, "m2", 1).await;
+    let m1 = world.member("m1");
+    for round in 2..22_u64 {
+        if round % 2 == 0 {
+            m1.patch(
+                "configmaps",
+                "default/a",
+                json!({"data": {"value": "by hand"}}),
+            )
+            .await;
+        } else {
+            m1.delete("configmaps", "default/a").await;
+        }
+        let during = latency(&world, "m2", round).await;
+        assert!(
+            during <= before * 2 + Duration::from_millis(100),
+            "{before:?} before, {during:?} while a neighbour is worked on by hand"
+        );
+        world.advance(seconds(1)).await;
+    }
+    world
+        .until_is(
+            "it is as it should be",
+            seconds(10),
+            json!("21"),
+            async || value(&world, "m1").await,
+        )
+        .await;
+    let works = world.list("works", "karmada-es-m1").await;
+    let recreated = works.iter().any(|work| {
+        let text = work.fields().get("status").map(Value::to_string);
+        text.is_some_and(|text| {
+            text.contains("ReCreateSuccessful") || text.contains("AppliedSuccessful")
+        })
+    });
+    assert!(recreated, "the work says what became of it");
+}
+
+/// A kind that one member lacks holds nobody else up, and is brought there when it comes.
+#[tokio::test(start_paused = true)]
+async fn a_member_without_a_kind_gets_its_objects_when_the_kind_arrives() {
+    let world = prepared().await;
+    let before = latency(&world, "m2", 1).await;
+    let crd = "
+        apiVersion: apiextensions.k8s.io/v1
+        kind: CustomResourceDefinition
+        metadata: {name: gadgets.shop.example}
+        spec:
+          group: shop.example
+          names: {kind: Gadget, plural: gadgets}
+          scope: Namespaced
+          versions:
+          - name: v1
+            served: true
+            storage: true
+            schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    ";
+    world.apply(crd).await;
+    world.member("m2").apply(crd).await;
+    for member in ["m1", "m2"] {
+        let work = format!(
+            "
+            apiVersion: work.karmada.io/v1alpha1
+            kind: Work
+            metadata: {{name: gadget, namespace: karmada-es-{member}}}
+            spec:
+              workload:
+                manifests:
+                - {{apiVersion: shop.example/v1, kind: Gadget, metadata: {{name: g, namespace: default}}, spec: {{size: 1}}}}
+            "
+        );
+        world.apply(&work).await;
+    }
+    let applied = async |member: &str| {
+        let work = format!("karmada-es-{member}/gadget");
+        json!(world.condition("works", &work, "Applied").await)
+    };
+    world
+        .until_is(
+            "m2 has it",
+            SOON,
+            json!("True AppliedSuccessful"),
+            async || applied("m2").await,
+        )
+        .await;
+    world
+        .until_is(
+            "m1 says why not",
+            SOON,
+            json!("False AppliedFailed"),
+            async || applied("m1").await,
+        )
+        .await;
+    for round in 2..8 {
+        let during = latency(&world, "m2", round).await;
+        assert!(
+            during <= before * 2 + Duration::from_millis(100),
+            "{during:?}"
+        );
+        world.advance(seconds(30)).await;
+    }
+    world.member("m1").apply(crd).await;
+    let took = world
+        .until_is(
+            "m1 has it",
+            seconds(20),
+            json!("True AppliedSuccessful"),
+            async || applied("m1").await,
+        )
+        .await;
+    assert!(took < seconds(10), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_member_whose_certificate_has_expired_catches_up_with_a_new_one() {
     check(
         "expired",
@@ -189,6 +338,7 @@ async fn a_member_whose_clock_is_an_hour_off_is_like_any_other() {
         let world = World::build()
             .member(config("m1"))
             .skewed(skew)
+            .member(config("m2"))
             .start()
             .await;
         world.apply(&everywhere("v1", "ConfigMap")).await;
@@ -200,6 +350,8 @@ async fn a_member_whose_clock_is_an_hour_off_is_like_any_other() {
             .await;
         let late = latency(&world, "m1", 1).await;
         assert!(late < seconds(2), "{skew}: {late:?}");
+        let beside = latency(&world, "m2", 2).await;
+        assert!(beside < seconds(2), "{skew}: {beside:?}");
         world
             .stays("it stays ready", seconds(120), async || {
                 world.condition("clusters", "m1", "Ready").await == "True ClusterReady"

@@ -42,7 +42,12 @@ async fn c01_joining_makes_two_accounts_there_and_two_secrets_here() {
 
 #[tokio::test(start_paused = true)]
 async fn c02_and_c03_a_cluster_joins_once_and_under_a_name_that_can_be() {
-    let world = World::with_members(1).await;
+    let world = World::build()
+        .members(1)
+        .member(config("m2"))
+        .stranger()
+        .start()
+        .await;
     let m1 = world.member("m1");
     let before = world.names("secrets", "karmada-cluster").await;
     let options = JoinOptions::new("other", m1.address());
@@ -56,6 +61,16 @@ async fn c02_and_c03_a_cluster_joins_once_and_under_a_name_that_can_be() {
         format!("the cluster ID {id} or the cluster name other has been registered")
     );
     assert_eq!(world.names("clusters", "").await, ["m1"]);
+    assert_eq!(world.names("secrets", "karmada-cluster").await, before);
+
+    // Another cluster under a name that is taken: the other half of what makes a cluster itself.
+    let m2 = world.member("m2");
+    let options = JoinOptions::new("m1", m2.address());
+    let error = join(world.client(), m2.client(), &options)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, JoinError::Registered { .. }), "{error}");
+    assert_eq!(m2.get("namespaces", "karmada-cluster").await, None);
     assert_eq!(world.names("secrets", "karmada-cluster").await, before);
 
     let options = JoinOptions::new("a".repeat(49), m1.address());
@@ -83,6 +98,40 @@ async fn a_join_that_failed_half_way_is_done_again() {
     world.until_ready("m1").await;
     let again = join(world.client(), m1.client(), &options).await;
     assert!(matches!(again, Err(JoinError::Registered { .. })));
+}
+
+/// A cluster that was let go a moment ago joins again: what is still being deleted is waited for, and not for ever.
+#[tokio::test(start_paused = true)]
+async fn a_join_waits_for_what_is_left_of_an_earlier_life() {
+    let world = World::build().member(config("m1")).stranger().start().await;
+    let m1 = world.member("m1");
+    let hold = |finalizers: &str| {
+        format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: slow, namespace: karmada-cluster, finalizers: [{finalizers}]}}}}"
+        )
+    };
+    m1.apply("{apiVersion: v1, kind: Namespace, metadata: {name: karmada-cluster}}")
+        .await;
+    m1.apply(&hold("example.com/slow")).await;
+    m1.delete("namespaces", "karmada-cluster").await;
+    let options = JoinOptions::new("m1", m1.address());
+    let late = join(world.client(), m1.client(), &options).await;
+    assert!(
+        matches!(late, Err(JoinError::NamespaceEnding { .. })),
+        "{late:?}"
+    );
+    assert_eq!(world.names("clusters", "").await, Vec::<String>::new());
+    let (joined, ()) = tokio::join!(join(world.client(), m1.client(), &options), async {
+        world.advance(std::time::Duration::from_secs(5)).await;
+        m1.patch(
+            "configmaps",
+            "karmada-cluster/slow",
+            json!({"metadata": {"finalizers": null}}),
+        )
+        .await;
+    });
+    joined.unwrap_or_else(|error| panic!("{error}"));
+    world.until_ready("m1").await;
 }
 
 #[tokio::test(start_paused = true)]

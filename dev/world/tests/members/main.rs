@@ -2,6 +2,7 @@
 //! acceptance checks that a test stands for.
 
 mod additions;
+mod credentials;
 mod faults;
 mod health;
 mod joining;

@@ -73,6 +73,18 @@ async fn let_in(world: &World, user: &str) {
         .await;
 }
 
+/// The one whom every member lets through, once it has been told to.
+async fn administrator(world: &World) -> Api {
+    let admin = world.as_user("system:admin", &["system:masters"]).await;
+    world
+        .until("the administrator is let through", SOON, async || {
+            let (status, _) = call(&admin, Method::GET, "/version", Value::Null).await;
+            status == StatusCode::OK
+        })
+        .await;
+    admin
+}
+
 /// Whom the members may be asked to take somebody for.
 async fn impersonated(world: &World, member: &str) -> String {
     let rules = world
@@ -166,6 +178,119 @@ async fn a_member_that_does_not_answer_holds_no_call_for_ever() {
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{body}");
     let message = body["message"].as_str().unwrap_or_default();
     assert!(message.contains("certificate has expired"), "{message}");
+}
+
+/// A member that is away costs its first callers some patience and everybody after them none, and is found again.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_is_away_is_not_waited_for_by_everybody() {
+    let world = World::with_members(2).await;
+    let m1 = world.member("m1");
+    let admin = administrator(&world).await;
+    let ask = async || {
+        let begun = tokio::time::Instant::now();
+        let (status, body) = call(&admin, Method::GET, "/version", Value::Null).await;
+        let message = body["message"].as_str().unwrap_or_default().to_owned();
+        (status, message, begun.elapsed())
+    };
+    assert_eq!(ask().await.0, StatusCode::OK);
+    m1.faults().cut_off(true);
+    world
+        .until("it is seen to be away", seconds(90), async || {
+            world.condition("clusters", "m1", "Ready").await == "False ClusterNotReachable"
+        })
+        .await;
+    let (status, message, took) = ask().await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(took <= seconds(10), "{took:?}");
+    assert!(message.contains("no answer within 10 seconds"), "{message}");
+    m1.calls();
+    for _ in 0..20 {
+        let (status, message, took) = ask().await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(took < std::time::Duration::from_millis(50), "{took:?}");
+        let expected = "cluster m1 does not answer and is not asked again for ";
+        assert!(message.starts_with(expected), "{message}");
+    }
+    let asked = m1.calls();
+    let asked = asked.iter().filter(|call| call.contains("/version"));
+    assert_eq!(asked.count(), 0, "nobody asked it");
+    m1.faults().heal();
+    let took = world
+        .until("it is found again", seconds(35), async || {
+            ask().await.0 == StatusCode::OK
+        })
+        .await;
+    assert!(took < seconds(31), "{took:?}");
+}
+
+/// One that refuses connections is told at once, and a few failures in a row are borne.
+#[tokio::test(start_paused = true)]
+async fn a_few_failures_in_a_row_do_not_close_the_way() {
+    let world = World::with_members(1).await;
+    let m1 = world.member("m1");
+    let admin = administrator(&world).await;
+    let ask = async || call(&admin, Method::GET, "/version", Value::Null).await;
+    m1.refuse_connections(Some("connection refused"));
+    for _ in 0..4 {
+        let (_, body) = ask().await;
+        let message = body["message"].as_str().unwrap_or_default().to_owned();
+        assert!(message.contains("connection refused"), "{message}");
+    }
+    m1.refuse_connections(None);
+    assert_eq!(ask().await.0, StatusCode::OK);
+}
+
+/// Who a request comes from is what the control plane says, whatever the request says, and its credentials end there.
+#[tokio::test(start_paused = true)]
+async fn p22_a_request_cannot_claim_to_be_somebody_else() {
+    let world = World::with_members(1).await;
+    let_in(&world, "vera").await;
+    world
+        .until("the member may take her for herself", SOON, async || {
+            impersonated(&world, "m1").await.contains("vera")
+        })
+        .await;
+    world
+        .member("m1")
+        .apply(
+            "
+            apiVersion: rbac.authorization.k8s.io/v1
+            kind: ClusterRole
+            metadata: {name: who-am-i}
+            rules: [{apiGroups: [authentication.k8s.io], resources: [selfsubjectreviews], verbs: [create]}]
+            ---
+            apiVersion: rbac.authorization.k8s.io/v1
+            kind: ClusterRoleBinding
+            metadata: {name: who-am-i}
+            roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: who-am-i}
+            subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: 'system:authenticated'}]
+            ",
+        )
+        .await;
+    let vera = world.as_user("vera", &[]).await;
+    let asked = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(format!("{PROXY}{asked}"))
+        .header("content-type", "application/json")
+        // Good for nothing here, and never heard of there.
+        .header("authorization", "Bearer of-nobody")
+        .body(client::Body::from(
+            json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
+                .to_string()
+                .into_bytes(),
+        ))
+        .expect("the path is a path");
+    let response = vera.client().send(request).await;
+    let response = response.unwrap_or_else(|error| panic!("{error}"));
+    let bytes = response.into_body().collect().await;
+    let bytes = bytes.unwrap_or_else(|error| panic!("{error}")).to_bytes();
+    let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let info = &body["status"]["userInfo"];
+    assert_eq!(info["username"], "vera", "{body}");
+    assert_eq!(info["groups"], json!(["system:authenticated"]), "{body}");
+    assert_eq!(info.get("uid"), None, "{body}");
+    assert_eq!(info.get("extra"), None, "{body}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,9 +1,11 @@
 //! What a cluster's status says of its member.
 
+use http::StatusCode;
 use object::Value;
-use world::{World, json, sized};
+use world::{World, config, json, sized};
 
-use crate::{SOON, seconds};
+use crate::faults::latency;
+use crate::{SOON, config_map, everywhere, seconds};
 
 #[tokio::test(start_paused = true)]
 async fn c13_an_api_that_is_away_takes_no_other_with_it() {
@@ -29,23 +31,42 @@ async fn c13_an_api_that_is_away_takes_no_other_with_it() {
         )
     };
     assert_eq!(complete().await, json!("True Complete"));
+    // One group is announced and cannot be read; then a whole half of discovery cannot.
+    let m1 = world.member("m1");
+    for path in ["/apis/apps/v1", "/api"] {
+        m1.answer_with(path, Some(StatusCode::SERVICE_UNAVAILABLE));
+        world
+            .until_is(path, seconds(70), json!("False Partial"), complete)
+            .await;
+        assert_eq!(groups().await, before, "{path}");
+        let ready = world.condition("clusters", "m1", "Ready").await;
+        assert_eq!(ready, "True ClusterReady", "{path}");
+        m1.answer_with(path, None);
+        world
+            .until_is(path, seconds(70), json!("True Complete"), complete)
+            .await;
+        assert_eq!(groups().await, before, "{path}");
+    }
+}
+
+/// What a member does not say is not known to be gone.
+#[tokio::test(start_paused = true)]
+async fn p12_a_version_that_cannot_be_asked_for_stays_as_it_was() {
+    let world = World::with_members(1).await;
+    let version = async || {
+        world
+            .field("clusters", "m1", "status.kubernetesVersion")
+            .await
+    };
+    let before = version().await;
+    assert!(before.as_str().is_some_and(|text| text.starts_with("v1.")));
+    let m1 = world.member("m1");
+    m1.answer_with("/version", Some(StatusCode::INTERNAL_SERVER_ERROR));
     world
-        .member("m1")
-        .apply(
-            "
-            apiVersion: apiregistration.k8s.io/v1
-            kind: APIService
-            metadata: {name: v1.away.example}
-            spec: {group: away.example, version: v1, groupPriorityMinimum: 100, versionPriority: 10, service: {name: nobody, namespace: default}}
-            ",
-        )
+        .stays("it is still known", seconds(90), async || {
+            version().await == before
+        })
         .await;
-    world.advance(seconds(70)).await;
-    let after = groups().await;
-    assert!(
-        before.iter().all(|group| after.contains(group)),
-        "{after:?}"
-    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -173,12 +194,34 @@ async fn a_new_kind_is_known_within_seconds_and_works_that_waited_go_on() {
         .await;
 }
 
+/// Counted whole, and a small neighbour gets its changes as fast as ever meanwhile.
 #[tokio::test(start_paused = true)]
-async fn a_member_of_five_thousand_nodes_is_counted() {
+async fn a_member_of_five_thousand_nodes_is_counted_and_slows_no_neighbour() {
     let mut large = sized("m1", 5_000, "8", "16Gi");
     // Their signs of life cost the simulator more than all else and are not what this is about.
     large.heartbeat = 300;
-    let world = World::build().member(large).start().await;
+    let world = World::build()
+        .member(large)
+        .member(config("m2"))
+        .unready()
+        .start()
+        .await;
+    world.until_ready("m2").await;
+    world.apply(&everywhere("v1", "ConfigMap")).await;
+    world.apply(&config_map("a", "'0'")).await;
+    world
+        .until("the neighbour has it", SOON, async || {
+            world
+                .member("m2")
+                .get("configmaps", "default/a")
+                .await
+                .is_some()
+        })
+        .await;
+    for round in 1..6 {
+        let late = latency(&world, "m2", round).await;
+        assert!(late < seconds(1), "{late:?}");
+    }
     world
         .until_is(
             "all nodes are counted",
