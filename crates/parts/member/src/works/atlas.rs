@@ -63,7 +63,7 @@ mod tests {
 
     fn serving(plurals: &[&str]) -> Discovery {
         let discovered = |plural: &&str| Discovered {
-            resource: ResourceType::namespaced("", "v1", "Kind", *plural),
+            resource: ResourceType::namespaced("", "v1", "Kind", plural),
             ..Discovered::default()
         };
         Discovery {
