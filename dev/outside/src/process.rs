@@ -33,6 +33,12 @@ impl Running {
         Ok(Self { process })
     }
 
+    /// By which number the system knows it.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Kills it without warning.
     pub fn kill(&mut self) {
         // It may have ended by itself; then there is nothing to kill.
@@ -122,6 +128,11 @@ impl Karavel {
             drop(process.kill());
             drop(process.wait());
         }
+    }
+
+    /// Its number among the processes, while it runs.
+    pub fn id(&self) -> Option<u32> {
+        self.running.as_ref().map(Child::id)
     }
 
     /// The kubeconfig of its administrator.

@@ -1,0 +1,189 @@
+//! Many members that have joined and do nothing: what they cost the control plane, and how soon it sees that they are gone.
+//!
+//! The members run in a process of their own, on sockets and with TLS, as far away as one machine allows.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{Karavel, Running, pause, wait_until};
+use crate::script::make_folder;
+
+/// What to run.
+#[derive(Debug)]
+pub struct Choice {
+    /// The control plane under test.
+    pub karavel: PathBuf,
+    /// How many members.
+    pub members: usize,
+}
+
+/// How many join at once.
+const JOINERS: usize = 4;
+/// Nothing is measured before everything that joining set off is over.
+const REST: Duration = Duration::from_secs(45);
+/// How long is measured.
+const LOOK: Duration = Duration::from_secs(60);
+/// How long all members together may take to be seen as gone: the threshold, two periods and the look itself.
+const GONE_WITHIN: Duration = Duration::from_secs(60);
+/// Ticks of the processor's clock in a second, as every Linux counts them for processes.
+const TICKS: f64 = 100.0;
+
+/// Joins so many members, leaves them alone, and takes them away; true when all were seen as gone in time.
+pub fn run(choice: &Choice) -> Result<bool> {
+    let directory = tempfile::tempdir()?;
+    let folder = make_folder(directory.path(), "idle")?;
+    let server = Karavel::start(&choice.karavel, &folder.join("server"), &[])?;
+    pause(Duration::from_secs(5));
+    let empty = memory(&server)?;
+    let mut sim = start_members(&choice.karavel, &folder, choice.members)?;
+    let begun = Instant::now();
+    join(&choice.karavel, &folder, &server, choice.members)?;
+    let joined = begun.elapsed();
+    wait_until("all members' being ready", Duration::from_secs(600), || {
+        count(&server, "True").is_ok_and(|ready| ready == choice.members)
+    })?;
+    let ready = begun.elapsed();
+    pause(REST);
+    let (full, used) = (memory(&server)?, processor(&server)?);
+    let looked = Instant::now();
+    pause(LOOK);
+    let share = (processor(&server)? - used) / looked.elapsed().as_secs_f64();
+    let later = memory(&server)?;
+    println!(
+        "idle-members: {} joined in {:.1} s, all ready after {:.1} s",
+        choice.members,
+        joined.as_secs_f64(),
+        ready.as_secs_f64()
+    );
+    println!(
+        "idle-members: {:.1} % of a core; {} MiB without members, {} MiB with them, {} MiB a minute later: {} KiB a member",
+        share * 100.0,
+        empty / 1024,
+        full / 1024,
+        later / 1024,
+        later.saturating_sub(empty) / choice.members.max(1) as u64
+    );
+    sim.kill();
+    let killed = Instant::now();
+    let mut first = None;
+    let gone = wait_until("all members' being seen as gone", GONE_WITHIN * 3, || {
+        let gone = count(&server, "False").unwrap_or_default();
+        if gone > 0 {
+            first.get_or_insert_with(|| killed.elapsed());
+        }
+        gone == choice.members
+    });
+    let last = killed.elapsed();
+    println!(
+        "idle-members: the first was seen as gone after {:.1} s, the last after {:.1} s",
+        first.unwrap_or_default().as_secs_f64(),
+        last.as_secs_f64()
+    );
+    gone?;
+    Ok(last <= GONE_WITHIN)
+}
+
+fn start_members(program: &Path, folder: &Path, members: usize) -> Result<Running> {
+    let data = folder.join("sim");
+    let sim = Running::start(
+        Command::new(program)
+            .args(["sim", "--name", "m", "--nodes", "2", "--count"])
+            .arg(members.to_string())
+            .args(["--listen", "127.0.0.1:0", "--data-dir"])
+            .arg(&data),
+        &folder.join("sim.log"),
+    )?;
+    let kubeconfig = data.join("kubeconfig");
+    wait_until("the members' start", Duration::from_secs(600), || {
+        kubeconfig.is_file()
+            && std::fs::read_to_string(folder.join("sim.log"))
+                .is_ok_and(|log| log.contains("Ctrl-C"))
+    })?;
+    Ok(sim)
+}
+
+fn join(program: &Path, folder: &Path, server: &Karavel, members: usize) -> Result<()> {
+    let next = AtomicUsize::new(1);
+    let joined = std::thread::scope(|scope| {
+        let joiners: Vec<_> = (0..JOINERS)
+            .map(|_| {
+                scope.spawn(|| {
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number > members {
+                            return Ok(());
+                        }
+                        join_one(program, folder, server, &format!("m-{number}"))?;
+                    }
+                })
+            })
+            .collect();
+        joiners
+            .into_iter()
+            .map(|joiner| match joiner.join() {
+                Ok(result) => result,
+                Err(_) => bail!("a joiner panicked"),
+            })
+            .collect::<Result<Vec<()>>>()
+    });
+    joined.map(drop)
+}
+
+fn join_one(program: &Path, folder: &Path, server: &Karavel, name: &str) -> Result<()> {
+    let output = Command::new(program)
+        .args(["join", name, "--cluster-context", name])
+        .arg("--cluster-kubeconfig")
+        .arg(folder.join("sim/kubeconfig"))
+        .arg("--kubeconfig")
+        .arg(server.kubeconfig())
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot run karavel")?;
+    if !output.status.success() {
+        bail!(
+            "{name} does not join: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(())
+}
+
+/// How many clusters say so of being ready.
+fn count(server: &Karavel, status: &str) -> Result<usize> {
+    let output = Command::new("kubectl")
+        .args(["get", "clusters", "-o"])
+        .arg(r#"jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}"#)
+        .env("KUBECONFIG", server.kubeconfig())
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot run kubectl")?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(text.lines().filter(|line| *line == status).count())
+}
+
+/// Kibibytes that a server has in memory.
+fn memory(server: &Karavel) -> Result<u64> {
+    let status = about(server, "status")?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
+        .context("the server's memory is not told")
+}
+
+/// Seconds that a server has used a core.
+fn processor(server: &Karavel) -> Result<f64> {
+    let text = about(server, "stat")?;
+    // The name in brackets may hold anything; user and system time are the 12th and 13th fields after it.
+    let (_, rest) = text.rsplit_once(") ").context("an odd process")?;
+    let ticks = rest.split(' ').skip(11).take(2);
+    let ticks: Vec<f64> = ticks.map(str::parse).collect::<Result<_, _>>()?;
+    Ok(ticks.iter().sum::<f64>() / TICKS)
+}
+
+fn about(server: &Karavel, file: &str) -> Result<String> {
+    let id = server.id().context("the server does not run")?;
+    std::fs::read_to_string(format!("/proc/{id}/{file}")).context("the server has ended")
+}
