@@ -5,7 +5,7 @@
 //! its reason, beside the suite that found it.
 //!
 //! Entry points: [`kubernetes::ensure_built`], [`clients::run`], [`oracle::run`],
-//! [`crash::run`], [`rollout::run`].
+//! [`crash::run`], [`rollout::run`], [`idle::run`], [`versus::run`].
 //!
 //! Keeps: what is random comes from a seed that the report names, and what is expected is data.
 //!
@@ -21,6 +21,7 @@ pub mod clients;
 pub mod crash;
 pub mod debian;
 mod dice;
+pub mod idle;
 pub mod install;
 pub mod kubernetes;
 pub mod members;
@@ -30,3 +31,4 @@ pub mod peer;
 pub mod process;
 pub mod rollout;
 pub mod script;
+pub mod versus;

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use outside::cache::Cache;
-use outside::{clients, crash, kubernetes, members, oracle, rollout};
+use outside::{clients, crash, idle, kubernetes, members, oracle, rollout, versus};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -63,11 +63,26 @@ fn run(arguments: &[String]) -> Result<bool> {
             objects: 500,
             seed: options.seed,
         }),
+        "idle-members" => idle::run(&idle::Choice {
+            karavel: options.karavel()?,
+            members: usize::try_from(options.count.unwrap_or(1_000)).context("too many members")?,
+        }),
         "real-members" => members::run(
             &cache,
             &members::Choice {
                 karavel: options.karavel()?,
                 only: options.words,
+            },
+        ),
+        "versus" => versus::run(
+            &cache,
+            &versus::Choice {
+                karavel: options.karavel()?,
+                size: options
+                    .words
+                    .first()
+                    .map_or("usual", String::as_str)
+                    .to_owned(),
             },
         ),
         other => bail!("there is no suite `{other}`"),

@@ -18,7 +18,7 @@ const START: Duration = Duration::from_secs(120);
 pub struct Etcd {
     /// Where clients reach it.
     pub url: String,
-    _running: Running,
+    running: Running,
 }
 
 impl Etcd {
@@ -59,10 +59,7 @@ impl Etcd {
         wait_until("etcd listening", START, || {
             TcpStream::connect(("127.0.0.1", port)).is_ok()
         })?;
-        Ok(Self {
-            url,
-            _running: running,
-        })
+        Ok(Self { url, running })
     }
 }
 
@@ -75,8 +72,8 @@ pub struct Judge {
     /// Where it listens.
     pub port: u16,
     further: Vec<Running>,
-    _server: Running,
-    _etcd: Etcd,
+    server: Running,
+    etcd: Etcd,
 }
 
 impl Judge {
@@ -112,8 +109,8 @@ impl Judge {
             authority,
             port,
             further: Vec::new(),
-            _server: server,
-            _etcd: etcd,
+            server,
+            etcd,
         };
         // It looks for services in vain, so it never calls itself ready.
         judge.wait_ready("/healthz", folder)?;
@@ -180,8 +177,8 @@ impl Judge {
             authority,
             port,
             further: Vec::new(),
-            _server: server,
-            _etcd: etcd,
+            server,
+            etcd,
         };
         judge.wait_ready("/readyz", folder)?;
         Ok(judge)
@@ -227,6 +224,12 @@ impl Judge {
             &folder.join("scheduler.log"),
         )?);
         Ok(())
+    }
+
+    /// The processes an API server is: itself and its etcd.
+    #[must_use]
+    pub fn processes(&self) -> [u32; 2] {
+        [self.server.id(), self.etcd.running.id()]
     }
 
     fn wait_ready(&self, path: &str, folder: &Path) -> Result<()> {

@@ -10,8 +10,10 @@ pub(crate) const SUITES: &[&str] = &[
     "clients",
     "oracle",
     "crash",
+    "idle-members",
     "real-members",
     "rollout",
+    "versus",
 ];
 
 /// Builds the server and the suites, unless a server is given, and runs one; true when nothing is wrong.
