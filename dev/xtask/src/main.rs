@@ -35,8 +35,10 @@ slow suites, with programs fetched or built once into a cache outside the clone:
   clients [WHICH]...            kubectl 1.28 to 1.36, helm 3 and 4, Python, Node, kopf
   oracle [--seed N] [--count N] the same random requests to our server and to real ones
   crash [--times N] [STORE]     kill the server under a write load, again and again
+  idle-members [--count N]      what a thousand members cost that have joined and do nothing
   real-members [WHICH]...       a real cluster as a member, through what a simulated one goes through
   rollout [--times N]           kill the server while templates change, again and again
+  versus [SIZE]                 the same requests to a real API server on etcd and to ours, for release builds
 ";
 
 fn main() -> ExitCode {
