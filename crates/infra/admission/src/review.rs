@@ -274,6 +274,7 @@ impl Refusal {
                 causes: self.causes.clone(),
                 ..Details::default()
             }),
+            warnings: Vec::new(),
             cause: None,
         }
     }

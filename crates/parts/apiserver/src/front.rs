@@ -237,6 +237,7 @@ fn late() -> Status {
         reason: "Timeout",
         message: format!("Timeout: request did not complete within the allotted {seconds}s"),
         details: Box::default(),
+        warnings: Vec::new(),
         cause: None,
     }
 }
