@@ -62,9 +62,17 @@ impl Way for Reach {
 struct Near(Ledgers);
 
 impl Nearby for Near {
+    fn knows(&self, cluster: &str) -> bool {
+        self.0.has(cluster)
+    }
+
     fn ask<'a>(&'a self, question: &'a Question) -> Option<Answering<'a>> {
-        let ledger = self.0.ledger(question.cluster())?;
+        if !self.0.has(question.cluster()) {
+            return None;
+        }
+        let ledger = self.0.ledger(question.cluster());
         Some(Box::pin(async move {
+            let ledger = ledger.ok_or_else(|| "the member is not reached yet".to_owned())?;
             let answered = ledger.answer(question).await;
             answered.map_err(|refusal| telemetry::chain(&refusal).to_string())
         }))

@@ -8,7 +8,7 @@ use assembly::plane::Settings;
 use cli::Failure;
 use object::Value;
 use scheduler::DeschedulerSettings;
-use scheduler::estimator::{EstimatorSettings, Tls};
+use scheduler::estimator::{EstimatorSettings, Tls, Trusted};
 use scheduler::webhook::{self, WebhookSettings};
 
 use crate::arguments::{Estimators, Scheduling};
@@ -106,26 +106,24 @@ fn parse(text: &str) -> Option<Duration> {
 }
 
 fn estimators(typed: &Estimators) -> Result<EstimatorSettings, Failure> {
-    let flag = "--scheduler-estimator-ca-file";
-    let tls = match &typed.scheduler_estimator_ca_file {
-        None => None,
-        Some(file) => {
-            let identity = match (
-                &typed.scheduler_estimator_cert_file,
-                &typed.scheduler_estimator_key_file,
-            ) {
-                (Some(certificate), Some(key)) => Some((
-                    read("--scheduler-estimator-cert-file", certificate)?,
-                    read("--scheduler-estimator-key-file", key)?,
-                )),
-                _ => None,
-            };
-            Some(Tls {
-                authority: read(flag, file)?,
-                identity,
-            })
-        }
+    let authority = typed.scheduler_estimator_ca_file.as_ref();
+    let authority = authority.map(|file| read("--scheduler-estimator-ca-file", file));
+    let trust = if typed.insecure_skip_estimator_verify {
+        Some(Trusted::Anybody)
+    } else {
+        authority.transpose()?.map(Trusted::SignedBy)
     };
+    let identity = match (
+        &typed.scheduler_estimator_cert_file,
+        &typed.scheduler_estimator_key_file,
+    ) {
+        (Some(certificate), Some(key)) => Some((
+            read("--scheduler-estimator-cert-file", certificate)?,
+            read("--scheduler-estimator-key-file", key)?,
+        )),
+        _ => None,
+    };
+    let tls = trust.map(|trust| Tls { trust, identity });
     Ok(EstimatorSettings {
         timeout: duration(
             "--scheduler-estimator-timeout",

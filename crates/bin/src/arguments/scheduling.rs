@@ -80,6 +80,9 @@ pub(crate) struct Estimators {
     /// Who signs the estimators' certificates; without it they are spoken to in the clear.
     #[arg(long, value_name = "FILE")]
     pub(crate) scheduler_estimator_ca_file: Option<PathBuf>,
+    /// Believe estimators whatever certificate they show. Only where nobody else can answer on their addresses.
+    #[arg(long)]
+    pub(crate) insecure_skip_estimator_verify: bool,
 }
 
 /// Run the estimator of one member.
@@ -118,6 +121,12 @@ pub(crate) struct Estimator {
     /// How many nodes are counted at once; taken for compatibility, counting is done in one pass.
     #[arg(long, value_name = "N", default_value_t = 0, action = ArgAction::Set, hide = true)]
     pub(crate) parallelism: i32,
+    /// Requests a second; taken for compatibility, what is needed is watched.
+    #[arg(long, value_name = "N", default_value_t = 20.0, action = ArgAction::Set, hide = true)]
+    pub(crate) kube_api_qps: f32,
+    /// Requests at once; taken for compatibility, what is needed is watched.
+    #[arg(long, value_name = "N", default_value_t = 30, action = ArgAction::Set, hide = true)]
+    pub(crate) kube_api_burst: i32,
     /// Features to turn on or off, such as ResourceQuotaEstimate=true.
     #[arg(long, env = "KARAVEL_FEATURE_GATES", value_name = "GATES")]
     pub(crate) feature_gates: Option<String>,

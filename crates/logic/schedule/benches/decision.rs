@@ -122,6 +122,9 @@ fn around(criterion: &mut Criterion) {
     group.bench_function("diagnosis over 1000 as a value", |bencher| {
         bencher.iter(|| decision.diagnosis.to_value())
     });
+    group.bench_function("diagnosis over 1000 packed for the record", |bencher| {
+        bencher.iter(|| decision.diagnosis.to_packed().to_string())
+    });
     group.bench_function("diagnosis over 1000 as text", |bencher| {
         bencher.iter(|| decision.diagnosis.to_string())
     });

@@ -206,6 +206,7 @@ impl<T: Ord + ?Sized> Shared<T> {
 pub struct Snapshot {
     // Invariant: sorted by name, each once. A position therefore orders as the name does.
     clusters: Arc<[Arc<ClusterFacts>]>,
+    names: Arc<[Arc<str>]>,
 }
 
 impl Snapshot {
@@ -218,8 +219,18 @@ impl Snapshot {
         clusters.dedup_by(|a, b| a.name == b.name);
         clusters.reverse();
         Self {
+            names: clusters
+                .iter()
+                .map(|cluster| Arc::clone(&cluster.name))
+                .collect(),
             clusters: clusters.into(),
         }
+    }
+
+    /// The names of the clusters alone, in their order: for those who keep positions longer than clusters.
+    #[must_use]
+    pub fn names(&self) -> &Arc<[Arc<str>]> {
+        &self.names
     }
 
     /// How many clusters there are, those about to go included.

@@ -10,6 +10,7 @@ use crate::{
     cycle::{Cycle, EmptyWorkloads, Inputs},
     decision::{Decision, FitError, Outcome, Refusal, Target},
     diagnosis::{Attempt, Candidacy, Diagnosis, FilterRefusal},
+    placement::Strategy,
     plugin::{Judge, Verdict},
     select::Selection,
 };
@@ -20,7 +21,7 @@ use crate::{
 /// group that succeeds is taken.
 #[must_use]
 pub fn schedule(inputs: &Inputs<'_>) -> Decision {
-    schedule_watched(inputs, &|_| {})
+    schedule_watched(inputs, &Nobody)
 }
 
 /// The steps of a decision, as the reference names them.
@@ -36,14 +37,57 @@ pub enum Step {
     AssignReplicas,
 }
 
-/// Like [`schedule`]; `done` hears of every step that is done, so that somebody with a clock can measure them.
+/// Where plugins take part in a decision, as the reference names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Point {
+    /// A filter judged a cluster.
+    Filter,
+    /// A cluster was scored.
+    Score,
+    /// The scores of all clusters were brought into range.
+    ScoreExtensionNormalize,
+}
+
+/// How a plugin fared, as the reference names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Run {
+    /// It has nothing against it.
+    Success,
+    /// It refused the cluster.
+    Unschedulable,
+    /// It failed.
+    Error,
+}
+
+/// Somebody with a clock, who hears how far a decision is.
+pub trait Watch {
+    /// A step is done.
+    fn done(&self, step: Step);
+
+    /// Whether to hear of every plugin and every cluster, too. Telling takes longer than most plugins do.
+    fn is_close(&self) -> bool {
+        false
+    }
+
+    /// A plugin is done, with one cluster or, where it brings scores into range, with all.
+    fn ran(&self, _plugin: &Arc<str>, _point: Point, _run: Run) {}
+}
+
+/// Whoever does not care.
+struct Nobody;
+
+impl Watch for Nobody {
+    fn done(&self, _: Step) {}
+}
+
+/// Like [`schedule`], before the eyes of `watch`.
 #[must_use]
-pub fn schedule_watched(inputs: &Inputs<'_>, done: &dyn Fn(Step)) -> Decision {
+pub fn schedule_watched(inputs: &Inputs<'_>, watch: &dyn Watch) -> Decision {
     let placement = inputs.placement;
     if !placement.is_ordered() || placement.affinity.is_some() {
         let cycle = Cycle::new(inputs, None);
         let mut attempt = Attempt::default();
-        let placed = run(&cycle, &mut attempt, done);
+        let placed = run(&cycle, &mut attempt, watch);
         let outcome = placed.map_or_else(Outcome::Refused, Outcome::Placed);
         return Decision::new(cycle, outcome, vec![attempt]);
     }
@@ -57,7 +101,7 @@ pub fn schedule_watched(inputs: &Inputs<'_>, done: &dyn Fn(Step)) -> Decision {
             term: Some((index, Arc::clone(&term.name))),
             ..Attempt::default()
         };
-        match run(&cycle, &mut attempt, done) {
+        match run(&cycle, &mut attempt, watch) {
             Ok(targets) => {
                 attempts.push(attempt);
                 return Decision::new(cycle, Outcome::Placed(targets), attempts);
@@ -77,10 +121,12 @@ pub fn schedule_watched(inputs: &Inputs<'_>, done: &dyn Fn(Step)) -> Decision {
 
 /// The clusters that an estimator should be asked about: those that pass every filter of some group to be tried.
 ///
-/// Empty where nothing is to be counted. Positions in the snapshot, ascending.
+/// Empty where nothing is to be counted, and where room decides nothing. Positions in the snapshot, ascending.
+///
+/// Upstream: asks for every binding, because the answers order the list of targets, which is a set.
 #[must_use]
 pub fn candidates(inputs: &Inputs<'_>) -> Vec<usize> {
-    if is_uncounted(inputs) {
+    if is_uncounted(inputs) || is_room_ignored(inputs) {
         return Vec::new();
     }
     passing(inputs)
@@ -91,14 +137,14 @@ pub fn candidates(inputs: &Inputs<'_>) -> Vec<usize> {
 pub fn passing(inputs: &Inputs<'_>) -> Vec<usize> {
     let placement = inputs.placement;
     if !placement.is_ordered() || placement.affinity.is_some() {
-        return filter(&Cycle::new(inputs, None), &mut Attempt::default());
+        return filter(&Cycle::new(inputs, None), &mut Attempt::default(), &Nobody);
     }
     let first = placement.first_term(&inputs.binding.status.scheduler_observed_affinity_name);
     let mut passed = Vec::new();
     let mut cycle = Cycle::new(inputs, Some(first));
     for index in first..placement.terms.len() {
         cycle = cycle.with_term(index);
-        passed.extend(filter(&cycle, &mut Attempt::default()));
+        passed.extend(filter(&cycle, &mut Attempt::default(), &Nobody));
     }
     passed.sort_unstable();
     passed.dedup();
@@ -108,25 +154,25 @@ pub fn passing(inputs: &Inputs<'_>) -> Vec<usize> {
 fn run(
     cycle: &Cycle<'_>,
     attempt: &mut Attempt,
-    done: &dyn Fn(Step),
+    watch: &dyn Watch,
 ) -> Result<Vec<Target>, Refusal> {
-    let passed = filter(cycle, attempt);
-    done(Step::Filter);
+    let passed = filter(cycle, attempt, watch);
+    watch.done(Step::Filter);
     if passed.is_empty() {
         return Err(Refusal::NoClusterFit(histogram(cycle, attempt)));
     }
-    let totals = score(cycle, &passed, attempt)?;
+    let totals = score(cycle, &passed, attempt, watch)?;
     let ranked = rank(cycle, &passed, &totals, attempt);
-    done(Step::Score);
+    watch.done(Step::Score);
 
     let Selection { chosen, how } = cycle.inputs.plugins.select.select(cycle, &ranked);
     attempt.selection = Some(how);
-    done(Step::Select);
+    watch.done(Step::Select);
     let chosen = chosen.map_err(Refusal::Select)?;
 
     let Assignment { shares, steps } = cycle.inputs.plugins.assign.assign(cycle, &chosen);
     attempt.steps = steps;
-    done(Step::AssignReplicas);
+    watch.done(Step::AssignReplicas);
     let shares = shares.map_err(Refusal::Assign)?;
     attempt.selected = chosen.iter().map(|candidate| candidate.cluster).collect();
     Ok(targets(cycle, &chosen, &shares))
@@ -136,7 +182,8 @@ fn run(
 ///
 /// All are asked even after one refused, because whoever asks why wants to hear all of it. Clusters about to go are
 /// passed over without a reason.
-fn filter(cycle: &Cycle<'_>, attempt: &mut Attempt) -> Vec<usize> {
+fn filter(cycle: &Cycle<'_>, attempt: &mut Attempt, watch: &dyn Watch) -> Vec<usize> {
+    let is_close = watch.is_close();
     let filters = &cycle.inputs.plugins.filters;
     attempt.filters = filters.iter().map(|(name, _)| Arc::clone(name)).collect();
     let mut judges: Vec<Judge<'_>> = filters
@@ -152,6 +199,14 @@ fn filter(cycle: &Cycle<'_>, attempt: &mut Attempt) -> Vec<usize> {
         let refused_before = attempt.refusals.len();
         for (filter, judge) in judges.iter_mut().enumerate() {
             let verdict: Verdict = judge(position, cluster);
+            if is_close && let Some((name, _)) = filters.get(filter) {
+                let run = if verdict.is_ok() {
+                    Run::Success
+                } else {
+                    Run::Unschedulable
+                };
+                watch.ran(name, Point::Filter, run);
+            }
             if let Err(reason) = verdict {
                 attempt.refusals.push(FilterRefusal {
                     cluster: position,
@@ -182,12 +237,24 @@ fn histogram(cycle: &Cycle<'_>, attempt: &Attempt) -> FitError {
 }
 
 /// The sum of all scores of each cluster that passed.
-fn score(cycle: &Cycle<'_>, passed: &[usize], attempt: &mut Attempt) -> Result<Vec<i64>, Refusal> {
+fn score(
+    cycle: &Cycle<'_>,
+    passed: &[usize],
+    attempt: &mut Attempt,
+    watch: &dyn Watch,
+) -> Result<Vec<i64>, Refusal> {
+    let is_close = watch.is_close();
     let mut totals = vec![0_i64; passed.len()];
     for (name, plugin) in &cycle.inputs.plugins.scores {
         let refuse = |error| Refusal::Score {
             plugin: Arc::clone(name),
             error,
+        };
+        let ran = |point, is_ok| {
+            if is_close {
+                let run = if is_ok { Run::Success } else { Run::Error };
+                watch.ran(name, point, run);
+            }
         };
         let mut scorer = plugin.begin(cycle);
         let mut scores = Vec::with_capacity(passed.len());
@@ -195,10 +262,14 @@ fn score(cycle: &Cycle<'_>, passed: &[usize], attempt: &mut Attempt) -> Result<V
             let Some(cluster) = cycle.inputs.clusters.at(*position) else {
                 continue;
             };
-            scores.push(scorer(*position, cluster).map_err(refuse)?);
+            let score = scorer(*position, cluster);
+            ran(Point::Score, score.is_ok());
+            scores.push(score.map_err(refuse)?);
         }
         drop(scorer);
-        plugin.normalise(cycle, &mut scores).map_err(refuse)?;
+        let normalised = plugin.normalise(cycle, &mut scores);
+        ran(Point::ScoreExtensionNormalize, normalised.is_ok());
+        normalised.map_err(refuse)?;
         for (total, score) in totals.iter_mut().zip(&scores) {
             *total = total.saturating_add(*score);
         }
@@ -317,6 +388,19 @@ impl<'c> Question<'c> {
 /// Whether there is nothing to estimate: no replicas and no components.
 fn is_uncounted(inputs: &Inputs<'_>) -> bool {
     inputs.binding.spec.replicas <= 0 && inputs.binding.spec.components.is_empty()
+}
+
+/// Whether targets and replicas are the same whatever room there is: copies and fixed weights on all clusters that pass.
+fn is_room_ignored(inputs: &Inputs<'_>) -> bool {
+    let Inputs {
+        placement, plugins, ..
+    } = inputs;
+    let is_fixed = matches!(
+        placement.strategy,
+        Strategy::Duplicated | Strategy::StaticWeight(_)
+    );
+    let overflows = placement.terms.iter().any(|term| !term.overflow.is_empty());
+    is_fixed && !overflows && !placement.is_spread() && !plugins.has_foreign_steps
 }
 
 /// The shares as targets, with selected clusters that got none where those are wanted.

@@ -43,7 +43,7 @@ mod examples;
 
 pub use crate::{
     cycle::{Components, Cycle, EmptyWorkloads, Inputs, Options, is_component_set},
-    decide::{Step, candidates, passing, schedule, schedule_watched},
+    decide::{Point, Run, Step, Watch, candidates, passing, schedule, schedule_watched},
     decision::{Decision, FitError, Outcome, Refusal, Target, TargetsText},
     diagnosis::Diagnosis,
 };

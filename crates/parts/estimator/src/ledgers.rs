@@ -88,6 +88,12 @@ impl Ledgers {
         Some(ledger.answer(question).await)
     }
 
+    /// Whether a member is within reach, so that it has a ledger or will have one.
+    #[must_use]
+    pub fn has(&self, cluster: &str) -> bool {
+        self.shared.lock().contains_key(cluster)
+    }
+
     /// The ledger of a member, once it is open.
     #[must_use]
     pub fn ledger(&self, cluster: &str) -> Option<Ledger> {

@@ -44,8 +44,8 @@ fn main() {
         .build()
         .unwrap();
     if std::env::args().any(|argument| argument == "--test") {
-        for (mode, placement) in modes() {
-            runtime.block_on(flood(10, mode, &placement, 50));
+        for mode in modes() {
+            runtime.block_on(flood(10, &mode, 50));
         }
         return;
     }
@@ -57,10 +57,10 @@ fn main() {
         if only.is_some_and(|only| only != size) {
             continue;
         }
-        for (mode, placement) in modes() {
+        for mode in modes() {
             // Copies to thousands of clusters are thousands of targets each; fewer bindings say as much.
             let bindings = if size > 100 { BINDINGS / 10 } else { BINDINGS };
-            runtime.block_on(flood(size, mode, &placement, bindings));
+            runtime.block_on(flood(size, &mode, bindings));
         }
     }
     if is_trouble || only.is_none_or(|only| only == 100) {
@@ -68,34 +68,56 @@ fn main() {
     }
 }
 
-fn modes() -> Vec<(&'static str, Value)> {
-    let one = |preference: Value| json!({"replicaScheduling": preference});
-    vec![
-        (
-            "duplicated, one cluster",
-            json!({"clusterAffinity": {"clusterNames": ["member-0000"]}}),
-        ),
-        (
-            "static weights",
-            one(
-                json!({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}),
-            ),
-        ),
-        ("dynamic weights", by_room()),
-        (
-            "aggregated",
-            one(
-                json!({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}),
-            ),
-        ),
-        (
-            "spread over 3 clusters",
-            json!({
-                "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 3}],
-                "replicaScheduling": by_room()["replicaScheduling"],
-            }),
-        ),
+/// A way of dividing.
+struct Mode {
+    name: &'static str,
+    placement: Value,
+    /// Whether there are components instead of replicas.
+    is_set: bool,
+}
+
+impl Mode {
+    fn binding(&self, index: usize) -> Object {
+        let mut object = binding(&format!("web-{index}"), 10, &self.placement);
+        if self.is_set {
+            object.remove(&["spec", "replicas"]);
+            object.remove(&["spec", "replicaRequirements"]);
+            let component = |name: &str, replicas: u32| {
+                let request = json!({"resourceRequest": {"cpu": "1"}});
+                json!({"name": name, "replicas": replicas, "replicaRequirements": request})
+            };
+            let components = json!([component("jobmanager", 1), component("taskmanager", 3)]);
+            object.set(&["spec", "components"], components).unwrap();
+        }
+        object
+    }
+}
+
+fn modes() -> Vec<Mode> {
+    let divided = |preference: &str| {
+        json!({"replicaScheduling": {
+            "replicaSchedulingType": "Divided", "replicaDivisionPreference": preference,
+        }})
+    };
+    let spread = |placement: Value, most: u32| {
+        let constraints = json!([{"spreadByField": "cluster", "minGroups": 1, "maxGroups": most}]);
+        json!({"spreadConstraints": constraints, "replicaScheduling": placement["replicaScheduling"]})
+    };
+    let one = json!({"clusterAffinity": {"clusterNames": ["member-0000"]}});
+    [
+        ("duplicated, one cluster", one, false),
+        ("static weights", divided("Weighted"), false),
+        ("dynamic weights", by_room(), false),
+        ("aggregated", divided("Aggregated"), false),
+        ("spread over 3 clusters", spread(by_room(), 3), false),
+        ("component sets", spread(divided("Aggregated"), 1), true),
     ]
+    .map(|(name, placement, is_set)| Mode {
+        name,
+        placement,
+        is_set,
+    })
+    .into()
 }
 
 async fn fleet(size: usize) -> World {
@@ -154,15 +176,14 @@ impl Watched {
 }
 
 /// Creates bindings as fast as the API takes them.
-async fn flood(size: usize, mode: &str, placement: &Value, bindings: usize) {
+async fn flood(size: usize, mode: &Mode, bindings: usize) {
     let world = fleet(size).await;
-    let scheduler = world.schedule(Settings::default());
+    let gates = "MultiplePodTemplatesScheduling=true".parse().unwrap();
+    let scheduler = world.schedule(Settings::with_gates(&gates));
     let watched = watch(&world);
     let (start, computed) = (Instant::now(), computed());
-    create(&world, bindings, |index| {
-        binding(&format!("web-{index}"), 10, placement)
-    })
-    .await;
+    create(&world, bindings, |index| mode.binding(index)).await;
+    let name = mode.name;
     let created = start.elapsed();
     watched.until(bindings).await;
     let placed = start.elapsed();
@@ -172,7 +193,7 @@ async fn flood(size: usize, mode: &str, placement: &Value, bindings: usize) {
     let settled = start.elapsed();
     let each = (self::computed() - computed) / u32::try_from(bindings).unwrap();
     println!(
-        "{size:>5} clusters, {mode:<24} {bindings:>6} bindings: created in {created:>7.2?}, placed in {placed:>7.2?}, settled in {settled:>7.2?}: {:>6.0}/s, {each:>7.0?} computed for each",
+        "{size:>5} clusters, {name:<24} {bindings:>6} bindings: created in {created:>7.2?}, placed in {placed:>7.2?}, settled in {settled:>7.2?}: {:>6.0}/s, {each:>7.0?} computed for each",
         bindings as f64 / settled.as_secs_f64()
     );
 }
@@ -220,18 +241,21 @@ async fn troubled(size: usize, rate: u32, waiting: usize) {
         }
     };
     say(rate, "a cluster flapping", &flapping, &quiet);
-    let hanging = {
+    for (name, after) in [
+        ("an estimator hanging", Duration::ZERO),
+        ("an estimator that begins to hang", Duration::from_secs(3)),
+    ] {
         let world = fleet(size).await;
         let _scheduler = world.schedule(Settings {
             estimators: Some(EstimatorSettings {
-                nearby: Some(Arc::new(Hanging)),
+                nearby: Some(Arc::new(Hanging(Instant::now() + after))),
                 ..EstimatorSettings::default()
             }),
             ..Settings::default()
         });
-        waits(&world, &watch(&world), rate).await
-    };
-    say(rate, "an estimator hanging", &hanging, &quiet);
+        let hanging = waits(&world, &watch(&world), rate).await;
+        say(rate, name, &hanging, &quiet);
+    }
     let world = fleet(size).await;
     let scheduler = world.schedule(Settings::default());
     create(&world, waiting, |index| {
@@ -251,14 +275,18 @@ async fn troubled(size: usize, rate: u32, waiting: usize) {
     say(rate, &name, &crowded, &quiet);
 }
 
-/// Estimators of which one never answers.
+/// Estimators of which one does not answer any more after a while.
 #[derive(Debug)]
-struct Hanging;
+struct Hanging(Instant);
 
 impl Nearby for Hanging {
+    fn knows(&self, _: &str) -> bool {
+        true
+    }
+
     fn ask<'a>(&'a self, question: &'a Question) -> Option<Answering<'a>> {
         Some(match question.cluster() {
-            "member-0000" => Box::pin(std::future::pending()),
+            "member-0000" if self.0 <= Instant::now() => Box::pin(std::future::pending()),
             _ => Box::pin(std::future::ready(Ok(1000))),
         })
     }

@@ -2,7 +2,6 @@
 
 use std::{
     borrow::Cow,
-    cell::Cell,
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
@@ -12,8 +11,10 @@ use api::well_known::annotations;
 use client::Cache;
 use control::Cx;
 use estimate::Answers;
+use futures_util::FutureExt as _;
 use intent::Action;
 use object::Object;
+use runtime::Spawner;
 use schedule::{
     Decision, Inputs, Options,
     assume::{Assumptions, View},
@@ -23,8 +24,11 @@ use schedule::{
     trigger::{Trigger, needs_cycle},
 };
 use telemetry::chain;
-use tokio::time::Instant;
-use tracing::{debug, warn};
+use tokio::{
+    sync::{Notify, OnceCell, Semaphore},
+    time::Instant,
+};
+use tracing::{debug, error, warn};
 
 use crate::{
     bound::Bound,
@@ -41,6 +45,12 @@ use crate::{
     webhook::Webhook,
 };
 
+/// How long the first decisions wait for all estimators to answer a greeting.
+const GREETING: Duration = Duration::from_millis(500);
+
+/// How many attempts may wait for estimators and webhooks without a worker; further ones keep theirs.
+pub(crate) const ASIDE: usize = 1024;
+
 /// How often a decision is made again because others took the room, before it waits its turn like any failure.
 const OVERTAKEN: u32 = 4;
 
@@ -50,6 +60,7 @@ pub(crate) struct Desk {
     pub(crate) plugins: Plugins,
     pub(crate) webhooks: Vec<Webhook>,
     pub(crate) cx: Cx,
+    pub(crate) spawner: Spawner,
     pub(crate) line: Line,
     pub(crate) fleet: Fleet,
     pub(crate) placements: Placements,
@@ -63,6 +74,10 @@ pub(crate) struct Desk {
     pub(crate) cluster_bindings: Cache,
     /// Whether the server takes result and status in one write; empty until it was asked.
     pub(crate) places_at_once: OnceLock<bool>,
+    /// Set once it is known which estimators answer.
+    pub(crate) greeted: OnceCell<()>,
+    /// For attempts that wait for others beside the workers.
+    pub(crate) aside: Arc<Semaphore>,
 }
 
 /// What a decision is about, gathered from the caches.
@@ -80,13 +95,44 @@ struct Decided {
 }
 
 impl Desk {
-    /// Attempts a binding and tells the line how it ended.
-    pub(crate) async fn attempt(&self, turn: Turn<Key>) {
-        let ending = self.run(&turn).await;
+    /// Attempts a binding and tells the line how it ended. `waits` is told if others have to be waited for.
+    pub(crate) async fn attempt(&self, turn: Turn<Key>, waits: &Notify) {
+        let attempt = std::panic::AssertUnwindSafe(self.run(&turn, waits)).catch_unwind();
+        let ending = match tokio::time::timeout(TURN, attempt).await {
+            Ok(Ok(ending)) => ending,
+            // A panicking attempt costs its binding a wait, not the process.
+            Ok(Err(panic)) => {
+                let panic = runtime::panic_text(&*panic);
+                error!(binding = %turn.key, panic, "an attempt at a binding panicked");
+                Ending::Failed
+            }
+            Err(_) => {
+                error!(binding = %turn.key, "an attempt at a binding did not end");
+                Ending::Failed
+            }
+        };
         if ending == Ending::Failed || ending == Ending::Unschedulable {
             self.metrics.came(metrics::Incoming::ScheduleAttemptFailure);
         }
         self.line.finish(&turn.key, ending);
+    }
+
+    /// Whether attempts ask anybody outside of the process.
+    pub(crate) fn asks_others(&self) -> bool {
+        self.estimators.is_some() || !self.webhooks.is_empty()
+    }
+
+    /// Waits until it is known which estimators answer, or not any longer.
+    pub(crate) async fn greet(&self) {
+        let Some(estimators) = &self.estimators else {
+            return;
+        };
+        let greeting = || async {
+            let clusters = self.fleet.snapshot();
+            let names = clusters.iter().map(|cluster| Arc::clone(&cluster.name));
+            estimators.greet(names.collect(), GREETING).await;
+        };
+        self.greeted.get_or_init(greeting).await;
     }
 
     /// The binding as the cache has it.
@@ -105,7 +151,7 @@ impl Desk {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn run(&self, turn: &Turn<Key>) -> Ending {
+    async fn run(&self, turn: &Turn<Key>, waits: &Notify) -> Ending {
         let start = Instant::now();
         let Some(object) = self.binding(&turn.key) else {
             return Ending::Settled(i64::MAX);
@@ -118,8 +164,20 @@ impl Desk {
                 return Ending::Failed;
             }
         };
-        let plugins = self.ask_webhooks(&facts).await;
-        let estimates = self.estimate(&facts, &plugins).await;
+        let asking = async {
+            let plugins = self.ask_webhooks(&facts).await;
+            let estimates = self.estimate(&facts, &plugins).await;
+            (plugins, estimates)
+        };
+        let mut asking = std::pin::pin!(asking);
+        let (plugins, estimates) = match asking.as_mut().now_or_never() {
+            Some(told) => told,
+            None => {
+                self.metrics.waited();
+                waits.notify_one();
+                asking.await
+            }
+        };
         let Some(Decided {
             decision,
             is_promised,
@@ -189,7 +247,7 @@ impl Desk {
             .filter_map(|position| clusters.at(position))
             .collect();
         let asking = self.webhooks.iter();
-        let asking = asking.map(|webhook| webhook.ask(&facts.object, &passing));
+        let asking = asking.map(|webhook| webhook.ask(&facts.object, &passing, &self.spawner));
         let told = futures_util::future::join_all(asking).await;
         let mut plugins = self.plugins.clone();
         for plugin in told.into_iter().flatten() {
@@ -262,12 +320,6 @@ impl Desk {
             let now = self.cx.now();
             let view: Option<View> = is_guarded.then(|| self.assumptions().view(now));
             let clusters = self.fleet.snapshot();
-            let since = Cell::new(Instant::now());
-            let done = |step| {
-                let now = Instant::now();
-                let before = since.replace(now);
-                self.metrics.stepped(step, now.duration_since(before));
-            };
             let inputs = Inputs {
                 binding: bound.view(),
                 placement: &prepared.compiled,
@@ -278,7 +330,7 @@ impl Desk {
                 plugins,
                 options: self.options(),
             };
-            let decision = schedule::schedule_watched(&inputs, &done);
+            let decision = schedule::schedule_watched(&inputs, &self.metrics.watch());
             let (Some(view), Some(targets)) = (&view, decision.targets_to_write()) else {
                 return Some(Decided {
                     decision,

@@ -51,8 +51,15 @@ impl Desk {
 
     /// Takes a change of a cluster in, and brings the bindings it concerns.
     pub(crate) fn cluster_changed(&self, change: &Change) {
-        if let (Some(estimators), None) = (&self.estimators, &change.after) {
-            estimators.forget(&change.key().name);
+        if let Some(estimators) = &self.estimators {
+            match (&change.before, &change.after) {
+                (_, None) => estimators.forget(&change.key().name),
+                // Those there are at the start are greeted together.
+                (None, Some(_)) if self.greeted.initialized() => {
+                    estimators.greet_later(change.key().name.into());
+                }
+                _ => {}
+            }
         }
         let effect = self
             .fleet

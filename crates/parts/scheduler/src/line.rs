@@ -45,8 +45,9 @@ impl Line {
     pub(crate) fn retry_where(&self, may_help: impl Fn(&Key) -> bool) {
         // Asked outside the lock: there may be thousands, and each question looks at an object.
         let waiting: Vec<Key> = self.lock().unschedulable().cloned().collect();
+        let now = self.now();
         for key in waiting.into_iter().filter(may_help) {
-            self.lock().retry(&key);
+            self.lock().retry(&key, now);
             self.stir.notify_one();
         }
     }

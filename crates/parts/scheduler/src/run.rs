@@ -10,17 +10,18 @@ use client::{Caches, Change, Scope, Subscription};
 use control::Cx;
 use object::ResourceType;
 use runtime::Spawner;
-use tracing::{error, info};
+use tokio::sync::{Notify, OnceCell, Semaphore};
+use tracing::info;
 
 use crate::{
-    cycle::{Desk, TURN},
+    cycle::{ASIDE, Desk},
     estimator::Estimators,
     fleet::Fleet,
     groups::{self, JustWritten},
-    line::Line,
+    line::{Key, Line},
     metrics::Metrics,
     placements::Placements,
-    queue::{Counts, Ending},
+    queue::{Counts, Turn},
     recorder::{FileError, Recorder},
     settings::{Settings, SettingsError},
 };
@@ -93,6 +94,7 @@ pub fn run(
         plugins,
         webhooks,
         cx: cx.clone(),
+        spawner: spawner.clone(),
         line: Line::new(settings.patience),
         fleet: Fleet::default(),
         placements: Placements::default(),
@@ -100,14 +102,16 @@ pub fn run(
         just_written: JustWritten::default(),
         metrics: Metrics::default(),
         recorder,
-        estimators: settings
-            .estimators
-            .clone()
-            .map(|settings| Estimators::new(settings, cx.client.clone(), clusters.clone())),
+        estimators: settings.estimators.clone().map(|settings| {
+            let (client, clusters) = (cx.client.clone(), clusters.clone());
+            Estimators::new(settings, client, clusters, spawner.clone())
+        }),
         clusters,
         bindings: follow(&registry::RESOURCE_BINDING),
         cluster_bindings: follow(&registry::CLUSTER_RESOURCE_BINDING),
         places_at_once: OnceLock::new(),
+        greeted: OnceCell::new(),
+        aside: Arc::new(Semaphore::new(ASIDE)),
         settings,
     });
     desk.bindings.index_by(groups::INDEX, groups::keys);
@@ -125,6 +129,11 @@ pub fn run(
                         () = cache.synced() => {}
                     }
                 }
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return,
+                    () = desk.greet() => {}
+                }
                 if number == 0 {
                     info!(
                         controller = "scheduler",
@@ -133,21 +142,10 @@ pub fn run(
                     );
                 }
                 while let Some(turn) = desk.line.take(&stop).await {
-                    let key = Arc::clone(&turn.key);
-                    let attempt = std::panic::AssertUnwindSafe(desk.attempt(turn));
-                    let attempt = futures_util::FutureExt::catch_unwind(attempt);
-                    match tokio::time::timeout(TURN, attempt).await {
-                        Ok(Ok(())) => {}
-                        // A panicking attempt costs its binding a wait, not the process.
-                        Ok(Err(panic)) => {
-                            let panic = runtime::panic_text(&*panic);
-                            error!(binding = %key, panic, "an attempt at a binding panicked");
-                            desk.line.finish(&key, Ending::Failed);
-                        }
-                        Err(_) => {
-                            error!(binding = %key, "an attempt at a binding did not end");
-                            desk.line.finish(&key, Ending::Failed);
-                        }
+                    if desk.asks_others() {
+                        attempt_aside(&desk, turn).await;
+                    } else {
+                        desk.attempt(turn, &Notify::const_new()).await;
                     }
                 }
                 drop(subscriptions);
@@ -155,6 +153,31 @@ pub fn run(
         );
     }
     Ok(Scheduler { desk })
+}
+
+/// Attempts a binding; as soon as others have to be waited for, that goes on beside the worker.
+async fn attempt_aside(desk: &Arc<Desk>, turn: Turn<Key>) {
+    let waits = Arc::new(Notify::new());
+    let (ours, told) = (Arc::clone(desk), Arc::clone(&waits));
+    let mut attempt = Box::pin(async move { ours.attempt(turn, &told).await });
+    tokio::select! {
+        biased;
+        () = &mut attempt => return,
+        () = waits.notified() => {}
+    }
+    let Ok(place) = Arc::clone(&desk.aside).try_acquire_owned() else {
+        attempt.await;
+        return;
+    };
+    let goes_on = "an attempt that waits for others";
+    desk.spawner.spawn_brief(goes_on, move |stop| async move {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {}
+            () = attempt => {}
+        }
+        drop(place);
+    });
 }
 
 /// The callbacks live as long as a worker does, and hold the desk weakly: caches must not keep alive who keeps them.

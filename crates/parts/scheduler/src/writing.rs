@@ -82,7 +82,9 @@ impl Desk {
             }
         };
         self.line.expect(&turn.key, written.generation());
-        self.just_written.put(&written);
+        if bound.spec.workload_affinity_groups.is_some() {
+            self.just_written.put(&written);
+        }
         debug!(binding = %turn.key, trigger = %trigger, attempt = turn.attempt, "decided");
         if expected != Some(written.generation()) {
             return self

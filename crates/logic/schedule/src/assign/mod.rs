@@ -135,17 +135,17 @@ impl Step {
             .map(|row| i128::from(row.weight.max(0)))
             .sum()
     }
+}
 
-    /// What `row` would get if replicas could be split: the whole part, and the remainder in parts of the total weight.
-    #[must_use]
-    pub fn quota(&self, row: &Row) -> (i128, i128) {
-        let total = self.total_weight();
-        if total == 0 {
-            return (0, 0);
-        }
-        let share = i128::from(self.replicas) * i128::from(row.weight.max(0));
-        (share / total, share % total)
+/// What a row of this weight would get of `replicas` if they could be split: the whole part, and the remainder in parts of
+/// the total weight.
+#[must_use]
+pub fn quota(replicas: i64, weight: i64, total: i128) -> (i128, i128) {
+    if total == 0 {
+        return (0, 0);
     }
+    let share = i128::from(replicas) * i128::from(weight.max(0));
+    (share / total, share % total)
 }
 
 /// The in-tree assignment, by the placement's strategy.

@@ -1,9 +1,10 @@
 //! Why a decision is what it is: every verdict, score, estimate and step of arithmetic, as a value.
 //!
-//! Nothing in it is text until somebody reads it: [`Diagnosis`] prints as a table of 80 columns, turns into a JSON
-//! value for those who keep it, and can be compared with an earlier one.
+//! Nothing in it is text until somebody reads it: [`Diagnosis`] prints as a table of 80 columns, turns into a JSON value,
+//! packs itself for those who keep many, and can be compared with an earlier one.
 
 mod compare;
+mod packed;
 mod render;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use api::work::v1alpha2::TargetCluster;
 use estimate::Source;
 
-pub use self::compare::Difference;
+pub use self::{compare::Difference, packed::unpack};
 use crate::{
     assign::Step,
     candidate::Candidate,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Attempt, Diagnosis};
 use crate::{
-    assign::{Mode, Step},
+    assign::{Mode, Step, quota},
     candidate::Candidate,
     decision::{Outcome, TargetsText},
     select::How,
@@ -206,7 +206,7 @@ impl Diagnosis {
             "cluster", "weight", "quota", "kept", "given"
         )?;
         for row in rows.iter().take(ROWS) {
-            let quota = decimal(step.quota(row), total);
+            let quota = decimal(quota(*replicas, row.weight, total), total);
             let name = self.clusters.name(row.cluster);
             writeln!(
                 f,

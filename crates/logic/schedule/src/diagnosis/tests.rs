@@ -199,3 +199,59 @@ fn two_decisions_are_compared() {
             .is_empty()
     );
 }
+
+#[test]
+fn a_packed_diagnosis_says_the_same() {
+    let stories = [
+        "clusters a=0 b=4 c; affinity a b; mode aggregated; replicas 3; now b=1; plugins *,-X",
+        "clusters a=0 b=4 c=50; group g1: a; group g2: b > c; mode dynamic; replicas 10; accurate c=7",
+        "clusters m1 m2 m3; without-api m2; region r: m1; label tier=gold: m3; select tier=gold; \
+         spread region 1..1; spread cluster 1..1; evict m3; replicas 2",
+        "clusters e1=9 e2=2 w1=30 n1=6 n2=5; region east: e1 e2; region west: w1; region north: n1 n2; \
+         spread region 2..2; spread cluster 2..3; replicas 24; mode dynamic",
+        "clusters m1=4 m2=3 m3=9; now m1=0 m2=0; spread cluster 1..2; mode aggregated; replicas 12",
+        "clusters a b c; replicas 2147483647; mode static a=99999999999 b=3",
+        "clusters a=5 b=5 c=5; now a=2 z=3; replicas 7; mode dynamic",
+        "clusters a=1; replicas 900; mode dynamic",
+        "clusters a b; replicas 0",
+    ];
+    for story in stories {
+        let diagnosis = decision(story).diagnosis;
+        let names = diagnosis.clusters().names();
+        let text = diagnosis.to_packed().to_string();
+        let packed = serde_json::from_str(&text).expect("it is JSON");
+        assert_eq!(
+            super::unpack(&packed, names),
+            diagnosis.to_value(),
+            "{story}"
+        );
+    }
+}
+
+#[test]
+fn a_packed_diagnosis_takes_a_few_bytes_for_each_cluster() {
+    let clusters: Vec<String> = (0..1000)
+        .map(|index| format!("member-{index:04}={}", 100 + index % 7))
+        .collect();
+    let story = format!("clusters {}; replicas 50; mode dynamic", clusters.join(" "));
+    let diagnosis = decision(&story).diagnosis;
+    let (packed, whole) = (diagnosis.to_packed(), diagnosis.to_value());
+    let (packed, whole) = (packed.to_string().len(), whole.to_string().len());
+    assert!(packed < 25 * 1000, "{packed} bytes");
+    assert!(packed * 10 < whole, "{packed} bytes of {whole}");
+}
+
+#[test]
+fn what_was_not_packed_by_us_does_no_harm() {
+    let strange = [
+        serde_json::json!(7),
+        serde_json::json!({"attempts": 3, "placed": "x", "changes": {"before": 1}}),
+        serde_json::json!({"attempts": [{"candidates": {"cluster": "0-99999999999999999999,5-2,x,1-88888888", "fits": {"at": [9], "texts": 1}}}]}),
+        serde_json::json!({"attempts": [{"steps": [{"rows": {"cluster": [1, "b", null, -4], "weight": [9_223_372_036_854_775_807_i64, 1]}}]}]}),
+    ];
+    let names = ["a".into(), "b".into()];
+    for value in strange {
+        let text = super::unpack(&value, &names).to_string();
+        assert!(text.len() < 1000, "{text}");
+    }
+}

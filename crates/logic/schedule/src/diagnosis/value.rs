@@ -4,7 +4,7 @@ use object::{Map, Value};
 
 use super::{Attempt, Diagnosis};
 use crate::{
-    assign::Step,
+    assign::{Step, quota},
     decision::{Outcome, Target},
     select::How,
 };
@@ -13,11 +13,7 @@ impl Diagnosis {
     /// Everything, with names instead of positions. Fields that would be empty are left out.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let mut fields = Map::new();
-        put(&mut fields, "binding", &*self.binding);
-        put(&mut fields, "strategy", self.strategy);
-        put(&mut fields, "replicas", self.replicas);
-        put(&mut fields, "clusters", self.clusters.len());
+        let mut fields = self.head();
         put_list(
             &mut fields,
             "attempts",
@@ -47,6 +43,16 @@ impl Diagnosis {
             }),
         );
         Value::Object(fields)
+    }
+
+    /// What it is about.
+    pub(super) fn head(&self) -> Map {
+        let mut fields = Map::new();
+        put(&mut fields, "binding", &*self.binding);
+        put(&mut fields, "strategy", self.strategy);
+        put(&mut fields, "replicas", self.replicas);
+        put(&mut fields, "clusters", self.clusters.len());
+        fields
     }
 
     fn attempt_value(&self, attempt: &Attempt) -> Value {
@@ -132,7 +138,7 @@ impl Diagnosis {
         Value::Object(fields)
     }
 
-    fn selection_value(&self, how: &How) -> Value {
+    pub(super) fn selection_value(&self, how: &How) -> Value {
         let mut fields = Map::new();
         match how {
             How::Unconstrained => put(&mut fields, "by", "none"),
@@ -184,19 +190,13 @@ impl Diagnosis {
         put_some(&mut fields, "tier", step.tier);
         put(&mut fields, "replicas", step.replicas);
         let rows = step.rows.iter().map(|row| {
-            let (whole, part) = step.quota(row);
             let mut fields = Map::new();
             put(&mut fields, "cluster", self.name_value(row.cluster));
             put(&mut fields, "weight", row.weight);
-            // As text: the parts of a large total do not fit into JSON's numbers.
             put(
                 &mut fields,
                 "quota",
-                if part == 0 {
-                    whole.to_string()
-                } else {
-                    format!("{whole} {part}/{total}")
-                },
+                quota_text(step.replicas, row.weight, total),
             );
             put(&mut fields, "kept", row.kept);
             put(&mut fields, "given", row.given);
@@ -214,6 +214,16 @@ impl Diagnosis {
     }
 }
 
+/// What a row would get if replicas could be split. As text: the parts of a large total do not fit into JSON's numbers.
+pub(super) fn quota_text(replicas: i64, weight: i64, total: i128) -> String {
+    let (whole, part) = quota(replicas, weight, total);
+    if part == 0 {
+        whole.to_string()
+    } else {
+        format!("{whole} {part}/{total}")
+    }
+}
+
 fn target_value(target: &Target) -> Value {
     let mut fields = Map::new();
     put(&mut fields, "cluster", &*target.cluster);
@@ -221,17 +231,17 @@ fn target_value(target: &Target) -> Value {
     Value::Object(fields)
 }
 
-fn put(fields: &mut Map, name: &str, value: impl Into<Value>) {
+pub(super) fn put(fields: &mut Map, name: &str, value: impl Into<Value>) {
     fields.insert(name.to_owned(), value.into());
 }
 
-fn put_some(fields: &mut Map, name: &str, value: Option<impl Into<Value>>) {
+pub(super) fn put_some(fields: &mut Map, name: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         put(fields, name, value);
     }
 }
 
-fn put_list(fields: &mut Map, name: &str, items: impl Iterator<Item = Value>) {
+pub(super) fn put_list(fields: &mut Map, name: &str, items: impl Iterator<Item = Value>) {
     let items: Vec<Value> = items.collect();
     if !items.is_empty() {
         put(fields, name, items);

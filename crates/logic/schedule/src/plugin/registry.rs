@@ -191,6 +191,8 @@ pub struct Plugins {
     pub select: Arc<dyn Select>,
     /// Shares the replicas out.
     pub assign: Arc<dyn Assign>,
+    /// Whether selection or assignment is somebody else's, of whom it is not known what they look at.
+    pub(crate) has_foreign_steps: bool,
 }
 
 impl Default for Plugins {
@@ -201,6 +203,7 @@ impl Default for Plugins {
             scores: Vec::new(),
             select: Arc::new(SpreadSelect),
             assign: Arc::new(ShareOut),
+            has_foreign_steps: false,
         }
     }
 }
@@ -219,6 +222,7 @@ impl Plugins {
             .extend(filter.map(|filter| (Arc::clone(&name), filter)));
         self.scores
             .extend(score.map(|score| (Arc::clone(&name), score)));
+        self.has_foreign_steps |= select.is_some() || assign.is_some();
         if let Some(select) = select {
             self.select = select;
         }

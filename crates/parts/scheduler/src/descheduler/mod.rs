@@ -61,7 +61,12 @@ pub fn deschedule(settings: DeschedulerSettings, caches: &Caches, cx: &Cx, spawn
     let follow = |resource| caches.follow(&ResourceType::from(resource), Scope::all());
     let clusters = follow(&registry::CLUSTER);
     let descheduler = Descheduler {
-        estimators: Estimators::new(settings.estimators.clone(), cx.client.clone(), clusters),
+        estimators: Estimators::new(
+            settings.estimators.clone(),
+            cx.client.clone(),
+            clusters,
+            spawner.clone(),
+        ),
         placements: Placements::default(),
         bindings: follow(&registry::RESOURCE_BINDING),
         cx: cx.clone(),

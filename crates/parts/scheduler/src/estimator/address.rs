@@ -4,9 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use client::Client;
 use object::{Object, ObjectKey, ResourceType, Value};
-use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
-use super::{AskError, Nearby};
+use super::{
+    AskError, Nearby,
+    unverified::{TlsError, Unverified},
+};
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -33,10 +36,19 @@ pub struct EstimatorSettings {
 /// Who is trusted, and as whom to appear; PEM texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
-    /// The authority that signs the estimators' certificates.
-    pub authority: String,
+    /// Whose certificates are believed.
+    pub trust: Trusted,
     /// The own certificate and key, if estimators want to see one.
     pub identity: Option<(String, String)>,
+}
+
+/// Whose certificates are believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trusted {
+    /// Those that this authority signed.
+    SignedBy(String),
+    /// All: `--insecure-skip-estimator-verify`.
+    Anybody,
 }
 
 impl Default for EstimatorSettings {
@@ -62,6 +74,33 @@ pub(crate) enum AddressError {
     Port(u16),
     #[error("its address cannot be used")]
     Unusable(#[source] tonic::transport::Error),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+/// A way to an estimator.
+pub(super) struct Way {
+    endpoint: Endpoint,
+    /// Takes the place of TLS that checks certificates.
+    unverified: Option<Unverified>,
+}
+
+impl Way {
+    /// Connects when the first question is asked.
+    pub(super) fn lazily(self) -> Channel {
+        match self.unverified {
+            None => self.endpoint.connect_lazy(),
+            Some(connector) => self.endpoint.connect_with_connector_lazy(connector),
+        }
+    }
+
+    /// Connects now.
+    pub(super) async fn now(self) -> Result<Channel, tonic::transport::Error> {
+        match self.unverified {
+            None => self.endpoint.connect().await,
+            Some(connector) => self.endpoint.connect_with_connector(connector).await,
+        }
+    }
 }
 
 /// Where an estimator may be.
@@ -95,21 +134,42 @@ impl EstimatorSettings {
         }
     }
 
-    pub(super) fn endpoint(&self, address: &str) -> Result<Endpoint, AddressError> {
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
+    /// The way to the estimator at `address`.
+    pub(super) fn way(&self, address: &str) -> Result<Way, AddressError> {
+        // Where certificates are not checked, the connection is made elsewhere and is none of the endpoint's business.
+        let (scheme, unverified) = match &self.tls {
+            None => ("http", None),
+            Some(Tls {
+                trust: Trusted::Anybody,
+                identity,
+            }) => ("http", Some(Unverified::new(identity.as_ref())?)),
+            Some(_) => ("https", None),
+        };
         let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"));
         let endpoint = endpoint
             .map_err(AddressError::Unusable)?
             .connect_timeout(CONNECT);
-        let Some(tls) = &self.tls else {
-            return Ok(endpoint);
+        let Some(Tls {
+            trust: Trusted::SignedBy(authority),
+            identity,
+        }) = &self.tls
+        else {
+            return Ok(Way {
+                endpoint,
+                unverified,
+            });
         };
-        let authority = Certificate::from_pem(&tls.authority);
-        let mut config = ClientTlsConfig::new().ca_certificate(authority);
-        if let Some((certificate, key)) = &tls.identity {
+        let mut config = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(authority));
+        if let Some((certificate, key)) = identity {
             config = config.identity(Identity::from_pem(certificate, key));
         }
-        endpoint.tls_config(config).map_err(AddressError::Unusable)
+        let endpoint = endpoint
+            .tls_config(config)
+            .map_err(AddressError::Unusable)?;
+        Ok(Way {
+            endpoint,
+            unverified,
+        })
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! Each member may have an estimator that sees its nodes: in this process, or beside the member. Those are found by name,
 //! spoken to by the reference's gRPC protocol, and asked all at once before a decision. One that fails or does not answer
-//! in time costs only its own cluster's answer, and holds no further decision up (`trust`).
+//! in time costs only its own cluster's answer, and holds no further decision up (`trust`). All are greeted once before
+//! the first decision, so that none waits for one that was never there.
 
 mod address;
+mod unverified;
 
 use std::{
     collections::HashMap,
-    convert::Infallible,
     fmt,
     future::Future,
     pin::Pin,
@@ -29,18 +30,19 @@ use protocol::{
     },
     object_note,
 };
+use runtime::Spawner;
 use schedule::assume::ByCluster;
 use telemetry::chain;
 use tokio::time::Instant;
-use tonic::{Request, client::Grpc, transport::Channel};
+use tonic::{Code, Request, client::Grpc, transport::Channel};
 use tonic_prost::ProstCodec;
 use tracing::debug;
 
 use self::address::AddressError;
-pub use self::address::{EstimatorSettings, Tls};
+pub use self::address::{EstimatorSettings, Tls, Trusted};
 use crate::{
     bound::Bound,
-    trust::{NotAsked, Trust},
+    trust::{Failure, NotAsked, Trust, Wait},
 };
 
 /// What answers of estimators are called in a diagnosis.
@@ -49,12 +51,21 @@ const NAME: &str = "scheduler-estimator";
 /// How many are asked at once for one decision.
 const AT_ONCE: usize = 64;
 
+/// How many are greeted at once.
+const GREETED_AT_ONCE: usize = 256;
+
+/// How long an estimator may take at least, however quick it usually is, before decisions go on without it.
+const LEAST_WAIT: Duration = Duration::from_millis(100);
+
 /// An answer on its way.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<i32, String>> + Send + 'a>>;
 
 /// Estimators in this process.
 pub trait Nearby: fmt::Debug + Send + Sync {
-    /// Answers a question; `None` if its cluster is not known here.
+    /// Whether a cluster is counted here, be it that this has only begun; if not, the estimator beside it is asked.
+    fn knows(&self, cluster: &str) -> bool;
+
+    /// Answers a question; `None` if its cluster is not counted here.
     fn ask<'a>(&'a self, question: &'a Question) -> Option<Answering<'a>>;
 }
 
@@ -68,6 +79,7 @@ struct Inner {
     settings: EstimatorSettings,
     client: Client,
     clusters: Cache,
+    spawner: Spawner,
     by_cluster: Mutex<HashMap<Arc<str>, Peer>>,
 }
 
@@ -75,7 +87,10 @@ struct Inner {
 #[derive(Clone, Default)]
 struct Peer {
     channel: Option<Channel>,
-    trust: Trust,
+    /// In the one in this process.
+    near: Trust,
+    /// In the one beside the member.
+    far: Trust,
 }
 
 /// Why an estimator did not answer.
@@ -95,13 +110,33 @@ pub(crate) enum AskError {
     NotAsked(#[from] NotAsked),
 }
 
+impl Failure for AskError {
+    fn is_outage(&self) -> bool {
+        match self {
+            Self::Service(_) | Self::Address(_) | Self::Unreachable(_) | Self::NotAsked(_) => true,
+            // What one in this process cannot say is known at once, and another question may do better.
+            Self::Nearby(_) => false,
+            Self::Refused(status) => matches!(
+                status.code(),
+                Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled
+            ),
+        }
+    }
+}
+
 impl Estimators {
-    pub(crate) fn new(settings: EstimatorSettings, client: Client, clusters: Cache) -> Self {
+    pub(crate) fn new(
+        settings: EstimatorSettings,
+        client: Client,
+        clusters: Cache,
+        spawner: Spawner,
+    ) -> Self {
         Self {
             inner: Arc::new(Inner {
                 settings,
                 client,
                 clusters,
+                spawner,
                 by_cluster: Mutex::new(HashMap::new()),
             }),
         }
@@ -115,7 +150,7 @@ impl Estimators {
         clusters: &[Arc<str>],
         assumed: &ByCluster,
     ) -> Answers {
-        let note = note(bound);
+        let note: Arc<str> = note(bound).into();
         let question = |cluster: &Arc<str>| {
             let promised = assumed.get(cluster);
             let promised = promised
@@ -127,7 +162,7 @@ impl Estimators {
         let asked: Vec<(Arc<str>, Question)> = asked
             .map(|cluster| (Arc::clone(cluster), question(cluster)))
             .collect();
-        let answers = self.ask_all(asked, &note).await;
+        let answers = self.ask_all(asked, LEAST_WAIT, &note).await;
         let judged = answers.into_iter().map(|(cluster, answer)| {
             let answer = match answer {
                 Ok(-1) => Answer::NoOpinion,
@@ -159,7 +194,57 @@ impl Estimators {
             (cluster, question)
         };
         let asked = clusters.into_iter().map(question).collect();
-        self.ask_all(asked, &note(bound)).await
+        // Nobody is held up by this: each may take all the time there is.
+        let least = self.inner.settings.timeout;
+        self.ask_all(asked, least, &note(bound).into()).await
+    }
+
+    /// Asks every estimator of `clusters` something, so that it is known before the first decision who answers. Returns
+    /// when all are known, or after `patience`; then the rest goes on beside the decisions.
+    pub(crate) async fn greet(&self, clusters: Vec<Arc<str>>, patience: Duration) {
+        let (done, all_known) = tokio::sync::oneshot::channel::<()>();
+        let estimators = self.clone();
+        let spawner = &self.inner.spawner;
+        spawner.spawn_brief("greeting estimators", move |stop| async move {
+            let greeting = stream::iter(clusters)
+                .for_each_concurrent(GREETED_AT_ONCE, |cluster| estimators.greet_one(cluster));
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                () = greeting => {}
+            }
+            drop(done);
+        });
+        // Either way the decisions begin.
+        let _ = tokio::time::timeout(patience, all_known).await;
+    }
+
+    /// Greets the estimator of one more cluster.
+    pub(crate) fn greet_later(&self, cluster: Arc<str>) {
+        let estimators = self.clone();
+        let spawner = &self.inner.spawner;
+        spawner.spawn_brief("greeting an estimator", move |stop| async move {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                () = estimators.greet_one(cluster) => {}
+            }
+        });
+    }
+
+    async fn greet_one(&self, cluster: Arc<str>) {
+        if !self.is_asked(&cluster) {
+            return;
+        }
+        // Room for pods of no requirements: the least there is to ask.
+        let question = Question::Replicas(MaxReplicasRequest {
+            cluster: cluster.to_string(),
+            requirements: None,
+            assumed: Vec::new(),
+        });
+        let trust = self.trust(&cluster);
+        let call = self.clone().call(cluster, question, "".into());
+        trust.greet(self.inner.settings.timeout, call).await;
     }
 
     /// Forgets how a cluster's estimator is reached: the cluster changed, or is gone.
@@ -180,73 +265,66 @@ impl Estimators {
     async fn ask_all(
         &self,
         asked: Vec<(Arc<str>, Question)>,
-        note: &str,
+        least: Duration,
+        note: &Arc<str>,
     ) -> Vec<(Arc<str>, Result<i32, AskError>)> {
-        let deadline = Instant::now() + self.inner.settings.timeout;
-        let mut asking = Vec::with_capacity(asked.len());
-        for (cluster, question) in asked {
-            asking.push(async move {
-                let answer = self.ask_one(deadline, &cluster, &question, note).await;
-                (cluster, answer)
-            });
-        }
+        let most = self.inner.settings.timeout;
+        let until = Instant::now() + most;
+        let wait = Wait { until, most, least };
+        let asking = asked.into_iter().map(|(cluster, question)| async move {
+            let trust = self.trust(&cluster);
+            let call = || {
+                let (cluster, note) = (Arc::clone(&cluster), Arc::clone(note));
+                self.clone().call(cluster, question, note)
+            };
+            let answered = trust.ask(wait, &self.inner.spawner, call).await;
+            (cluster, answered.unwrap_or_else(|why| Err(why.into())))
+        });
+        // Made before they are polled: closures that borrow do not go through a stream.
+        let asking: Vec<_> = asking.collect();
         stream::iter(asking)
             .buffer_unordered(AT_ONCE)
             .collect()
             .await
     }
 
-    async fn ask_one(
-        &self,
-        deadline: Instant,
-        cluster: &Arc<str>,
-        question: &Question,
-        note: &str,
-    ) -> Result<i32, AskError> {
-        let trust = self.peer(cluster).trust;
-        let nearby = self.inner.settings.nearby.as_ref();
-        if let Some(answer) = nearby.and_then(|nearby| nearby.ask(question)) {
-            // One that cannot say is right beside us and is asked again at once; one that hangs is not.
-            let answered = trust.wait(deadline, async { Ok::<_, Infallible>(answer.await) });
-            return match answered.await? {
-                Ok(answer) => answer.map_err(AskError::Nearby),
-                Err(never) => match never {},
-            };
-        }
-        trust
-            .wait(deadline, self.call(cluster, question, note))
-            .await?
-    }
-
+    /// Asks without regard to whether it makes sense; goes on by itself if nobody waits any more.
     async fn call(
-        &self,
-        cluster: &Arc<str>,
-        question: &Question,
-        note: &str,
+        self,
+        cluster: Arc<str>,
+        question: Question,
+        note: Arc<str>,
     ) -> Result<i32, AskError> {
-        let mut grpc = Grpc::new(self.channel(cluster).await?);
+        let nearby = self.inner.settings.nearby.as_ref();
+        if let Some(answer) = nearby.and_then(|nearby| nearby.ask(&question)) {
+            return answer.await.map_err(AskError::Nearby);
+        }
+        let mut grpc = Grpc::new(self.channel(&cluster).await?);
         grpc.ready().await.map_err(AskError::Unreachable)?;
         let path = PathAndQuery::from_static(question.path());
         let timeout = self.inner.settings.timeout;
         let answer = match question {
             Question::Replicas(asked) => {
                 let codec = ProstCodec::<MaxReplicasRequest, Count>::default();
-                grpc.unary(request(asked, timeout, note), path, codec).await
+                let request = request(asked, timeout, &note);
+                grpc.unary(request, path, codec).await
             }
             Question::Sets(asked) => {
                 let codec = ProstCodec::<MaxSetsRequest, Count>::default();
-                grpc.unary(request(asked, timeout, note), path, codec).await
+                let request = request(asked, timeout, &note);
+                grpc.unary(request, path, codec).await
             }
             Question::Unschedulable(asked) => {
                 let codec = ProstCodec::<UnschedulableRequest, Count>::default();
-                grpc.unary(request(asked, timeout, note), path, codec).await
+                let request = request(asked, timeout, &note);
+                grpc.unary(request, path, codec).await
             }
         };
         match answer {
             Ok(answer) => Ok(answer.into_inner().count),
             Err(status) => {
                 // It may have moved: where it is is looked up again.
-                if let Some(peer) = self.lock().get_mut(cluster) {
+                if let Some(peer) = self.lock().get_mut(&cluster) {
                     peer.channel = None;
                 }
                 Err(AskError::Refused(status))
@@ -262,12 +340,12 @@ impl Estimators {
             settings, client, ..
         } = &*self.inner;
         let channel = match settings.find(client, cluster).await? {
-            address::Found::At(address) => settings.endpoint(&address)?.connect_lazy(),
+            address::Found::At(address) => settings.way(&address)?.lazily(),
             address::Found::Either(first, second) => {
                 // Upstream: one after the other. The second form is for clusters with a domain of their own.
-                match settings.endpoint(&first)?.connect().await {
+                match settings.way(&first)?.now().await {
                     Ok(channel) => channel,
-                    Err(_) => settings.endpoint(&second)?.connect_lazy(),
+                    Err(_) => settings.way(&second)?.lazily(),
                 }
             }
         };
@@ -275,6 +353,17 @@ impl Estimators {
             peer.channel = Some(channel.clone());
         }
         Ok(channel)
+    }
+
+    /// In whoever would be asked about a cluster.
+    fn trust(&self, cluster: &Arc<str>) -> Trust {
+        let nearby = self.inner.settings.nearby.as_ref();
+        let Peer { near, far, .. } = self.peer(cluster);
+        if nearby.is_some_and(|nearby| nearby.knows(cluster)) {
+            near
+        } else {
+            far
+        }
     }
 
     fn peer(&self, cluster: &Arc<str>) -> Peer {
@@ -337,8 +426,8 @@ fn note(bound: &Bound) -> String {
     object_note(&resource.kind, &resource.namespace, &resource.name)
 }
 
-fn request<Q: Clone>(message: &Q, timeout: Duration, note: &str) -> Request<Q> {
-    let mut request = Request::new(message.clone());
+fn request<Q>(message: Q, timeout: Duration, note: &str) -> Request<Q> {
+    let mut request = Request::new(message);
     request.set_timeout(timeout);
     // For the estimator's log; a name that cannot be a header is left out.
     if let Ok(note) = note.parse() {

@@ -22,6 +22,9 @@ use std::{
 /// How many bindings that their own events brought are taken in a row while others wait.
 pub const FRESH_IN_A_ROW: u32 = 8;
 
+/// How long a binding waits for room at least when one event has helped in vain; doubles.
+const FIRST_ROOM: Duration = Duration::from_millis(250);
+
 /// How long bindings wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
@@ -31,6 +34,8 @@ pub struct Patience {
     pub most: Duration,
     /// At most, for want of room; events that may help come earlier.
     pub room: Duration,
+    /// At most, after events helped several times in vain: room that comes and goes must not bring thousands each time.
+    pub room_again: Duration,
 }
 
 impl Patience {
@@ -39,6 +44,7 @@ impl Patience {
         first: Duration::from_secs(1),
         most: Duration::from_secs(10),
         room: Duration::from_secs(5 * 60),
+        room_again: Duration::from_secs(5),
     };
 
     /// As the reference's plain queue waits.
@@ -46,6 +52,7 @@ impl Patience {
         first: Duration::from_millis(5),
         most: Duration::from_secs(1000),
         room: Duration::from_secs(5 * 60),
+        room_again: Duration::from_secs(5),
     };
 
     /// How long to wait after so many attempts that failed.
@@ -53,6 +60,16 @@ impl Patience {
     pub fn after(&self, attempts: u32) -> Duration {
         let doublings = attempts.saturating_sub(1).min(31);
         self.first.saturating_mul(1_u32 << doublings).min(self.most)
+    }
+
+    /// How long to wait for room at least, after so many attempts in vain. The first event helps at once.
+    #[must_use]
+    pub fn before_room(&self, attempts: u32) -> Duration {
+        let Some(doublings) = attempts.checked_sub(2) else {
+            return Duration::ZERO;
+        };
+        let wait = FIRST_ROOM.saturating_mul(1_u32 << doublings.min(31));
+        wait.min(self.room_again)
     }
 }
 
@@ -133,6 +150,7 @@ enum Place {
         is_retry: bool,
     },
     Waiting {
+        since: Duration,
         until: Duration,
         arrival: u64,
         is_for_room: bool,
@@ -264,11 +282,11 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             Ending::Settled(_) => {}
             Ending::Unschedulable => {
                 let until = now.saturating_add(self.patience.room);
-                self.enter_waiting(key, priority, attempts, until, true);
+                self.enter_waiting(key, (priority, attempts), (now, until), true);
             }
             Ending::Failed => {
                 let until = now.saturating_add(self.patience.after(attempts));
-                self.enter_waiting(key, priority, attempts, until, false);
+                self.enter_waiting(key, (priority, attempts), (now, until), false);
             }
         }
     }
@@ -326,19 +344,33 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         })
     }
 
-    /// Makes a binding that waits for room active, because there may be some. Its attempts still count.
-    pub fn retry(&mut self, key: &K) {
-        if let Some(Entry {
+    /// Makes a binding that waits for room active, because there may be some. Its attempts still count: after several in
+    /// vain it waits a moment yet.
+    pub fn retry(&mut self, key: &K, now: Duration) {
+        let Some(Entry {
             priority,
             attempts,
-            place: Place::Waiting {
-                is_for_room: true, ..
-            },
+            place:
+                Place::Waiting {
+                    since,
+                    until,
+                    is_for_room: true,
+                    ..
+                },
         }) = self.entries.get(key)
-        {
-            let (priority, attempts) = (*priority, *attempts);
-            self.leave_waiting(key);
+        else {
+            return;
+        };
+        let (priority, attempts, since, until) = (*priority, *attempts, *since, *until);
+        let earliest = since.saturating_add(self.patience.before_room(attempts));
+        if earliest >= until {
+            return;
+        }
+        self.leave_waiting(key);
+        if earliest <= now {
             self.enter_active(key, priority, attempts, true);
+        } else {
+            self.enter_waiting(key, (priority, attempts), (since, earliest), true);
         }
     }
 
@@ -412,15 +444,15 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     fn enter_waiting(
         &mut self,
         key: &K,
-        priority: i32,
-        attempts: u32,
-        until: Duration,
+        (priority, attempts): (i32, u32),
+        (since, until): (Duration, Duration),
         is_for_room: bool,
     ) {
         let arrival = self.arrive();
         self.waiting.insert((until, arrival, key.clone()));
         *self.waiting_count(is_for_room) += 1;
         let place = Place::Waiting {
+            since,
             until,
             arrival,
             is_for_room,
@@ -436,6 +468,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                     until,
                     arrival,
                     is_for_room,
+                    ..
                 },
             ..
         }) = self.entries.get(key)

@@ -24,7 +24,7 @@ fn play(story: &str) -> String {
             [b'+', ..] => queue.finish(&&name[1..], Ending::Settled(generation(number)), now),
             [b'-', ..] => queue.finish(&&name[1..], Ending::Failed, now),
             [b'?', ..] => queue.finish(&&name[1..], Ending::Unschedulable, now),
-            [b'^', ..] => queue.retry(&&name[1..]),
+            [b'^', ..] => queue.retry(&&name[1..], now),
             [b'=', ..] => queue.expect(&&name[1..], generation(number)),
             [b'~', ..] => drop(queue.push(&&name[1..], 0, Cause::Elsewhere)),
             [b'x', _, ..] => queue.remove(&&name[1..]),
@@ -114,6 +114,16 @@ const STORIES: &[(&str, &str, &str)] = &[
         "a1 a2 (0 0 0 1)",
     ),
     (
+        "which helps later if it did not before",
+        "a pop ?a ^a pop ?a ^a pop ^a 1s pop",
+        "a1 a2 - a3 (0 0 0 1)",
+    ),
+    (
+        "five seconds later at most",
+        "a pop ?a ^a pop ?a 5s ^a pop ?a 5s ^a pop ?a 5s ^a pop ?a 5s ^a pop ?a 5s ^a pop ?a ^a 4s pop 1s pop",
+        "a1 a2 a3 a4 a5 a6 a7 - a8 (0 0 0 1)",
+    ),
+    (
         "which does not end the wait after an error",
         "a pop -a ^a pop",
         "a1 - (0 1 0 0)",
@@ -194,7 +204,7 @@ fn retries_have_their_turn_among_many_events() {
     queue.push(&1000, 0, Cause::Elsewhere);
     queue.pop(Duration::ZERO);
     queue.finish(&1000, Ending::Unschedulable, Duration::ZERO);
-    queue.retry(&1000);
+    queue.retry(&1000, Duration::ZERO);
     for key in 0..20 {
         queue.push(&key, 0, Cause::Elsewhere);
     }

@@ -2,18 +2,20 @@
 //!
 //! `karavel explain` reads it. Decisions are handed over without waiting; one task writes them down. A decision is kept
 //! as a line of JSON: when, about what, why it was made, what came of it, and, as far as the budget reaches, its whole
-//! diagnosis. Writing a diagnosis costs more than making the decision, so in a flood most are kept without.
+//! diagnosis. That is packed: a few bytes for each cluster, with numbers for names, and stays so until somebody asks.
 //!
-//! On disk are two files, the newer and the older, each of bounded size; when the newer is full it becomes the older.
+//! On disk are two files, the newer and the older, each of bounded size; when the newer is full it becomes the older. A
+//! line with the names of all clusters comes before the first diagnosis that needs it, anew in each file.
 //! Lines are written within a second or so and not synced: a crash of the machine may cost the last of them, and an
 //! unfinished last line is passed over when reading.
 
 mod file;
+mod record;
+mod rings;
 #[cfg(test)]
 mod tests;
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -22,24 +24,22 @@ use std::{
     time::Duration,
 };
 
-use object::{Map, ObjectKey, Value, time::Time};
+use object::{ObjectKey, time::Time};
 use runtime::{CancellationToken, Spawner};
 use schedule::{Diagnosis, Outcome, TargetsText};
 use telemetry::chain;
 use tokio::{sync::mpsc, time::Instant};
 use tracing::warn;
 
-pub use self::file::{FileError, read};
-
-/// How many decisions about one binding are kept.
-pub const KEPT: usize = 8;
+pub use self::{
+    file::{FileError, read},
+    record::Record,
+    rings::KEPT,
+};
+use self::{record::Packed, rings::Rings};
 
 /// How many clusters a diagnosis may have before it counts for more than one in the budget.
 const CLUSTERS: usize = 100;
-
-/// How much of all diagnoses is kept in memory, in values of JSON, which take about a hundred bytes each. The binding that
-/// was not decided for longest is forgotten first; the files have more.
-const MOST_VALUES: usize = 400_000;
 
 /// How many decisions wait to be written down; further ones are dropped and counted.
 const WAITING: usize = 4096;
@@ -47,69 +47,11 @@ const WAITING: usize = 4096;
 /// How often what waits is written to the file.
 const FLUSH: Duration = Duration::from_secs(1);
 
-/// One decision.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Record {
-    /// When it was made.
-    pub at: Option<Time>,
-    /// About which binding: `namespace/name`, or `name` for cluster-wide ones.
-    pub binding: String,
-    /// Why one was needed.
-    pub trigger: String,
-    /// The how-many-eth attempt in a row it was.
-    pub attempt: u32,
-    /// What came of it, in a line.
-    pub outcome: String,
-    /// Everything that led there; null if the budget did not reach for it.
-    pub diagnosis: Value,
-}
+/// How many are written down before others have their turn on the processor.
+const IN_A_ROW: usize = 16;
 
-impl Record {
-    /// The record as a line of the file has it.
-    #[must_use]
-    pub fn to_value(&self) -> Value {
-        let mut fields = Map::new();
-        if let Some(at) = self.at {
-            fields.insert("at".to_owned(), Value::from(at.to_string()));
-        }
-        let texts = [
-            ("binding", &self.binding),
-            ("trigger", &self.trigger),
-            ("outcome", &self.outcome),
-        ];
-        for (name, text) in texts {
-            fields.insert(name.to_owned(), Value::from(text.as_str()));
-        }
-        fields.insert("attempt".to_owned(), Value::from(self.attempt));
-        if !self.diagnosis.is_null() {
-            fields.insert("diagnosis".to_owned(), self.diagnosis.clone());
-        }
-        Value::Object(fields)
-    }
-
-    /// The record in a line; `None` if it names no binding.
-    #[must_use]
-    pub fn from_value(value: Value) -> Option<Self> {
-        let Value::Object(mut fields) = value else {
-            return None;
-        };
-        let text = |name: &str| {
-            let text = fields.get(name).and_then(Value::as_str);
-            text.map(str::to_owned)
-        };
-        let attempt = fields.get("attempt").and_then(Value::as_u64);
-        Some(Self {
-            at: text("at").and_then(|at| at.parse().ok()),
-            binding: text("binding")?,
-            trigger: text("trigger").unwrap_or_default(),
-            attempt: attempt
-                .and_then(|attempt| u32::try_from(attempt).ok())
-                .unwrap_or(0),
-            outcome: text("outcome").unwrap_or_default(),
-            diagnosis: fields.shift_remove("diagnosis").unwrap_or_default(),
-        })
-    }
-}
+/// How many targets the line about an outcome names.
+const NAMED: usize = 32;
 
 /// How much may be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +72,7 @@ impl Default for RecorderSettings {
             directory: None,
             file_bytes: 32 << 20,
             bindings: 20_000,
-            diagnoses_per_second: 200,
+            diagnoses_per_second: 500,
         }
     }
 }
@@ -145,33 +87,15 @@ pub struct Recorder {
 struct Shared {
     settings: RecorderSettings,
     rings: Mutex<Rings>,
+    budget: Mutex<Budget>,
     dropped: AtomicU64,
 }
 
-/// A decision as it is handed over: nothing of it is text yet.
+/// A decision as it is handed over.
 struct Made {
-    at: Time,
-    trigger: &'static str,
-    attempt: u32,
-    diagnosis: Diagnosis,
-}
-
-/// The last decisions about each binding.
-#[derive(Debug, Default)]
-struct Rings {
-    by_binding: HashMap<Arc<str>, Ring>,
-    /// By the number of the last decision, so that the binding longest untouched is found at once.
-    by_age: BTreeMap<u64, Arc<str>>,
-    count: u64,
-    /// How many values of JSON all records have together.
-    values: usize,
-}
-
-#[derive(Debug, Default)]
-struct Ring {
-    last: u64,
-    values: usize,
-    records: VecDeque<Arc<Record>>,
+    record: Record,
+    /// Nothing of it is text yet; `None` if the budget does not reach for it.
+    diagnosis: Option<Diagnosis>,
 }
 
 impl Recorder {
@@ -179,12 +103,13 @@ impl Recorder {
     pub fn start(settings: RecorderSettings, spawner: &Spawner) -> Result<Self, FileError> {
         let mut rings = Rings::default();
         if let Some(directory) = &settings.directory {
-            for record in file::read_all(directory)? {
+            file::read_all(directory, |record| {
                 rings.put(Arc::new(record), settings.bindings);
-            }
+            })?;
         }
         let (sender, receiver) = mpsc::channel(WAITING);
         let shared = Arc::new(Shared {
+            budget: Mutex::new(Budget::new(settings.diagnoses_per_second)),
             settings,
             rings: Mutex::new(rings),
             dropped: AtomicU64::new(0),
@@ -195,12 +120,20 @@ impl Recorder {
     }
 
     /// Hands a decision over. Never waits: if too many are waiting, this one is dropped and counted.
+    ///
+    /// What waits is bounded by the budget: a diagnosis of thousands of clusters is large before it is packed.
     pub fn record(&self, at: Time, trigger: &'static str, attempt: u32, diagnosis: Diagnosis) {
         let made = Made {
-            at,
-            trigger,
-            attempt,
-            diagnosis,
+            record: Record {
+                at: Some(at),
+                binding: diagnosis.binding().to_owned(),
+                trigger: trigger.to_owned(),
+                attempt,
+                outcome: outcome(diagnosis.outcome()),
+                diagnosis: Packed::Absent,
+            },
+            diagnosis: Some(diagnosis)
+                .filter(|diagnosis| lock(&self.shared.budget).take(diagnosis.clusters().len())),
         };
         if self.sender.try_send(made).is_err() {
             self.shared.dropped.fetch_add(1, Relaxed);
@@ -210,11 +143,7 @@ impl Recorder {
     /// The last decisions about a binding, the newest first.
     #[must_use]
     pub fn last(&self, binding: &ObjectKey) -> Vec<Arc<Record>> {
-        let rings = self.shared.lock();
-        let ring = rings.by_binding.get(binding.to_string().as_str());
-        ring.into_iter()
-            .flat_map(|ring| ring.records.iter().rev().cloned())
-            .collect()
+        lock(&self.shared.rings).last(&binding.to_string())
     }
 
     /// How many decisions were dropped because too many waited.
@@ -224,49 +153,21 @@ impl Recorder {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Rings> {
-        // Rings are changed by plain code that does not panic.
-        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Rings and budgets are changed by plain code that does not panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Rings {
-    fn put(&mut self, record: Arc<Record>, most: usize) {
-        self.count += 1;
-        let key: Arc<str> = record.binding.as_str().into();
-        let ring = self.by_binding.entry(Arc::clone(&key)).or_default();
-        self.by_age.remove(&ring.last);
-        ring.last = self.count;
-        self.by_age.insert(self.count, key);
-        let values = values(&record.diagnosis);
-        ring.values += values;
-        self.values += values;
-        ring.records.push_back(record);
-        if ring.records.len() > KEPT
-            && let Some(old) = ring.records.pop_front()
-        {
-            let values = self::values(&old.diagnosis);
-            ring.values = ring.values.saturating_sub(values);
-            self.values = self.values.saturating_sub(values);
-        }
-        while self.by_binding.len() > most || self.values > MOST_VALUES {
-            let Some((_, oldest)) = self.by_age.pop_first() else {
-                return;
-            };
-            if let Some(gone) = self.by_binding.remove(&oldest) {
-                self.values = self.values.saturating_sub(gone.values);
+/// What came of a decision, in a line.
+fn outcome(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Placed(targets) => match targets.split_at_checked(NAMED) {
+            Some((named, others)) if !others.is_empty() => {
+                format!("{} and {} more", TargetsText(named), others.len())
             }
-        }
-    }
-}
-
-/// How many values there are in a value, itself included.
-fn values(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
-        Value::Object(fields) => 1 + fields.values().map(values).sum::<usize>(),
-        _ => 1,
+            _ => TargetsText(targets).to_string(),
+        },
+        Outcome::Refused(refusal) => format!("{}: {refusal}", refusal.reason()),
     }
 }
 
@@ -276,7 +177,6 @@ async fn write_down(shared: Arc<Shared>, mut made: mpsc::Receiver<Made>, stop: C
         shared.settings.directory.clone(),
         shared.settings.file_bytes,
     );
-    let mut budget = Budget::new(shared.settings.diagnoses_per_second);
     let mut batch = Vec::new();
     loop {
         let is_over = tokio::select! {
@@ -287,11 +187,13 @@ async fn write_down(shared: Arc<Shared>, mut made: mpsc::Receiver<Made>, stop: C
         while let Ok(more) = made.try_recv() {
             batch.push(more);
         }
-        for made in batch.drain(..) {
-            let has_budget = budget.take(made.diagnosis.clusters().len());
-            let record = Arc::new(made.into_record(has_budget));
+        for (number, made) in batch.drain(..).enumerate() {
+            let record = Arc::new(made.into_record(&mut log));
             log.push(&record);
-            shared.lock().put(record, shared.settings.bindings);
+            lock(&shared.rings).put(record, shared.settings.bindings);
+            if number % IN_A_ROW == IN_A_ROW - 1 {
+                tokio::task::yield_now().await;
+            }
         }
         if let Err(problem) = log.flush() {
             warn!(error = %chain(&problem), "decisions cannot be written down");
@@ -311,27 +213,22 @@ async fn write_down(shared: Arc<Shared>, mut made: mpsc::Receiver<Made>, stop: C
 }
 
 impl Made {
-    fn into_record(self, has_budget: bool) -> Record {
-        let outcome = match self.diagnosis.outcome() {
-            Outcome::Placed(targets) => TargetsText(targets).to_string(),
-            Outcome::Refused(refusal) => format!("{}: {refusal}", refusal.reason()),
-        };
-        Record {
-            at: Some(self.at),
-            binding: self.diagnosis.binding().to_owned(),
-            trigger: self.trigger.to_owned(),
-            attempt: self.attempt,
-            outcome,
-            diagnosis: if has_budget {
-                self.diagnosis.to_value()
-            } else {
-                Value::Null
-            },
+    fn into_record(self, log: &mut file::Log) -> Record {
+        let Self {
+            mut record,
+            diagnosis,
+        } = self;
+        if let Some(diagnosis) = diagnosis {
+            let names = log.names(diagnosis.clusters().names());
+            let text = diagnosis.to_packed().to_string().into();
+            record.diagnosis = Packed::Here { text, names };
         }
+        record
     }
 }
 
 /// So many in a second, and none saved up.
+#[derive(Debug)]
 struct Budget {
     each_second: u32,
     left: u32,

@@ -1,6 +1,9 @@
 //! What is kept, how much of it, and what a restart leaves.
 
-use super::*;
+use object::Value;
+use serde_json::json;
+
+use super::{rings::MOST_BYTES, *};
 
 fn record(binding: &str, attempt: u32) -> Record {
     Record {
@@ -9,8 +12,18 @@ fn record(binding: &str, attempt: u32) -> Record {
         trigger: "the placement changed".to_owned(),
         attempt,
         outcome: "{m1:1}".to_owned(),
-        diagnosis: Value::Null,
+        diagnosis: Packed::Absent,
     }
+}
+
+fn names(names: &[&str]) -> Arc<[Arc<str>]> {
+    names.iter().map(|name| Arc::from(*name)).collect()
+}
+
+fn all(directory: &std::path::Path) -> Vec<Record> {
+    let mut records = Vec::new();
+    file::read_all(directory, |record| records.push(record)).unwrap();
+    records
 }
 
 #[test]
@@ -23,27 +36,25 @@ fn the_last_few_of_each_binding_are_kept_and_the_longest_untouched_binding_goes(
     rings.put(Arc::new(record("a", 20)), 2);
     rings.put(Arc::new(record("c", 1)), 2);
     let attempts = |name: &str| -> Vec<u32> {
-        let ring = rings.by_binding.get(name).into_iter();
-        ring.flat_map(|ring| ring.records.iter().map(|record| record.attempt))
-            .collect()
+        let records = rings.last(name).into_iter();
+        records.map(|record| record.attempt).collect()
     };
-    assert_eq!(attempts("a"), [13, 14, 15, 16, 17, 18, 19, 20]);
+    assert_eq!(attempts("a"), [20, 19, 18, 17, 16, 15, 14, 13]);
     assert!(attempts("b").is_empty(), "b was decided before a was again");
     assert_eq!(attempts("c"), [1]);
-    assert_eq!(rings.by_age.len(), 2);
+    assert_eq!(rings.size().0, 2);
 }
 
 #[test]
 fn files_are_bounded_and_read_back_in_order() {
     let directory = tempfile::tempdir().unwrap();
-    let line = record("shop/web", 10).to_value().to_string().len() as u64 + 1;
+    let line = record("shop/web", 10).to_line(0).len() as u64 + 1;
     let mut log = file::Log::new(Some(directory.path().to_owned()), line * 3);
     for attempt in 10..18 {
         log.push(&record("shop/web", attempt));
         log.flush().unwrap();
     }
-    let attempts: Vec<u32> = file::read_all(directory.path())
-        .unwrap()
+    let attempts: Vec<u32> = all(directory.path())
         .iter()
         .map(|record| record.attempt)
         .collect();
@@ -59,17 +70,68 @@ fn files_are_bounded_and_read_back_in_order() {
 }
 
 #[test]
+fn each_file_says_which_clusters_its_numbers_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut log = file::Log::new(Some(directory.path().to_owned()), 400);
+    for attempt in 0..12_u32 {
+        // One cluster more after every five, which is not when files change.
+        let clusters: Vec<String> = (0..=attempt / 5)
+            .map(|number| format!("m{number}"))
+            .collect();
+        let clusters: Vec<&str> = clusters.iter().map(String::as_str).collect();
+        let names = log.names(&names(&clusters));
+        // In between, those that the budget did not reach for.
+        log.push(&record("shop/web", 100 + attempt));
+        let text = json!({"attempts": [{"selected": [attempt / 5]}]}).to_string();
+        let diagnosis = Packed::Here {
+            text: text.into(),
+            names,
+        };
+        log.push(&Record {
+            diagnosis,
+            ..record("shop/web", attempt)
+        });
+        log.flush().unwrap();
+    }
+    let records = all(directory.path());
+    let told: Vec<&Record> = records
+        .iter()
+        .filter(|record| record.attempt < 100)
+        .collect();
+    assert!(told.len() > 1);
+    for record in told {
+        let expected = format!("m{}", record.attempt / 5);
+        let diagnosis = record.diagnosis();
+        assert_eq!(diagnosis["attempts"][0]["selected"][0], json!(expected));
+    }
+}
+
+#[test]
 fn a_torn_line_costs_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
-    let whole = record("a", 1).to_value().to_string();
-    let text = format!("{whole}\nnot json\n{whole}\n{}", &whole[..20]);
-    std::fs::write(directory.path().join("decisions.jsonl"), text).unwrap();
-    assert_eq!(file::read_all(directory.path()).unwrap().len(), 2);
-    assert!(
-        file::read_all(&directory.path().join("nowhere"))
-            .unwrap()
-            .is_empty()
+    let whole = record("a", 1).to_line(0);
+    let packed = r#"{"binding":"a","roster":9,"packed":{"attempts":[{"selected":"0-1"}]}}"#;
+    let torn = r#"{"binding":"a","roster":9,"packed":{"attempts":"#;
+    let earlier = r#"{"binding":"a","diagnosis":{"attempts":[{"selected":["m7"]}]}}"#;
+    let text = format!(
+        "{whole}\nnot json\n{packed}\n{torn}\n{earlier}\n{whole}\n{}",
+        &whole[..20]
     );
+    std::fs::write(directory.path().join("decisions.jsonl"), text).unwrap();
+    let selected: Vec<Value> = all(directory.path())
+        .iter()
+        .map(|record| record.diagnosis()["attempts"][0]["selected"].clone())
+        .collect();
+    // Without the names, numbers stand for nothing; a diagnosis that is not whole is none.
+    let expected = [
+        json!(null),
+        json!([""]),
+        json!(null),
+        json!(["m7"]),
+        json!(null),
+    ];
+    assert_eq!(selected, expected);
+    assert!(all(&directory.path().join("nowhere")).is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -84,14 +146,19 @@ async fn whole_diagnoses_are_written_within_a_budget() {
 #[test]
 fn memory_is_bounded_by_what_diagnoses_hold() {
     let mut rings = Rings::default();
-    let large = Value::Array(vec![Value::Null; MOST_VALUES / 4]);
+    let text: Box<str> = "x".repeat(MOST_BYTES / 4).into();
     for number in 0..10 {
+        let diagnosis = Packed::Here {
+            text: text.clone(),
+            names: Arc::default(),
+        };
         let record = Record {
-            diagnosis: large.clone(),
+            diagnosis,
             ..record(&format!("b{number}"), 1)
         };
         rings.put(Arc::new(record), 100);
     }
-    assert_eq!(rings.by_binding.len(), 3);
-    assert!(rings.by_binding.contains_key("b9") && rings.values <= MOST_VALUES);
+    let (bindings, bytes) = rings.size();
+    assert_eq!(bindings, 3);
+    assert!(bytes <= MOST_BYTES && !rings.last("b9").is_empty());
 }

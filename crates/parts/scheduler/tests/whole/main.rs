@@ -4,13 +4,23 @@
 mod trouble;
 mod world;
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use api::registry::{CLUSTER, RESOURCE_BINDING};
 use intent::Part;
 use karavel_scheduler::{Overcommit, Settings};
 use object::Value;
 use serde_json::json;
+use serve::{
+    call::{Admission, Call, Proposal, Verdict, at_once},
+    status::Status,
+};
 use world::{World, binding, by_room, cluster, object, show};
 
 const WEB: &str = "shop/web";
@@ -267,6 +277,54 @@ async fn a_binding_without_placement_is_not_touched() {
     );
 }
 
+/// A quota that is used up, while it is.
+#[derive(Default)]
+struct UsedUp(AtomicBool);
+
+impl Admission for UsedUp {
+    fn mutate<'a>(&'a self, _: &'a Call, _: Proposal<'a>) -> Verdict<'a> {
+        at_once(Ok(Vec::new()))
+    }
+
+    fn validate<'a>(
+        &'a self,
+        _: &'a Call,
+        old: Option<&'a Value>,
+        new: Option<&'a Value>,
+    ) -> Verdict<'a> {
+        let targets = |binding: Option<&'a Value>| binding?.get("spec")?.get("clusters");
+        if targets(old) == targets(new) || !self.0.load(Relaxed) {
+            return at_once(Ok(Vec::new()));
+        }
+        let mut status = Status::bad_request("exceeded: cpu would be 3, limit 2.");
+        (status.code, status.reason) = (403, "QuotaExceeded");
+        at_once(Err(status))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_a_quota_refuses_is_told_and_tried_again() {
+    let quota = Arc::new(UsedUp::default());
+    let hooks: Vec<Arc<dyn Admission>> = vec![Arc::clone(&quota) as _];
+    let (world, _scheduler) = World::with_clusters_judged_by(hooks, Settings::default()).await;
+    let placement = json!({"clusterAffinity": {"clusterNames": ["m1"]}});
+    quota.0.store(true, Relaxed);
+    world
+        .create(&RESOURCE_BINDING, binding("web", 3, &placement))
+        .await;
+    world.expect(WEB, "QuotaExceeded").await;
+    // Nobody edits anything: it is tried again by itself.
+    quota.0.store(false, Relaxed);
+    tokio::time::sleep(Duration::from_secs(1000)).await;
+    world.expect(WEB, "m1=3 Success").await;
+    quota.0.store(true, Relaxed);
+    let more = json!({"spec": {"replicas": 9}});
+    world
+        .patch(&RESOURCE_BINDING, WEB, more, Part::Object)
+        .await;
+    world.expect(WEB, "m1=3 QuotaExceeded").await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_decision_can_be_explained_afterwards() {
     let (world, scheduler) = world_with(10, &by_room()).await;
@@ -278,5 +336,5 @@ async fn a_decision_can_be_explained_afterwards() {
     };
     assert_eq!(record.outcome, "{m1:1, m2:2, m3:3, m4:4}");
     assert_eq!(record.trigger, "the placement changed");
-    assert_eq!(record.diagnosis["strategy"], "DynamicWeight");
+    assert_eq!(record.diagnosis()["strategy"], "DynamicWeight");
 }

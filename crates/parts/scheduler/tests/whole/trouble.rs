@@ -1,10 +1,17 @@
 //! Trouble with one cluster, one estimator or many bindings that does not hold the others up.
 
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use api::registry::RESOURCE_BINDING;
 use karavel_scheduler::{
-    Settings,
+    Scheduler, Settings,
     estimator::{Answering, EstimatorSettings, Nearby},
 };
 use protocol::Question;
@@ -13,67 +20,154 @@ use tokio::time::Instant;
 
 use crate::world::{World, binding, by_room, cluster, show};
 
-/// Estimators of which that of m1 never answers; the others have room for five.
-#[derive(Debug)]
-struct Hanging;
+/// Estimators with room for five each; that of m1 may hang.
+#[derive(Debug, Default)]
+struct Estimators {
+    hangs: AtomicBool,
+    /// How often that of m1 was asked.
+    asked: AtomicU32,
+}
 
-impl Nearby for Hanging {
+impl Nearby for Estimators {
+    fn knows(&self, _: &str) -> bool {
+        true
+    }
+
     fn ask<'a>(&'a self, question: &'a Question) -> Option<Answering<'a>> {
-        Some(match question.cluster() {
-            "m1" => Box::pin(pending()),
-            _ => Box::pin(std::future::ready(Ok(5))),
-        })
+        if question.cluster() == "m1" {
+            self.asked.fetch_add(1, Relaxed);
+            if self.hangs.load(Relaxed) {
+                return Some(Box::pin(pending()));
+            }
+        }
+        Some(Box::pin(std::future::ready(Ok(5))))
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_estimator_that_hangs_costs_one_decision_its_deadline_and_the_others_a_moment() {
-    let (world, scheduler) = World::with_clusters(Settings {
+/// A scheduler of two workers that asks `estimators`.
+async fn world_asking(estimators: &Arc<Estimators>) -> (World, Scheduler) {
+    let nearby: Arc<dyn Nearby> = Arc::clone(estimators) as _;
+    World::with_clusters(Settings {
+        workers: 2,
         estimators: Some(EstimatorSettings {
-            nearby: Some(Arc::new(Hanging)),
+            nearby: Some(nearby),
             ..EstimatorSettings::default()
         }),
         ..Settings::default()
     })
-    .await;
+    .await
+}
+
+/// All four judged by their estimators.
+const BY_ESTIMATORS: &str = "m1=2 m2=2 m3=1 m4=1 Success";
+/// m1 judged by its report, which has room for ten; the others by their estimators.
+const BY_REPORT: &str = "m1=3 m2=1 m3=1 m4=1 Success";
+
+/// Creates bindings that may go anywhere, and waits until the last is placed as expected; no time passes unless a decision
+/// waits.
+async fn place(world: &World, name: &str, count: u32, expected: &str) -> Duration {
     let begun = Instant::now();
-    for number in 0..200 {
-        let object = binding(&format!("web-{number}"), 6, &by_room());
+    for number in 0..count {
+        let object = binding(&format!("{name}-{number}"), 6, &by_room());
         world.create(&RESOURCE_BINDING, object).await;
     }
-    let elsewhere = json!({
-        "clusterAffinity": {"clusterNames": ["m2"]},
-        "replicaScheduling": by_room()["replicaScheduling"],
-    });
-    world
-        .create(&RESOURCE_BINDING, binding("elsewhere", 2, &elsewhere))
-        .await;
-    world.expect("shop/elsewhere", "m2=2 Success").await;
-    // m1 is judged by its report, which has room for ten; the others by their estimators.
-    world
-        .expect("shop/web-199", "m1=3 m2=1 m3=1 m4=1 Success")
-        .await;
-    assert!(
-        begun.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        begun.elapsed()
-    );
-    while scheduler.counts().active + scheduler.counts().in_work > 1 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
+    for number in 0..count {
+        let key = format!("shop/{name}-{number}");
+        loop {
+            let seen = show(&world.binding(&key).await);
+            if seen == expected {
+                break;
+            }
+            assert!(!seen.contains("Success"), "{key} is {seen}");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
-    assert!(
-        begun.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        begun.elapsed()
-    );
-    while scheduler.counts().in_work > 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
+    begun.elapsed()
+}
+
+/// How many decisions had to wait for somebody.
+fn waited(scheduler: &Scheduler) -> u32 {
+    let text = scheduler.metrics();
+    let name = "karavel_scheduler_decisions_waited_total ";
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.unwrap().parse().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_estimator_that_hangs_from_the_start_is_waited_for_by_nobody() {
+    let estimators = Arc::new(Estimators::default());
+    estimators.hangs.store(true, Relaxed);
+    let (world, scheduler) = world_asking(&estimators).await;
+    let took = place(&world, "web", 200, BY_REPORT).await;
+    // The greeting before the first decision, and the looks of this test.
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert_eq!(waited(&scheduler), 0);
+    assert_eq!(estimators.asked.load(Relaxed), 1, "the greeting");
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_an_estimator_begins_to_hang_only_those_wait_that_asked_it_and_only_once() {
+    let estimators = Arc::new(Estimators::default());
+    let (world, scheduler) = world_asking(&estimators).await;
+    place(&world, "early", 5, BY_ESTIMATORS).await;
+    assert_eq!(waited(&scheduler), 0);
+
+    estimators.hangs.store(true, Relaxed);
+    for number in 0..50 {
+        let object = binding(&format!("held-{number}"), 6, &by_room());
+        world.create(&RESOURCE_BINDING, object).await;
     }
-    assert!(
-        begun.elapsed() < Duration::from_secs(4),
-        "{:?}",
-        begun.elapsed()
+    while waited(&scheduler) < 50 {
+        tokio::task::yield_now().await;
+    }
+    // Fifty decisions wait and there are two workers; who does not need m1 is placed in no time at all.
+    let begun = Instant::now();
+    for (name, placement) in [
+        (
+            "elsewhere",
+            json!({
+                "clusterAffinity": {"clusterNames": ["m2"]},
+                "replicaScheduling": by_room()["replicaScheduling"],
+            }),
+        ),
+        // Copies go wherever they are allowed to: room decides nothing, and nobody is asked.
+        (
+            "copied",
+            json!({"clusterAffinity": {"clusterNames": ["m1", "m2"]}}),
+        ),
+    ] {
+        world
+            .create(&RESOURCE_BINDING, binding(name, 2, &placement))
+            .await;
+        let key = format!("shop/{name}");
+        while !show(&world.binding(&key).await).contains("Success") {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_eq!(
+        show(&world.binding("shop/copied").await),
+        "m1=2 m2=2 Success"
     );
+
+    for number in 0..50 {
+        let key = format!("shop/held-{number}");
+        world.expect(&key, BY_REPORT).await;
+    }
+    let held = begun.elapsed();
+    assert!(held < Duration::from_millis(200), "{held:?}");
+    let asked = estimators.asked.load(Relaxed);
+    let took = place(&world, "late", 200, BY_REPORT).await;
+    assert!(took < Duration::from_millis(500), "{took:?}");
+    assert_eq!(waited(&scheduler), 50, "nobody waits any more");
+    assert_eq!(estimators.asked.load(Relaxed), asked);
+
+    // It is well again: the question under way is given up, the next after a pause is answered, and all count on it.
+    estimators.hangs.store(false, Relaxed);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    place(&world, "probing", 1, BY_REPORT).await;
+    place(&world, "well", 5, BY_ESTIMATORS).await;
+    assert_eq!(waited(&scheduler), 50);
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,6 +184,8 @@ async fn many_without_a_place_and_a_cluster_that_flaps_do_not_hold_up_who_has_on
     // More room brings all of them back, and there is not enough for any; ten times over.
     let only = json!({"clusterAffinity": {"clusterNames": ["m2"]}});
     for round in 0..10 {
+        // Longer than any of them is spared when the room before was not enough.
+        tokio::time::sleep(Duration::from_secs(6)).await;
         world.report("m1", cluster("m1", 11 + round)).await;
         // No time passes here: it would only pass once all of them have had their turn.
         while scheduler.counts().active < MANY / 2 {

@@ -25,7 +25,7 @@ use object::{Object, ObjectKey, ResourceType, Value, time::Time};
 use runtime::{Clock, Tasks};
 use serve::{
     body::Body,
-    call::User,
+    call::{Admission, User},
     resource::{KindRules, Resource, Subresource, Table, keep_other_parts},
     server::{About, Server, Surroundings},
     target::Verb,
@@ -84,6 +84,11 @@ impl tower_service::Service<Request<client::Body>> for Direct {
 impl World {
     /// The API alone.
     pub(crate) async fn new(clock: Clock) -> Self {
+        Self::judged_by(Vec::new(), clock).await
+    }
+
+    /// The API with somebody who may refuse writes.
+    pub(crate) async fn judged_by(hooks: Vec<Arc<dyn Admission>>, clock: Clock) -> Self {
         let mut table = Table::default();
         for kind in RESOURCES {
             let definition = api::schema::definition(kind);
@@ -102,7 +107,7 @@ impl World {
             count: AtomicU64::new(0),
         };
         let store = Store::Memory(Memory::new(Retention::default()));
-        let server = Server::open(store, table, Vec::new(), Arc::new(surroundings), about).await;
+        let server = Server::open(store, table, hooks, Arc::new(surroundings), about).await;
         let server = Arc::new(server.unwrap());
         let mut tasks = Tasks::new();
         let fed = Arc::clone(&server);
@@ -130,7 +135,19 @@ impl World {
 
     /// The API with four clusters that are ready, and a scheduler, under a clock that only moves when nobody is busy.
     pub(crate) async fn with_clusters(settings: Settings) -> (Self, Scheduler) {
-        let world = Self::new(Clock::tied(Time::from_unix_seconds(1_700_000_000))).await;
+        Self::new(start()).await.filled(settings).await
+    }
+
+    /// The same, with somebody who may refuse writes.
+    pub(crate) async fn with_clusters_judged_by(
+        hooks: Vec<Arc<dyn Admission>>,
+        settings: Settings,
+    ) -> (Self, Scheduler) {
+        Self::judged_by(hooks, start()).await.filled(settings).await
+    }
+
+    async fn filled(self, settings: Settings) -> (Self, Scheduler) {
+        let world = self;
         for (name, pods) in [("m1", 10), ("m2", 20), ("m3", 30), ("m4", 40)] {
             world.create(&registry::CLUSTER, cluster(name, pods)).await;
             world.report(name, cluster(name, pods)).await;
@@ -215,6 +232,10 @@ impl World {
         }
         show(&self.binding(key).await)
     }
+}
+
+fn start() -> Clock {
+    Clock::tied(Time::from_unix_seconds(1_700_000_000))
 }
 
 /// Gives bindings the part that takes result and status in one write, as the control plane does.
