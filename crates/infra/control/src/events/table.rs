@@ -1,6 +1,7 @@
 //! Which events there are to write: plain data that is told the time.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use intent::{EventKind, ObjectRef};
 use object::ObjectKey;
@@ -58,8 +59,10 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new(now: Time) -> Self {
-        // Processes that start at different times never use the same numbers, as long as they write less than four thousand
-        // million different events a second.
+        // Processes that start at different times never use the same numbers, nor do the tables of one process: each of the
+        // 256 that may be opened in a second has 16 million numbers.
+        static TABLES: AtomicU64 = AtomicU64::new(0);
+        let table = TABLES.fetch_add(1, Relaxed) % 256;
         let seconds = u64::try_from(now.unix_seconds()).unwrap_or_default();
         Self {
             entries: HashMap::new(),
@@ -68,7 +71,7 @@ impl Table {
             settled: VecDeque::new(),
             allowances: HashMap::new(),
             next_sweep: now,
-            serial: seconds << 32,
+            serial: (seconds << 32) + (table << 24),
             dropped: 0,
         }
     }
