@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use object::Value;
-use scheduler::estimator::EstimatorSettings;
+use scheduler::{DeschedulerSettings, estimator::EstimatorSettings};
 use world::{World, json, sized};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -161,6 +161,38 @@ async fn static_weights_are_followed_anew_each_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_finds_no_room_is_placed_when_there_is_some() {
+    let world = World::build()
+        .member(sized("m1", 1, "8", "16Gi"))
+        // The sum alone: grades of nodes see no more than two processors beside so little memory.
+        .settings(|settings| settings.scheduler.options.models = estimate::Models::Ignored)
+        .start()
+        .await;
+    world.apply(&policy("ballast", &json!({}))).await;
+    world.apply(&deployment("ballast", 5, "1")).await;
+    world
+        .until_is(
+            "the ballast runs and is reported",
+            2 * MINUTE,
+            json!("5"),
+            async || {
+                let allocated = "status.resourceSummary.allocated.cpu";
+                world.field("clusters", "m1", allocated).await
+            },
+        )
+        .await;
+    world.apply(&policy("web", &by_room())).await;
+    world.apply(&deployment("web", 6, "1")).await;
+    until_placed(&world, WEB, "Unschedulable").await;
+    world.delete("deployments", "default/ballast").await;
+    world
+        .until_is("placed", 5 * MINUTE, json!("m1=6 Success"), async || {
+            placed(&world, WEB).await
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn where_no_cluster_is_allowed_the_condition_counts_why() {
     let world = World::with_members(2).await;
     let nowhere = json!({"clusterAffinity": {"clusterNames": ["m9"]}});
@@ -242,4 +274,126 @@ async fn counting_on_nodes_sees_that_room_in_pieces_is_none() {
     counted.apply(&policy("web", &by_room())).await;
     counted.apply(&deployment("web", 3, "2")).await;
     until_placed(&counted, WEB, "m2=3 Success").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn replicas_that_found_no_node_are_taken_back_and_placed_elsewhere() {
+    let world = World::build()
+        .member(sized("m1", 1, "8", "16Gi"))
+        .member(sized("m2", 1, "8", "16Gi"))
+        .settings(|settings| {
+            settings.scheduler.options.models = estimate::Models::Ignored;
+            settings.ledgers = Some(Default::default());
+            settings.descheduler = Some(DeschedulerSettings::default());
+        })
+        .start()
+        .await;
+    // Somebody fills m1 without a word to the control plane, just before a workload comes.
+    world
+        .member("m1")
+        .apply(&deployment("stowaway", 8, "1"))
+        .await;
+    world.apply(&policy("web", &by_room())).await;
+    world.apply(&deployment("web", 6, "1")).await;
+    until_placed(&world, WEB, "m1=3 m2=3 Success").await;
+    world
+        .until_is("all six run", 15 * MINUTE, json!(6), async || {
+            world
+                .field("deployments", "default/web", "status.readyReplicas")
+                .await
+        })
+        .await;
+    // The scheduler drops the target that was left with nothing.
+    assert_eq!(placed(&world, WEB).await, json!("m2=6 Success"));
+    let events = world.list("events", "default").await;
+    let told = events.iter().find(|event| {
+        event.text_at(&["reason"]) == Some("DescheduleBindingSucceed")
+            && event.text_at(&["involvedObject", "kind"]) == Some("ResourceBinding")
+    });
+    assert_eq!(
+        told.and_then(|event| event.text_at(&["message"])),
+        Some(
+            "Binding has been descheduled, 3 replica(s) in cluster(m1), 3 total descheduled replica(s)"
+        )
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rebalancer_divides_anew_what_runs_where_it_was_put() {
+    let world = World::build()
+        .member(sized("m1", 1, "9", "36Gi"))
+        .member(sized("m2", 1, "9", "36Gi"))
+        .settings(|settings| settings.scheduler.options.models = estimate::Models::Ignored)
+        .start()
+        .await;
+    let allocated = async |cluster: &str| {
+        let field = "status.resourceSummary.allocated.cpu";
+        world.field("clusters", cluster, field).await
+    };
+    let second = json!({"clusterAffinity": {"clusterNames": ["m2"]}});
+    world.apply(&policy("ballast", &second)).await;
+    world.apply(&deployment("ballast", 9, "1")).await;
+    world
+        .until_is("m2 is full", 2 * MINUTE, json!("9"), async || {
+            allocated("m2").await
+        })
+        .await;
+    world.apply(&policy("web", &by_room())).await;
+    world.apply(&deployment("web", 9, "1")).await;
+    until_placed(&world, WEB, "m1=9 Success").await;
+    world.delete("deployments", "default/ballast").await;
+    world
+        .until("m1 is full and m2 is not", 5 * MINUTE, async || {
+            allocated("m1").await == json!("9") && allocated("m2").await != json!("9")
+        })
+        .await;
+    assert_eq!(placed(&world, WEB).await, json!("m1=9 Success"));
+    world
+        .apply(
+            "
+    apiVersion: apps.karmada.io/v1alpha1
+    kind: WorkloadRebalancer
+    metadata: {name: anew}
+    spec: {workloads: [{apiVersion: apps/v1, kind: Deployment, namespace: default, name: web}]}
+",
+        )
+        .await;
+    // Which of the two gets the odd one follows from the template's uid.
+    world
+        .until("both have their share", MINUTE, async || {
+            let placed = placed(&world, WEB).await;
+            placed == json!("m1=5 m2=4 Success") || placed == json!("m1=4 m2=5 Success")
+        })
+        .await;
+    let observed = world
+        .field("workloadrebalancers", "anew", "status.observedWorkloads")
+        .await;
+    assert_eq!(observed[0]["result"], json!("Successful"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn workloads_that_shall_be_apart_share_no_cluster() {
+    let world = World::build()
+        .members(2)
+        .settings(|settings| {
+            let gates = "WorkloadAffinity=true".parse().unwrap_or_default();
+            settings.scheduler = scheduler::Settings::with_gates(&gates);
+            settings.controllers.gates = gates;
+        })
+        .start()
+        .await;
+    let placement = json!({
+        "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+        "workloadAffinity": {"antiAffinity": {"groupByLabelKey": "team"}},
+    });
+    for (name, expected) in [
+        ("a", "m1=1 Success"),
+        ("b", "m2=1 Success"),
+        ("c", "NoClusterFit"),
+    ] {
+        let labelled = deployment(name, 1, "1").replacen("labels: {", "labels: {team: blue, ", 1);
+        world.apply(&policy(name, &placement)).await;
+        world.apply(&labelled).await;
+        until_placed(&world, &format!("default/{name}-deployment"), expected).await;
+    }
 }
