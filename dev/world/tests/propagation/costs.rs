@@ -1,4 +1,5 @@
 //! What one template costs the control plane, in requests: counted, so that a write too many is seen at once.
+//! Why some of them wait or give way: docs/adr/0033-what-a-template-costs.md.
 
 use std::collections::BTreeMap;
 
