@@ -6,12 +6,13 @@
 //! before it on the processors. Some seats are kept for the system's own users, whose lines also come first.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use serve::call::User;
 use serve::status::Status;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::attempt::{Attempt, What};
 use crate::names;
@@ -48,6 +49,9 @@ impl Default for Limits {
     }
 }
 
+/// How long the seat of an answer that is being sent is kept for a client that does not read on.
+const SENDING: Duration = Duration::from_secs(1);
+
 /// The seats of a server. Clones share them.
 #[derive(Clone)]
 pub struct Seats {
@@ -57,6 +61,13 @@ pub struct Seats {
 /// A request's seat; dropping it gives it to the next.
 pub struct Seat {
     place: Option<(Arc<Shared>, Holder)>,
+}
+
+/// A seat that is kept while a long answer is sent, so that nobody has more of them under way than seats; and not for
+/// longer than a second if somebody waits, because the client may have stopped reading. Clones are the same seat.
+#[derive(Clone)]
+pub struct Lent {
+    _seat: Arc<Mutex<Option<Seat>>>,
 }
 
 /// Who has a seat.
@@ -79,6 +90,8 @@ struct State {
     held: HashMap<Arc<str>, usize>,
     system: Lines,
     others: Lines,
+    /// Seats of answers that are being sent, the oldest first.
+    lent: VecDeque<(Instant, Weak<Mutex<Option<Seat>>>)>,
 }
 
 /// Who waits, by user, and whose turn it is.
@@ -124,7 +137,7 @@ impl Seats {
         }
         let class = class_of(user);
         let name: Arc<str> = user.name.as_str().into();
-        let turn = {
+        let mut turn = {
             let mut state = self.shared.lock();
             let waits = state.lines(class).waiting.contains_key(&name);
             if !waits && state.may_sit(class, &name, &self.shared.limits) {
@@ -151,10 +164,37 @@ impl Seats {
             }
             turn
         };
-        match tokio::time::timeout(self.shared.limits.patience, turn).await {
-            Ok(Ok(seat)) => Ok(seat),
-            _ => Err(busy()),
+        let deadline = Instant::now() + self.shared.limits.patience;
+        loop {
+            let next = deadline.min(Instant::now() + SENDING);
+            match tokio::time::timeout_at(next, &mut turn).await {
+                Ok(Ok(seat)) => return Ok(seat),
+                Ok(Err(_)) => return Err(busy()),
+                Err(_) if next == deadline => return Err(busy()),
+                Err(_) => self.shared.reclaim(),
+            }
         }
+    }
+}
+
+impl Seat {
+    /// Keeps the seat while an answer is sent; `None` if there is none to keep.
+    #[must_use]
+    pub fn lend(self) -> Option<Lent> {
+        let shared = Arc::clone(&self.place.as_ref()?.0);
+        let seat = Arc::new(Mutex::new(Some(self)));
+        let mut state = shared.lock();
+        while state
+            .lent
+            .front()
+            .is_some_and(|(_, seat)| seat.strong_count() == 0)
+        {
+            state.lent.pop_front();
+        }
+        state
+            .lent
+            .push_back((Instant::now(), Arc::downgrade(&seat)));
+        Some(Lent { _seat: seat })
     }
 }
 
@@ -167,6 +207,25 @@ impl Shared {
     fn seat(self: &Arc<Self>, class: Class, user: Arc<str>) -> Seat {
         Seat {
             place: Some((Arc::clone(self), Holder { class, user })),
+        }
+    }
+
+    /// Takes back the seats of answers whose clients read too slowly.
+    fn reclaim(&self) {
+        let mut late = Vec::new();
+        {
+            let mut state = self.lock();
+            let is_late = |(since, _): &(Instant, Weak<_>)| since.elapsed() >= SENDING;
+            while state.lent.front().is_some_and(is_late) {
+                if let Some((_, seat)) = state.lent.pop_front() {
+                    late.extend(seat.upgrade());
+                }
+            }
+        }
+        for seat in late {
+            // Dropped without any lock: it comes back for the one of the seats.
+            let seat = seat.lock().unwrap_or_else(PoisonError::into_inner).take();
+            drop(seat);
         }
     }
 
@@ -329,133 +388,4 @@ pub fn is_unbounded(attempt: &Attempt) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use serve::target::ResourceTarget;
-
-    use super::*;
-
-    fn user(name: &str, group: &str) -> User {
-        User {
-            name: name.to_owned(),
-            groups: vec![group.to_owned()],
-            ..User::default()
-        }
-    }
-
-    fn get() -> Attempt {
-        let target = ResourceTarget {
-            resource: "pods".to_owned(),
-            ..ResourceTarget::default()
-        };
-        Attempt::on("get", target)
-    }
-
-    fn seats(seats: usize, kept: usize, line: usize) -> Seats {
-        Seats::new(Limits {
-            seats,
-            kept,
-            share: seats,
-            line,
-            patience: Duration::from_secs(5),
-        })
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_noisy_user_and_a_quiet_one_take_turns() {
-        let seats = seats(1, 0, 100);
-        let (noisy, quiet) = (user("noisy", ""), user("quiet", ""));
-        let held = seats.take(&noisy, &get()).await.unwrap();
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let mut tasks = tokio::task::JoinSet::new();
-        for who in [&noisy, &noisy, &noisy, &quiet, &noisy] {
-            let (seats, order, who) = (seats.clone(), Arc::clone(&order), who.clone());
-            tasks.spawn(async move {
-                let seat = seats.take(&who, &get()).await.unwrap();
-                order.lock().unwrap().push(who.name);
-                drop(seat);
-            });
-            // Each joins its line before the next comes.
-            tokio::task::yield_now().await;
-        }
-        drop(held);
-        tasks.join_all().await;
-        let order = order.lock().unwrap().join(" ");
-        assert_eq!(order, "noisy quiet noisy noisy noisy");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn seats_are_kept_for_the_system_and_for_masters() {
-        let seats = seats(2, 1, 0);
-        let (other, system) = (user("o", ""), user("s", "system:karavel:components"));
-        let first = seats.take(&other, &get()).await.unwrap();
-        let refused = seats.take(&other, &get()).await.err().unwrap();
-        assert_eq!(
-            (refused.code, refused.details.retry_after_seconds),
-            (429, 1)
-        );
-        let second = seats.take(&system, &get()).await.unwrap();
-        assert!(seats.take(&system, &get()).await.is_err());
-        let root = user("root", names::MASTERS);
-        assert!(
-            seats.take(&root, &get()).await.is_err(),
-            "there are no more"
-        );
-        drop(second);
-        assert!(seats.take(&root, &get()).await.is_ok());
-        assert!(seats.take(&other, &get()).await.is_err());
-        drop(first);
-        assert!(seats.take(&other, &get()).await.is_ok());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn who_waits_too_long_is_sent_away_and_holds_nobody_up() {
-        let seats = seats(1, 0, 10);
-        let ann = user("ann", "");
-        let held = seats.take(&ann, &get()).await.unwrap();
-        let late = seats.take(&ann, &get()).await.err().unwrap();
-        assert_eq!(late.code, 429);
-        drop(held);
-        assert!(seats.take(&ann, &get()).await.is_ok());
-        let state = seats.shared.lock();
-        assert_eq!((state.taken, state.others.waiting.len()), (0, 0));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn nobody_has_more_than_a_share_but_the_system() {
-        let seats = Seats::new(Limits {
-            seats: 10,
-            kept: 2,
-            share: 3,
-            line: 10,
-            patience: Duration::from_secs(5),
-        });
-        let (noisy, quiet) = (user("noisy", ""), user("quiet", ""));
-        let system = user("s", "system:karavel:components");
-        let mut held = Vec::new();
-        for _ in 0..3 {
-            held.push(seats.take(&noisy, &get()).await.unwrap());
-        }
-        assert!(
-            seats.take(&noisy, &get()).await.is_err(),
-            "it waits although there is room"
-        );
-        held.push(seats.take(&quiet, &get()).await.unwrap());
-        for _ in 0..6 {
-            held.push(seats.take(&system, &get()).await.unwrap());
-        }
-        // Somebody who waits for their share gets the next seat of their own, not somebody else's.
-        let attempt = get();
-        let waiting = seats.take(&noisy, &attempt);
-        let freeing = async {
-            tokio::task::yield_now().await;
-            held.remove(0);
-        };
-        assert!(tokio::join!(waiting, freeing).0.is_ok());
-        drop(held);
-        let state = seats.shared.lock();
-        assert_eq!(
-            (state.taken, state.held.len(), state.others.waiting.len()),
-            (0, 0, 0)
-        );
-    }
-}
+mod tests;

@@ -23,6 +23,7 @@ use store::Store;
 use crate::admission::MultiClusterAdmission;
 use crate::audit::Audit;
 use crate::roles::COMPONENTS;
+use crate::sending::PIECE;
 use crate::snapshot;
 
 /// Any error of a body.
@@ -191,7 +192,7 @@ impl Front {
         B::Error: Into<BoxError>,
     {
         let is_unbounded = fairness::is_unbounded(&admitted.attempt);
-        let _seat = match self.seats.take(&admitted.user, &admitted.attempt).await {
+        let seat = match self.seats.take(&admitted.user, &admitted.attempt).await {
             Ok(seat) => seat,
             Err(status) => return body::refusal(&status, Encoding::Json),
         };
@@ -205,7 +206,13 @@ impl Front {
         }
         // A body that comes in drops must not keep a seat from others.
         let answered = tokio::time::timeout(LONGEST, answering).await;
-        answered.unwrap_or_else(|_| body::refusal(&late(), Encoding::Json))
+        let mut response = answered.unwrap_or_else(|_| body::refusal(&late(), Encoding::Json));
+        // Whoever sends it keeps the seat: a user has no more long answers on their way than seats.
+        let is_long = matches!(response.body(), Body::Whole(bytes) if bytes.len() > PIECE);
+        if let Some(lent) = is_long.then(|| seat.lend()).flatten() {
+            response.extensions_mut().insert(lent);
+        }
+        response
     }
 
     /// Paths that are neither resources nor known to `serve`.

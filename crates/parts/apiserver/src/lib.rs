@@ -27,6 +27,7 @@ mod quotas;
 mod roles;
 mod sealing;
 mod security;
+mod sending;
 mod server;
 mod sharing;
 mod snapshot;

@@ -43,6 +43,7 @@ use crate::namespaces::NamespaceLifecycle;
 use crate::roles;
 use crate::sealing::{self, SealingError, Unfinished};
 use crate::security::Security;
+use crate::sending;
 use crate::sharing::{self, SharingError};
 use crate::surroundings::Machine;
 
@@ -478,7 +479,7 @@ impl ApiServer {
             let front = Arc::clone(handle.front());
             let handler = move |request| {
                 let front = Arc::clone(&front);
-                async move { front.answer(request).await }
+                async move { sending::send(front.answer(request).await) }
             };
             listener.serve(tls, Limits::default(), handler, stop).await;
         });
