@@ -13,6 +13,7 @@ mod directory;
 mod estimator;
 mod fault;
 mod instead;
+mod overview;
 mod pods;
 mod preflight;
 mod program;

@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches};
 use cli::Failure;
 
 use crate::arguments::Arguments;
-use crate::configuration;
+use crate::{configuration, overview};
 
 /// What `up` logs: what somebody should act on. That a member is away for a while is shown by `karavel clusters`.
 const QUIET: &str = "warn,karavel_client::follow=error,karavel_estimator::feed=error";
@@ -76,7 +76,7 @@ impl Program {
         words: impl Iterator<Item = OsString>,
     ) -> Result<Arguments, Unusable> {
         let words = spelled(words.collect());
-        let command = self.command();
+        let command = overview::fit(self.command());
         let command = configuration::with_file(command, &words).map_err(Unusable::Configuration)?;
         let matches = command
             .try_get_matches_from(words)
@@ -93,7 +93,12 @@ impl Program {
                 "{} version: version.Info{{GitVersion:\"{REFERENCE}\", GitCommit:\"karavel-{own}\", GitShortCommit:\"karavel\", GitTreeState:\"clean\", BuildDate:\"\", GoVersion:\"\", Compiler:\"rustc\", Platform:\"{}/{}\"}}\n",
                 other.name(),
                 std::env::consts::OS,
-                std::env::consts::ARCH,
+                // Upstream: architectures are called as Go calls them.
+                match std::env::consts::ARCH {
+                    "x86_64" => "amd64",
+                    "aarch64" => "arm64",
+                    other => other,
+                },
             ),
         }
     }

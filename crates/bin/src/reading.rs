@@ -7,7 +7,11 @@ use crate::running::block_on;
 use crate::{clusters::now, print, say};
 
 /// Reads objects in the control plane and in members. What was found is printed even if not everybody answered.
-pub(crate) fn get(reach: &Reach, typed: arguments::Get) -> Result<(), Failure> {
+pub(crate) fn get(reach: &Reach, mut typed: arguments::Get) -> Result<(), Failure> {
+    if let Some(template) = typed.template.take() {
+        let output = cli::Output::parse(&format!("go-template={template}"));
+        typed.output = output.map_err(|why| Failure::refused(why, "correct --template"))?;
+    }
     let (watch, only) = (typed.watch || typed.watch_only, typed.watch_only);
     let events = typed.output_watch_events;
     if events && !watch {

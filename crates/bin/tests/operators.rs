@@ -476,6 +476,18 @@ fn an_application_with_its_own_namespace_can_be_supposed_and_its_dependencies_ar
         .map(|item| item["metadata"]["annotations"][mark].as_str().unwrap())
         .collect();
     assert_eq!(marks, ["Karmada", "member1", "member2"]);
+    check(
+        &up,
+        "karavel get all -n shop -s all",
+        "",
+        0,
+        &[
+            "pod/web-",
+            "deployment.apps/web",
+            "service/web",
+            "replicaset.apps/web-",
+        ],
+    );
     // What was read from the control plane can be applied again.
     check(
         &up,
@@ -524,9 +536,16 @@ fn a_member_that_is_cut_off_takes_nothing_away_and_is_named() {
         let up = &up;
         for line in partial {
             scope.spawn(move || {
-                let words = ["member1", "cluster(member2)", "`karavel clusters` shows which clusters are ready"];
+                let words = [
+                    "member1",
+                    "cluster(member2)",
+                    "`karavel clusters` shows which clusters are ready",
+                ];
                 let said = check(up, line, "", 2, &words);
-                assert!(!said.contains("address in the kubeconfig"), "{line}\n{said}");
+                assert!(
+                    !said.contains("address in the kubeconfig"),
+                    "{line}\n{said}"
+                );
             });
         }
         for line in alone {

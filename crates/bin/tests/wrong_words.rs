@@ -44,10 +44,11 @@ const ODD: [&str; 18] = [
 
 #[test]
 fn no_input_makes_it_panic() {
-    let commands: [&[&str]; 47] = [
+    let commands: [&[&str]; 48] = [
         &["get"],
         &["get", "-o"],
         &["get", "pods", "-o"],
+        &["get", "pods", "--template"],
         &["get", "pods", "-l"],
         &["get", "pods", "-s"],
         &["get", "pods", "--sort-by"],

@@ -26,10 +26,13 @@ pub(crate) struct Get {
     pub(crate) field_selector: String,
     #[command(flatten)]
     pub(crate) places: Places,
-    /// How to write it: table, wide, json, yaml, name, jsonpath=..., custom-columns=... In json and yaml, objects of
-    /// members are marked by the annotation resource.karmada.io/cached-from-cluster.
+    /// How to write it: table, wide, json, yaml, name, jsonpath=..., custom-columns=..., go-template=... In json and yaml,
+    /// objects of members are marked by the annotation resource.karmada.io/cached-from-cluster.
     #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse, default_value = "table")]
     pub(crate) output: cli::Output,
+    /// A template in Go's language, as with -o go-template=...
+    #[arg(long, value_name = "TEMPLATE", hide = true)]
+    pub(crate) template: Option<String>,
     /// Leave the headline out.
     #[arg(long)]
     pub(crate) no_headers: bool,

@@ -55,7 +55,7 @@ pub use pods::{LogQuery, PodQuery, PortPair, Streams, Told, attach, exec, forwar
 pub use promote::{PromoteQuery, promote};
 pub use proposals::{Proposal, contexts, proposals};
 pub use reach::{Reach, call_failure};
-pub use reading::{Answer, Output, Query, Scope, Sink, get, watch};
+pub use reading::{Answer, GoTemplate, Output, Query, Scope, Sink, get, watch};
 pub use schema::{SchemaQuery, explain_kind};
 pub use simulate::{Supposition, simulate};
 pub use table::Table;

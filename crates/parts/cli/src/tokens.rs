@@ -130,7 +130,7 @@ pub async fn delete_token(control: &Client, word: &str) -> Result<String, Failur
             "`karavel token list` shows them; the id stands before the dot",
         ));
     }
-    let key = ObjectKey::namespaced(NAMESPACE, &format!("{PREFIX}{id}"));
+    let key = ObjectKey::namespaced(NAMESPACE, format!("{PREFIX}{id}"));
     let deleted = control
         .delete(&secrets(), &key, &DeleteOptions::default())
         .await;

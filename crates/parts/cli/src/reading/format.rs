@@ -4,6 +4,7 @@ use object::jsonpath::{JsonPath, MissingKeys};
 use serde_json::Value;
 
 use super::tables::clean;
+use super::template::GoTemplate;
 use crate::failure::Failure;
 use crate::table::Table;
 
@@ -27,11 +28,12 @@ pub enum Output {
     JsonPathAsJson(JsonPath),
     /// A table with columns of one's own: headlines and paths.
     Columns(Vec<(String, JsonPath)>),
+    /// What a template in Go's language makes of the document.
+    GoTemplate(GoTemplate),
 }
 
 /// All words for ways of writing, for whoever has mistyped one.
-const WORDS: &str =
-    "table, wide, json, yaml, name, jsonpath=TEMPLATE, custom-columns=HEAD:PATH,...";
+const WORDS: &str = "table, wide, json, yaml, name, jsonpath=TEMPLATE, custom-columns=HEAD:PATH,..., go-template=TEMPLATE";
 
 impl Output {
     /// Reads what stands after `-o`.
@@ -65,12 +67,11 @@ impl Output {
                     heads.zip(paths).map(|(h, p)| format!("{h}:{p}")).collect();
                 read_columns(&pairs.join(",")).map(Self::Columns)
             }
-            ("jsonpath" | "custom-columns" | "jsonpath-as-json", None) => {
+            ("jsonpath" | "custom-columns" | "jsonpath-as-json" | "go-template", None) => {
                 Err(format!("{word} needs what to show: -o {word}=..."))
             }
-            ("go-template" | "go-template-file" | "template", _) => Err(
-                "Go templates are not known here; -o jsonpath={.metadata.name} may do".to_owned(),
-            ),
+            ("go-template" | "template", Some(text)) => template(text),
+            ("go-template-file" | "templatefile", Some(file)) => template(&from_file(file)?),
             _ => Err(format!("choose one of: {WORDS}")),
         }
     }
@@ -80,6 +81,11 @@ impl Output {
     pub fn is_table(&self) -> bool {
         matches!(self, Self::Table | Self::Wide)
     }
+}
+
+fn template(text: &str) -> Result<Output, String> {
+    let parsed = GoTemplate::parse(text).map(Output::GoTemplate);
+    parsed.map_err(|error| format!("error parsing template {text:?}: {error}"))
 }
 
 fn path(template: &str) -> Result<JsonPath, String> {
@@ -190,7 +196,8 @@ mod tests {
             ("jsonpath", Err("needs what to show")),
             ("jsonpath={.a", Err("{.a")),
             ("custom-columns=a", Err("no HEAD:PATH")),
-            ("go-template={{.a}}", Err("Go templates")),
+            ("go-template={{.a", Err("error parsing template")),
+            ("go-template", Err("needs what to show")),
             ("custom-columns-file=/nowhere/at/all", Err("cannot read")),
         ] {
             match (Output::parse(text), expected) {

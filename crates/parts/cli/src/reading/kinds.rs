@@ -2,6 +2,7 @@
 
 use client::{Discovered, Discovery};
 
+use super::words::Wanted;
 use crate::failure::Failure;
 use crate::nearest::{distance, nearest};
 
@@ -19,6 +20,38 @@ pub(crate) fn resolve<'d>(discovery: &'d Discovery, word: &str) -> Result<&'d Di
             None => Failure::refused(what, "`karavel api-resources` lists the types there are"),
         }
     })
+}
+
+/// Kinds in place of words that name a group of them, such as `all`. A kind of that name goes before the group.
+pub(super) fn expand(discovery: &Discovery, wanted: Vec<Wanted>) -> Vec<Wanted> {
+    let mut all: Vec<Wanted> = Vec::new();
+    for one in wanted {
+        let is_kind = find(discovery, &one.word.to_ascii_lowercase()).is_some();
+        let members = discovery
+            .preferred()
+            .filter(|found| found.can("list") && found.categories.contains(&one.word));
+        let words: Vec<String> = match is_kind || !one.names.is_empty() {
+            true => Vec::new(),
+            false => members
+                .map(|found| {
+                    let kind = &found.resource.kind;
+                    match kind.group.as_str() {
+                        "" => format!("{}.{}", found.resource.plural, kind.version),
+                        group => format!("{}.{}.{group}", found.resource.plural, kind.version),
+                    }
+                })
+                .collect(),
+        };
+        if words.is_empty() {
+            all.push(one);
+            continue;
+        }
+        all.extend(words.into_iter().map(|word| Wanted {
+            word,
+            names: Vec::new(),
+        }));
+    }
+    all
 }
 
 fn find<'d>(discovery: &'d Discovery, word: &str) -> Option<&'d Discovered> {
@@ -131,6 +164,37 @@ mod tests {
         Discovery {
             resources: resources.to_vec(),
             failed: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_category_stands_for_its_kinds() {
+        let mut served = served();
+        for found in served.resources.iter_mut().take(3) {
+            found.categories = vec!["all".to_owned()];
+        }
+        let wanted = |words: &[&str]| -> Vec<Wanted> {
+            words
+                .iter()
+                .map(|word| Wanted {
+                    word: (*word).to_owned(),
+                    names: Vec::new(),
+                })
+                .collect()
+        };
+        for (words, expected) in [
+            (
+                &["all"][..],
+                &["pods.v1", "events.v1", "deployments.v1.apps"][..],
+            ),
+            (
+                &["pods", "all"],
+                &["pods", "pods.v1", "events.v1", "deployments.v1.apps"],
+            ),
+            (&["pods"], &["pods"]),
+            (&["nothing"], &["nothing"]),
+        ] {
+            assert_eq!(expand(&served, wanted(words)), wanted(expected));
         }
     }
 

@@ -10,6 +10,7 @@ mod lists;
 mod place;
 mod sorting;
 mod tables;
+mod template;
 mod watch;
 mod words;
 
@@ -17,12 +18,14 @@ use client::Client;
 use futures_util::stream::{self, StreamExt as _};
 
 use crate::failure::Failure;
+use crate::reach::call_failure;
 use fetch::{Asked, Part, Section};
 use object::Value;
 use sorting::Order;
 use tables::Look;
 
 pub use format::Output;
+pub use template::GoTemplate;
 pub use watch::{Sink, watch};
 
 pub(crate) use fetch::key;
@@ -35,6 +38,8 @@ pub(crate) use words::{read as read_words, read_one};
 
 /// How many places are asked at once.
 const PLACES: usize = 32;
+/// Groups of kinds that can be read together: Kubernetes' own, and Karmada's.
+const CATEGORIES: [&str; 2] = ["all", "karmada-io"];
 
 /// Which places are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +101,14 @@ pub struct Answer {
 
 /// Reads objects.
 pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
-    let wanted = words::read(&query.words)?;
+    let mut wanted = words::read(&query.words)?;
+    if wanted
+        .iter()
+        .any(|wanted| CATEGORIES.contains(&wanted.word.as_str()))
+    {
+        let discovery = control.discover().await;
+        wanted = kinds::expand(&discovery.map_err(|error| call_failure(&error))?, wanted);
+    }
     refuse_contradictions(query, wanted.iter().any(|wanted| !wanted.names.is_empty()))?;
     let order = sorting::read(&query.sort_by)?;
     let mut notes = Vec::new();
@@ -197,6 +209,7 @@ fn show_document(
     match output {
         Output::JsonPath(template) => format::write_path(template, &document),
         Output::JsonPathAsJson(template) => format::write_found(template, &document),
+        Output::GoTemplate(template) => template.write(&document),
         Output::Columns(columns) => {
             let one = std::slice::from_ref(&document);
             let items = document["items"].as_array().map_or(one, Vec::as_slice);

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use client::{AnswerBody, Body, BoxError, CallError, Client, ListOptions};
+use client::{AnswerBody, Body, BoxError, CallError, Client, ListOptions, Refusal};
 use http::header::ACCEPT;
 use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::BodyExt as _;
@@ -128,38 +128,30 @@ impl Place {
         format!("{}{path}", self.prefix)
     }
 
-    /// Opens a stream: whatever the path answers with, as it comes. The beginning has a deadline, the rest has none.
+    /// Opens a stream: whatever the path answers with, as it comes. The beginning has a deadline, the rest has none. A
+    /// failure says in which member it happened.
     pub(crate) async fn open(&self, path: &str) -> Result<AnswerBody, Failure> {
-        self.open_as(path, false).await
+        let opened = self.open_as(path, false).await;
+        opened.map_err(|failure| match self.is_member() {
+            true => failure.prefixed(&format!("cluster({}): ", self.name)),
+            false => failure,
+        })
     }
 
-    /// The same, with tables instead of objects if the server can make them.
+    /// The same, with tables instead of objects if the server can make them; a failure does not say where.
     pub(crate) async fn open_as(&self, path: &str, tables: bool) -> Result<AnswerBody, Failure> {
         let silent = || {
-            Failure::failed(
-                format!(
-                    "cluster({}): no answer in {} s",
-                    self.name,
-                    self.patience.as_secs()
-                ),
-                self.advice(),
-            )
+            let what = format!("no answer within {:?}", self.patience);
+            Failure::failed(what, self.advice())
         };
-        let broken = |error: &BoxError| {
-            Failure::failed(
-                format!("cluster({}): {}", self.name, chain(error.as_ref())),
-                self.advice(),
-            )
+        let broken =
+            |error: &BoxError| Failure::failed(chain(error.as_ref()).to_string(), self.advice());
+        let accept = match tables {
+            true => TABLE,
+            false => "application/json, */*",
         };
         let request = Request::get(self.path(path))
-            .header(
-                ACCEPT,
-                if tables {
-                    TABLE
-                } else {
-                    "application/json, */*"
-                },
-            )
+            .header(ACCEPT, accept)
             .body(Body::empty())
             .map_err(|error| broken(&error.into()))?;
         let answering = tokio::time::timeout(self.patience, self.control.send(request)).await;
@@ -176,12 +168,15 @@ impl Place {
             .map_err(|error| broken(&error))?;
         let said = String::from_utf8_lossy(&bytes.to_bytes()).into_owned();
         let status: Value = serde_json::from_str(&said).unwrap_or_default();
-        let message = status["message"].as_str().unwrap_or(said.trim());
-        let what = format!("cluster({}): from server ({code}): {message}", self.name);
-        Err(match code {
-            500.. => Failure::failed(what, self.advice()),
-            _ => Failure::refused(what, "check the name, the namespace and the cluster"),
-        })
+        let text = |field: &str| status[field].as_str().map(str::to_owned);
+        Err(self.failure(&CallError::Refused(Box::new(Refusal {
+            request: format!("GET {}", path.split('?').next().unwrap_or_default()),
+            code,
+            reason: text("reason").unwrap_or_default(),
+            message: text("message").unwrap_or_else(|| said.trim().to_owned()),
+            details: Value::Null,
+            retry_after: None,
+        }))))
     }
 
     fn advice(&self) -> &'static str {

@@ -56,7 +56,10 @@ pub async fn watch(
     }
     if matches!(
         query.output,
-        Output::JsonPath(_) | Output::JsonPathAsJson(_) | Output::Columns(_)
+        Output::JsonPath(_)
+            | Output::JsonPathAsJson(_)
+            | Output::Columns(_)
+            | Output::GoTemplate(_)
     ) {
         return Err(Failure::refused(
             "a watch cannot be shown this way",
@@ -390,6 +393,12 @@ impl Follower {
                 self.lines = Some(Lines::new(body));
                 let was_lost = std::mem::take(&mut self.is_lost);
                 was_lost.then(|| Heard::Again(self.place.name.clone()))
+            }
+            // What came after the last change may be forgotten by now: everything there is comes again.
+            Err(failure) if failure.exit_code() == 1 && !self.revision.is_empty() => {
+                self.revision.clear();
+                self.pause = FIRST_PAUSE;
+                None
             }
             Err(failure) => self.fail(failure),
         }
