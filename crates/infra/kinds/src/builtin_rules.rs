@@ -170,7 +170,6 @@ const CREATED_BY_UPDATE: &[(&str, &str)] = &[
     ("", "Endpoints"),
     ("", "Event"),
     ("", "LimitRange"),
-    ("", "Service"),
     ("coordination.k8s.io", "Lease"),
     ("events.k8s.io", "Event"),
     ("rbac.authorization.k8s.io", "ClusterRole"),

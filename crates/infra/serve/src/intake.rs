@@ -28,7 +28,7 @@ pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Statu
     let Some(fields) = value.as_object_mut() else {
         return Err(Status::bad_request("the body must be one object"));
     };
-    check_kind(call, fields)?;
+    check_kind(call, fields, content)?;
     check_place(call, fields, content)?;
     let duplicates = duplicates
         .iter()
@@ -36,6 +36,9 @@ pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Statu
     let mut problems: Vec<String> = duplicates.collect();
     // What is applied is held against the schema field by field later: nothing unknown in it is let pass.
     let applied = content == Content::Apply;
+    if is_custom(call) && !applied {
+        problems.extend(prune_metadata(fields));
+    }
     if let Some(schema) = call.served.version().schema.as_ref().filter(|_| !applied) {
         problems.extend(
             schema
@@ -67,19 +70,17 @@ pub fn patched(call: &Call, mut object: Value) -> Result<Taken, Status> {
             "the patched document is not an object",
         ));
     };
-    check_kind(call, fields)?;
+    check_kind(call, fields, Content::Json)?;
     check_place(call, fields, Content::Json)?;
-    let mut warnings = Vec::new();
+    let mut problems = Vec::new();
+    if is_custom(call) {
+        problems.extend(prune_metadata(fields));
+    }
     if let Some(schema) = &call.served.version().schema {
         let unknown = schema.prune(&mut object);
-        warnings = judge(
-            call.options.field_validation,
-            unknown
-                .iter()
-                .map(|path| format!("unknown field {path:?}"))
-                .collect(),
-        )?;
+        problems.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
     }
+    let warnings = judge(call.options.field_validation, problems)?;
     Ok(Taken { object, warnings })
 }
 
@@ -175,7 +176,7 @@ fn judge(validation: FieldValidation, problems: Vec<String>) -> Result<Vec<Strin
 }
 
 /// The object must be of the kind and version of the path; what it leaves out is filled in.
-fn check_kind(call: &Call, fields: &mut Map) -> Result<(), Status> {
+fn check_kind(call: &Call, fields: &mut Map, content: Content) -> Result<(), Status> {
     let expected = [
         ("apiVersion", call.served.api_version()),
         ("kind", call.served.resource.kind.to_string()),
@@ -198,6 +199,12 @@ fn check_kind(call: &Call, fields: &mut Map) -> Result<(), Status> {
                 return Err(Status::bad_request(format!(
                     "the API version in the data ({}) does not match the expected API version ({expected})",
                     shown(given)
+                )));
+            }
+            Some(Value::String(given)) if is_custom(call) && content == Content::Apply => {
+                let version = call.served.api_version();
+                return Err(Status::bad_request(format!(
+                    "invalid object type: {version}, Kind={given}"
                 )));
             }
             // Upstream: custom kinds are told apart later, by validation.
@@ -223,6 +230,15 @@ fn check_kind(call: &Call, fields: &mut Map) -> Result<(), Status> {
     Ok(())
 }
 
+/// Takes out of the metadata what is no field of it; what the client is told.
+fn prune_metadata(fields: &mut Map) -> Vec<String> {
+    let metadata = fields.get_mut("metadata").and_then(Value::as_object_mut);
+    let unknown = metadata.map(crate::metadata::prune).unwrap_or_default();
+    let told = unknown.iter();
+    told.map(|name| format!("unknown field \"metadata.{name}\""))
+        .collect()
+}
+
 fn is_custom(call: &Call) -> bool {
     call.served.resource.rules.schema_duty() == SchemaDuty::Everything
 }
@@ -245,7 +261,8 @@ fn check_place(call: &Call, fields: &mut Map, content: Content) -> Result<(), St
     let Value::Object(metadata) = metadata else {
         return Err(Status::bad_request("metadata: expected an object"));
     };
-    if let Some(problem) = crate::metadata::mistyped(metadata).filter(|_| is_custom(call)) {
+    let is_read = is_custom(call) && content != Content::Apply;
+    if let Some(problem) = crate::metadata::mistyped(metadata).filter(|_| is_read) {
         let (kind, version) = (&call.served.resource.kind, &call.served.version().name);
         return Err(Status::bad_request(format!(
             "{kind} in version {version:?} cannot be handled as a {kind}: {problem}"

@@ -66,6 +66,96 @@ pub(crate) const EXTENSIONS: &[Known] = &[
         says: &["code: ours 201 null", "must be of type"],
         reason: "null in a declaration means that nothing is declared there",
     },
+    Known {
+        sent: &["application/json-patch+json"],
+        says: &["code: ours 200 null, theirs 422 \"the server rejected our request"],
+        reason: "the judge was built with a later library of JSON patches, which replaces only what is there",
+    },
+    Known {
+        sent: &[],
+        says: &["failed rule"],
+        reason: "1.36 shows the value of a plain field that breaks a rule, earlier versions its type",
+    },
+    Known {
+        sent: &[],
+        says: &["StorageError: invalid object"],
+        reason: "the words of the store are kept to the log",
+    },
+    Known {
+        sent: &["preconditions"],
+        says: &["the ResourceVersion in the precondition ("],
+        reason: "revisions are numbers of each server's own",
+    },
+    Known {
+        sent: &["fieldSelector="],
+        says: &["is not a known field selector"],
+        reason: "a field that cannot be selected by is told with those that can",
+    },
+    Known {
+        sent: &["application/merge-patch+json"],
+        says: &["theirs 400 \"error decoding patch: json"],
+        reason: "what a patch made is told with what is wrong with it",
+    },
+    Known {
+        sent: &[],
+        says: &["error decoding patch:"],
+        reason: "a patch that cannot be read is told with the place",
+    },
+    Known {
+        sent: &["nonsense"],
+        says: &["error decoding the body as JSON", "not found"],
+        reason: "what cannot be read is told before what cannot be found",
+    },
+    Known {
+        sent: &[],
+        says: &["bad value"],
+        reason: "1.36 judges labels twice",
+    },
+    Known {
+        sent: &["kind\":\"Other\""],
+        says: &["invalid object type"],
+        reason: "what cannot be read is told before what cannot be found",
+    },
+    Known {
+        sent: &["kind\":\"Other\""],
+        says: &["must be Thing\", theirs 404"],
+        reason: "what cannot be read is told before what cannot be found",
+    },
+    Known {
+        sent: &[],
+        says: &["must be specified for an update"],
+        reason: "an update that names no revision is made on top of the one there is",
+    },
+    Known {
+        sent: &["application/apply-patch+yaml"],
+        says: &["code: ours 200 null, theirs 422", "\\\"null\\\""],
+        reason: "what an applier no longer declares goes, instead of staying as null",
+    },
+    Known {
+        sent: &["application/apply-patch+yaml"],
+        says: &["managedFields.before-first-apply Update: ours absent"],
+        reason: "wrong types in a part that is not written cost nobody their ownership",
+    },
+    Known {
+        sent: &[],
+        says: &[".metadata.managedFields.", " Update: ours"],
+        reason: "wrong types in a part that is not written cost nobody their ownership",
+    },
+    Known {
+        sent: &[],
+        says: &["code: ours 200 null, theirs 404"],
+        reason: "an object that the judge refused for a listed reason",
+    },
+    Known {
+        sent: &[],
+        says: &["code: ours 404", "theirs 422 \"Thing."],
+        reason: "nobody carries out foreground deletion beside the judge, so that its objects stay",
+    },
+    Known {
+        sent: &["customresourcedefinitions"],
+        says: &[".default"],
+        reason: "defaults are held against rules once they fit their types",
+    },
 ];
 
 /// Against the whole API server of 1.20.
@@ -121,6 +211,106 @@ pub(crate) const KUBERNETES: &[Known] = &[
         sent: &[],
         says: &[".message: ours \" \\\"\\\" is invalid: patch: Invalid value"],
         reason: "what a patch made is told with the field that is wrong",
+    },
+    Known {
+        sent: &["PATCH"],
+        says: &["is invalid: patch:"],
+        reason: "what a patch made is told with the field that is wrong",
+    },
+    Known {
+        sent: &["PATCH"],
+        says: &[".details.causes[0].message: ours \"Invalid value: \\\"{"],
+        reason: "what a patch made is told with the field that is wrong",
+    },
+    Known {
+        sent: &["application/json-patch+json"],
+        says: &["theirs \"the server rejected our request"],
+        reason: "a JSON patch that cannot be applied is told with why",
+    },
+    Known {
+        sent: &[],
+        says: &["f:completionMode"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &[],
+        says: &["f:internalTrafficPolicy"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &[],
+        says: &["f:persistentVolumeClaimRetentionPolicy"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &[],
+        says: &["f:maxSurge"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &[],
+        says: &["f:status", "theirs {"],
+        reason: "who creates an object owns no status since 1.22",
+    },
+    Known {
+        sent: &[],
+        says: &["creationTimestamp: ours absent, theirs null"],
+        reason: "times that were never set are not told since 1.34",
+    },
+    Known {
+        sent: &[],
+        says: &[".spec.tolerations: ours absent"],
+        reason: "pods of a control plane run nowhere and need no tolerations",
+    },
+    Known {
+        sent: &[],
+        says: &["kubernetes.io/pvc-protection"],
+        reason: "claims of a control plane are used by nobody",
+    },
+    Known {
+        sent: &[],
+        says: &["Update status: ours", "f:hard"],
+        reason: "quotas are counted at once",
+    },
+    Known {
+        sent: &["DELETE"],
+        says: &[".kind: ours \"Status\""],
+        reason: "kinds that later versions no longer show when they go",
+    },
+    Known {
+        sent: &["roles"],
+        says: &["resource rules must supply at least one resource"],
+        reason: "1.20 has a bracket too many",
+    },
+    Known {
+        sent: &["priorityclasses"],
+        says: &["may not be changed in an update"],
+        reason: "1.20 has the field in upper case",
+    },
+    Known {
+        sent: &[],
+        says: &["Apply.time: ours absent"],
+        reason: "times are those of a change since 1.22",
+    },
+    Known {
+        sent: &[],
+        says: &["conflict with", ".spec.scaleTargetRef"],
+        reason: "references are owned whole since 1.22",
+    },
+    Known {
+        sent: &["null"],
+        says: &["must be a string\", theirs 201"],
+        reason: "a label is a text; null is none",
+    },
+    Known {
+        sent: &["application/apply-patch+yaml"],
+        says: &["theirs 500 \"failed to convert new object to proper version"],
+        reason: "what does not fit is the client's mistake, not the server's",
+    },
+    Known {
+        sent: &[],
+        says: &["base64Codec: invalid input"],
+        reason: "1.20 decodes with another library, which shows bytes instead of fields",
     },
 ];
 

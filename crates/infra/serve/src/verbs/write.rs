@@ -40,6 +40,14 @@ pub(crate) enum Written {
     Rehearsed(Value),
 }
 
+/// What came of one attempt to write.
+enum Attempt {
+    /// It was made.
+    Made(Written),
+    /// Somebody else wrote in between, and the client did not insist on what it had seen. This is there now.
+    Lost(Option<Arc<Entry>>),
+}
+
 impl Server {
     /// A new object from a body.
     pub(crate) async fn create(
@@ -191,27 +199,32 @@ impl Server {
         warnings: &mut Vec<String>,
         edit: Edit<'_>,
     ) -> Result<Written, Status> {
+        let missing = || Status::not_found(call.subject());
+        let mut current = self.find(call).ok_or_else(missing)?;
         for _ in 0..WRITE_ATTEMPTS {
-            let current = self
-                .find(call)
-                .ok_or_else(|| Status::not_found(call.subject()))?;
             let mut said = Vec::new();
-            if let Some(written) = self.try_replace(call, &current, &mut said, edit).await? {
-                warnings.extend(said);
-                return Ok(written);
+            match self.try_replace(call, &current, &mut said, edit).await? {
+                Attempt::Made(written) => {
+                    warnings.extend(said);
+                    return Ok(written);
+                }
+                // Whoever lost goes on from what the store has, before the winner has heard of it and writes again.
+                Attempt::Lost(entry) => {
+                    current = record_of(Some(entry.ok_or_else(missing)?))?;
+                }
             }
         }
         Err(Status::stale(call.subject()))
     }
 
-    /// One attempt; `None` if somebody else wrote in between and the client did not insist on what it had seen.
+    /// One attempt.
     async fn try_replace(
         &self,
         call: &Call,
         current: &Arc<Record>,
         warnings: &mut Vec<String>,
         edit: Edit<'_>,
-    ) -> Result<Option<Written>, Status> {
+    ) -> Result<Attempt, Status> {
         let resource = &call.served.resource;
         let old = self.asked_form(call, current.value()).await?;
         let mut new = edit(&old)?;
@@ -238,10 +251,10 @@ impl Server {
         warnings.extend(self.validate(call, Some(&old), Some(&new)).await?);
         set_revision(&mut new, &old);
         if old == new {
-            return Ok(Some(Written::Unchanged(Arc::clone(current))));
+            return Ok(Attempt::Made(Written::Unchanged(Arc::clone(current))));
         }
         if call.options.dry_run {
-            return Ok(Some(Written::Rehearsed(new)));
+            return Ok(Attempt::Made(Written::Rehearsed(new)));
         }
         let key = self.store_key(call, &call.target.name)?;
         let txn = Txn::new().check(key.clone(), Expect::ModifiedAt(current.revision()));
@@ -257,20 +270,17 @@ impl Server {
             Ok(committed) => {
                 self.cache.wait_for(committed.revision, WRITE_WAIT).await;
                 if let Some(last) = gone {
-                    return Ok(Some(Written::Gone(last)));
+                    return Ok(Attempt::Made(Written::Gone(last)));
                 }
                 let entry = committed
                     .outcomes
                     .into_iter()
                     .find_map(|outcome| outcome.current);
                 let record = self.recorded(call, &call.target.name, entry)?;
-                Ok(Some(Written::Stored(record)))
+                Ok(Attempt::Made(Written::Stored(record)))
             }
             Err(CommitError::Conflict(_)) if insists => Err(Status::stale(call.subject())),
-            Err(CommitError::Conflict(conflict)) => {
-                self.cache.wait_for(conflict.revision, WRITE_WAIT).await;
-                Ok(None)
-            }
+            Err(CommitError::Conflict(conflict)) => Ok(Attempt::Lost(conflict.current)),
             Err(other) => Err(commit_failed(other)),
         }
     }

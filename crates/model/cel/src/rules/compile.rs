@@ -79,7 +79,7 @@ impl Compiler<'_> {
                 _ => None,
             };
             let below = path.child("items");
-            let unkeyed = keys.is_none().then_some(&below);
+            let unkeyed = keys.is_none().then_some(path);
             let inner = self.place(items, ty, &below, unrelated.or(unkeyed));
             place.items = inner.map(Box::new);
         }

@@ -1,7 +1,6 @@
 //! Bad input, sort by sort: each case says what is sent and what is answered, and nothing may have changed afterwards.
 
 use bytes::Bytes;
-use serde_json::Value;
 use serve::call::User;
 
 use crate::asking::{GADGETS, MAPS, WEBS, everything, lou, prepare, send};
@@ -193,6 +192,15 @@ async fn bodies_nested_too_deeply() {
             if objects.len() < 3_000_000 {
                 cases.push(case(line, content, objects.clone(), deep));
             }
+        }
+        for body in [
+            format!("data: {}", nested("[", "]", depth)),
+            format!("{}x", "- ".repeat(depth)),
+            format!("{}x", "? ".repeat(depth)),
+        ] {
+            cases.push(case(format!("POST {MAPS}"), YAML, body.clone(), deep));
+            let apply = format!("PATCH {GADGETS}/kept?fieldManager=m");
+            cases.push(case(apply, APPLY, body, deep));
         }
         let value = nested("[", "]", depth);
         let patch = format!("[{{\"op\":\"add\",\"path\":\"/spec/x\",\"value\":{value}}}]");
