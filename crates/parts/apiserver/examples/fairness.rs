@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p karavel-apiserver --example fairness -- [SECONDS] [NICE]` prints the quiet client's latencies
 //! alone and beside a noisy one that writes or lists, for reading and for writing, and the ratios of the 99th percentiles.
-//! Server, noise and quiet client are processes of their own. SECONDS is how long each is measured in each of three
-//! rounds (3). The noise stands for another machine: NICE (19) lets it have only what server and quiet client leave of
+//! Server, noise and quiet client are processes of their own. SECONDS is how long each is measured (10), in windows of
+//! half a second with and without noise by turns, so that whatever else the machine does is in both. The noise stands for another machine: NICE (19) lets it have only what server and quiet client leave of
 //! the processors; 0 lets it compete with them, as if somebody else's program ran beside the server.
 #![expect(clippy::print_stdout, reason = "its figures are for people")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on stops")]
@@ -29,8 +29,10 @@ use served::{Credentials, Served, connect, exchange};
 const NOISE: usize = 64;
 /// How often the quiet client asks.
 const PERIOD: Duration = Duration::from_millis(5);
-/// How often alone and beside alternate.
-const ROUNDS: usize = 3;
+/// How long the quiet client is measured before the noise stops or goes on.
+const WINDOW: Duration = Duration::from_millis(500);
+/// How long nothing is measured after that.
+const SETTLING: Duration = Duration::from_millis(200);
 /// How many objects a list of the noisy client has.
 const LISTED: usize = 500;
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -55,8 +57,9 @@ fn main() {
                 .enable_all()
                 .build()
                 .unwrap();
-            let each = Duration::from_secs(number(0, 3));
-            alone.block_on(measure(directory.path(), each, number(1, 19)));
+            // Two windows a second.
+            let rounds = 2 * number(0, 10);
+            alone.block_on(measure(directory.path(), rounds, number(1, 19)));
         }
     }
 }
@@ -85,6 +88,13 @@ impl Drop for Process {
 }
 
 impl Process {
+    /// Stops it where it stands (`STOP`), or lets it go on (`CONT`).
+    fn signal(&self, name: &str) {
+        let id = self.0.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(sent.unwrap().success());
+    }
+
     /// Seconds of processors it has used.
     fn used(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id()));
@@ -120,7 +130,7 @@ impl Client {
     }
 }
 
-async fn measure(directory: &Path, each: Duration, nice: u64) {
+async fn measure(directory: &Path, rounds: u64, nice: u64) {
     let program = std::env::current_exe().unwrap();
     let mut serving = Command::new(&program);
     serving.arg("serve").arg(directory).stdout(Stdio::piped());
@@ -151,23 +161,25 @@ async fn measure(directory: &Path, each: Duration, nice: u64) {
         for (name, write) in [("reading", false), ("writing", true)] {
             let (mut alone, mut beside) = (Vec::new(), Vec::new());
             let (mut done, mut used, mut taken) = (0, 0.0, 0.0);
-            ask_regularly(&mut quiet, Duration::from_secs(1), write).await;
-            for _ in 0..ROUNDS {
-                alone.extend(ask_regularly(&mut quiet, each, write).await);
-                let mut loud = Command::new("nice");
-                loud.args(["-n", &nice.to_string()])
-                    .arg(&program)
-                    .args(["noise", noise, &address.to_string()])
-                    .arg(directory);
-                let loud = Process(loud.spawn().unwrap());
-                // Until the noise is as loud as it gets.
-                ask_regularly(&mut quiet, Duration::from_secs(1), write).await;
+            let mut loud = Command::new("nice");
+            loud.args(["-n", &nice.to_string()])
+                .arg(&program)
+                .args(["noise", noise, &address.to_string()])
+                .arg(directory);
+            let loud = Process(loud.spawn().unwrap());
+            // Until the noise is as loud as it gets.
+            ask_regularly(&mut quiet, Duration::from_secs(2), write).await;
+            for _ in 0..rounds {
+                loud.signal("STOP");
+                ask_regularly(&mut quiet, SETTLING, write).await;
+                alone.extend(ask_regularly(&mut quiet, WINDOW, write).await);
+                loud.signal("CONT");
+                ask_regularly(&mut quiet, SETTLING, write).await;
                 let before = (requests(&mut root).await, server.used(), Instant::now());
-                beside.extend(ask_regularly(&mut quiet, each, write).await);
-                done += requests(&mut root).await.saturating_sub(before.0);
-                used += server.used() - before.1;
+                beside.extend(ask_regularly(&mut quiet, WINDOW, write).await);
                 taken += before.2.elapsed().as_secs_f64();
-                drop(loud);
+                used += server.used() - before.1;
+                done += requests(&mut root).await.saturating_sub(before.0);
             }
             let (alone, beside) = (percentiles(alone), percentiles(beside));
             println!(
