@@ -152,7 +152,7 @@ fn flags_name_the_authority_the_addresses_the_key_and_the_audit_log() {
             break audited;
         }
         assert!(begun.elapsed() < Duration::from_secs(20), "{audited}");
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::park_timeout(Duration::from_millis(20));
     };
     drop(second);
     for (name, bytes) in [
