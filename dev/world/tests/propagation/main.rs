@@ -14,6 +14,7 @@ mod crash;
 mod deletion;
 mod dependencies;
 mod interpretation;
+mod kinds;
 mod lazy;
 mod members;
 mod namespaces;
