@@ -7,9 +7,7 @@ use bytes::Bytes;
 use http::Method;
 use world::json;
 
-use crate::stage::{
-    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, all, config_map, deployment, on, policy,
-};
+use crate::stage::{CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, config_map, deployment, on, policy};
 
 /// The requests there were so far that look at or change single objects, by what they do: `PATCH works/status`.
 async fn requests(stage: &Stage) -> BTreeMap<String, u64> {
@@ -53,7 +51,6 @@ async fn check(stage: &Stage, before: &BTreeMap<String, u64>, most: &[(&str, u64
             spent.insert(what, count);
         }
     }
-    println!("{spent:#?}");
     for (what, count) in &spent {
         let most = most.iter().find(|(name, _)| name == what);
         let most = most.map_or(0, |(_, most)| *most);
