@@ -57,17 +57,9 @@ impl Reach {
     }
 }
 
-/// Why a kubeconfig is of no use, said once and in one line: what stands in it may be anything, secrets among it.
+/// Why a kubeconfig is of no use. What stands in it may be anything, secrets among it, so it is not told at length.
 fn unusable(error: &ConfigError) -> Failure {
-    let mut parts: Vec<String> = Vec::new();
-    for part in chain(error).to_string().split(": ") {
-        let part = part.lines().next().unwrap_or_default().trim();
-        let is_said = parts.iter().any(|said| said.contains(part));
-        if !part.is_empty() && !is_said {
-            parts.push(part.to_owned());
-        }
-    }
-    let mut what = parts.join(": ");
+    let mut what = said_once(&chain(error).to_string());
     if let Some((end, _)) = what.char_indices().nth(LONGEST) {
         what.truncate(end);
         what.push_str("...");
@@ -78,13 +70,26 @@ fn unusable(error: &ConfigError) -> Failure {
     )
 }
 
+/// A chain of causes in one line, without what several of them say and without the names of types.
+fn said_once(causes: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in causes.split(": ") {
+        let part = part.lines().next().unwrap_or_default().trim();
+        let is_said = parts.iter().any(|said| said.contains(part));
+        if !part.is_empty() && !is_said && part != "ServiceError" {
+            parts.push(part);
+        }
+    }
+    parts.join(": ")
+}
+
 /// A call that failed, as the end of a command. Refusals read as kubectl's do.
 ///
 /// What would be refused again is refused; what may work a little later has failed.
 #[must_use]
 pub fn call_failure(error: &CallError) -> Failure {
     let Some(refusal) = error.refusal() else {
-        let what = chain(error).to_string();
+        let what = said_once(&chain(error).to_string());
         return match error {
             CallError::Unsendable { .. } => Failure::refused(what, "check the names and flags"),
             _ => Failure::failed(
@@ -177,6 +182,20 @@ mod tests {
             deadline: std::time::Duration::from_secs(5),
         };
         assert_eq!(call_failure(&late).exit_code(), 2);
+    }
+
+    #[test]
+    fn causes_are_told_once() {
+        for (causes, expected) in [
+            (
+                "GET /api: the server cannot be reached: ServiceError: client error (Connect): client error (Connect): tcp connect error: Connection refused (os error 111)",
+                "GET /api: the server cannot be reached: client error (Connect): tcp connect error: Connection refused (os error 111)",
+            ),
+            ("a: b\nc: a", "a: b"),
+            ("", ""),
+        ] {
+            assert_eq!(said_once(causes), expected);
+        }
     }
 
     #[tokio::test]
