@@ -1,6 +1,7 @@
 //! Create and update.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::WARNING;
 use http::{HeaderValue, Response, StatusCode};
@@ -23,7 +24,7 @@ use crate::target::Verb;
 /// How often a generated name may be taken before the client hears of it.
 const NAME_ATTEMPTS: usize = 8;
 /// How often a write that did not insist on a revision is tried anew on top of a later one.
-pub(crate) const WRITE_ATTEMPTS: usize = 16;
+pub(crate) const WRITE_ATTEMPTS: usize = 32;
 
 /// Makes the new object from the present one, both in the version of the call.
 pub(crate) type Edit<'e> = &'e (dyn Fn(&Value) -> Result<Value, Status> + Send + Sync);
@@ -201,7 +202,12 @@ impl Server {
     ) -> Result<Written, Status> {
         let missing = || Status::not_found(call.subject());
         let mut current = self.find(call).ok_or_else(missing)?;
-        for _ in 0..WRITE_ATTEMPTS {
+        for attempt in 0..WRITE_ATTEMPTS {
+            // Two who write as fast as they can fall into step, and one of them would always come second. What is there by
+            // the end of the pause comes with the next refusal, after which there is none.
+            if attempt > 0 && attempt % 4 == 0 {
+                tokio::time::sleep(self.chance_pause()).await;
+            }
             let mut said = Vec::new();
             match self.try_replace(call, &current, &mut said, edit).await? {
                 Attempt::Made(written) => {
@@ -215,6 +221,17 @@ impl Server {
             }
         }
         Err(Status::stale(call.subject()))
+    }
+
+    /// Up to a few milliseconds, by chance.
+    fn chance_pause(&self) -> Duration {
+        let chance = self
+            .surroundings
+            .suffix()
+            .bytes()
+            .map(u64::from)
+            .sum::<u64>();
+        Duration::from_millis(chance % 8)
     }
 
     /// One attempt.
