@@ -156,6 +156,25 @@ pub(crate) const EXTENSIONS: &[Known] = &[
         says: &[".default"],
         reason: "defaults are held against rules once they fit their types",
     },
+    Known {
+        sent: &["application/apply-patch+yaml"],
+        says: &[
+            "ours \"failed to create typed patch object",
+            "theirs \"failed to create typed patch object",
+            "errors:",
+        ],
+        reason: "problems are told in the order of the fields",
+    },
+    Known {
+        sent: &[],
+        says: &["theirs \"error decoding YAML"],
+        reason: "what cannot be read is told in the reader's words",
+    },
+    Known {
+        sent: &[],
+        says: &["theirs \"object is being deleted"],
+        reason: "nobody carries out foreground deletion beside the judge, so that its objects stay",
+    },
 ];
 
 /// Against the whole API server of 1.20.
