@@ -7,6 +7,9 @@ use crate::read;
 /// Looks a ConfigMap or Secret up: the names of its entries, `None` if it is not there.
 pub(crate) type Lookup<'a> = &'a dyn Fn(Source, &str) -> Option<Vec<String>>;
 
+/// The same for all namespaces: the source, the namespace, the name.
+pub(crate) type Shelf<'a> = &'a dyn Fn(Source, &str, &str) -> Option<Vec<String>>;
+
 /// Where configuration comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {

@@ -80,8 +80,10 @@ fn stop_containers(pod: &Object, code: i64, now: Time) -> Option<(Value, Vec<Str
     if stopped.is_empty() {
         return None;
     }
-    let has_failed = read::items(&Value::Object(fields.clone()), "containerStatuses")
-        .iter()
+    let main = fields.get("containerStatuses").and_then(Value::as_array);
+    let has_failed = main
+        .into_iter()
+        .flatten()
         .any(|container| container.pointer("/state/terminated/exitCode") != Some(&json!(0)));
     let (phase, reason) = if has_failed {
         ("Failed", "PodFailed")

@@ -6,7 +6,7 @@ use object::time::Time;
 use object::{Object, Value};
 
 use crate::behaviour::{self, Ending, Rules};
-use crate::controllers::kubelet::configuration::{self, Source};
+use crate::controllers::kubelet::configuration::{self, Shelf, Source};
 use crate::controllers::kubelet::container::Setting;
 use crate::controllers::kubelet::ending;
 use crate::controllers::kubelet::pod::{self, Step};
@@ -22,8 +22,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) rules: &'a Rules,
     /// Whether a command makes a pod fail.
     pub(crate) is_failing: &'a dyn Fn(&Object) -> bool,
-    /// The entries of a ConfigMap or Secret of a namespace; `None` if it is not there.
-    pub(crate) entries: &'a dyn Fn(Source, &str, &str) -> Option<Vec<String>>,
+    /// The ConfigMaps and Secrets there are.
+    pub(crate) entries: Shelf<'a>,
     /// What a container of a pod that has been running since a time was left with by whoever was connected to it.
     pub(crate) left: &'a dyn Fn(&Object, &str, Time) -> Option<i64>,
     pub(crate) now: Time,

@@ -30,9 +30,11 @@ fn wakes(seen: &Seen, mirror: &Mirror, keys: &mut Vec<Arc<str>>) {
         keys.push(Arc::clone(&seen.key));
         return;
     }
-    let Some(object) = seen.either().filter(|_| seen.kind.row().namespaced) else {
+    // Most members have none, and everything that changes comes by here.
+    if mirror.all(Kind::ResourceQuota).next().is_none() || !seen.kind.row().namespaced {
         return;
-    };
+    }
+    let Some(object) = seen.either() else { return };
     for quota in mirror.within(Kind::ResourceQuota, object.namespace()) {
         keys.push(format!("{}/{}", quota.namespace(), quota.name()).into());
     }
