@@ -192,7 +192,7 @@ fn what_cannot_be_staged_is_said_with_what_to_do() {
         ),
         ("fault heal everything", "invalid value 'everything'", 1),
         ("fault cut-off -m m2", "m2", 1),
-        ("fault explode", "unrecognized subcommand 'explode'", 1),
+        ("fault explode", "unknown command \"explode\"", 1),
     ]);
     let (printed, code) = sim.run(KARAVEL, "sim");
     assert!(code == 1 && printed.contains("--data-dir"), "{printed}");
