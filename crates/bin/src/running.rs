@@ -47,7 +47,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// measurably faster. Where the system refuses, it is only larger.
 fn take_small_pages() {
     #[cfg(target_os = "linux")]
-    drop(rustix::thread::disable_transparent_huge_pages(true));
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
 
 /// Lets tasks run until the process is told to stop, and stops them.

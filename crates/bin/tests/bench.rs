@@ -1,4 +1,5 @@
 //! `karavel bench` as a person calls it, in its smallest size.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 use std::path::Path;
 use std::process::Command;

@@ -21,15 +21,18 @@ impl Up {
             .spawn()
             .unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let mut said = Vec::new();
+        let mut up = Self {
+            process,
+            said: Vec::new(),
+        };
         for line in lines.map(Result::unwrap) {
             let is_end = line.starts_with("Ctrl-C stops it");
-            said.push(line);
+            up.said.push(line);
             if is_end {
-                return Self { process, said };
+                return up;
             }
         }
-        panic!("it did not come up: {said:?}");
+        panic!("it did not come up: {:?}", up.said);
     }
 
     fn has_said(&self, words: &str) -> bool {

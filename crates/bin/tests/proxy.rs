@@ -123,6 +123,9 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&both).into_owned()
 }
 
+/// A line for one of the clients: what it said, and how it ended.
+type Call = fn(&Up, &str, &str) -> (String, i32);
+
 #[test]
 fn streams_of_all_sorts_go_through_to_a_member() {
     let directory = tempfile::tempdir().unwrap();
@@ -146,7 +149,7 @@ fn streams_of_all_sorts_go_through_to_a_member() {
     );
 
     // WebSocket, as kubectl speaks today, and SPDY, as it spoke before.
-    let clients: [fn(&Up, &str, &str) -> (String, i32); 2] = [Up::kubectl, Up::old_kubectl];
+    let clients: [Call; 2] = [Up::kubectl, Up::old_kubectl];
     for run in clients {
         let (printed, code) = run(&up, &format!("exec {pod} -- hostname"), "");
         assert_eq!((printed.as_str(), code), (format!("{pod}\n").as_str(), 0));
