@@ -31,7 +31,6 @@ pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
 
 /// The threads that everything runs on.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    take_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
@@ -41,13 +40,6 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
             "check the limits on processes and memory",
         )
     })
-}
-
-/// Keeps the allocator from huge pages, which made an idle control plane two and a half times as large and nothing
-/// measurably faster. Where the system refuses, it is only larger.
-fn take_small_pages() {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
 
 /// Lets tasks run until the process is told to stop, and stops them.
