@@ -88,6 +88,12 @@ fn refusals_end_with_1_failures_with_2_and_both_say_what_to_do() {
             &["replicaz", "correct the named field"],
         ),
         (
+            "karavel create -f -",
+            MISSPELT,
+            1,
+            &["unknown field \"spec.replicaz\""],
+        ),
+        (
             "karavel create configmap web -n shop",
             "",
             1,

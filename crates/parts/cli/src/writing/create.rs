@@ -24,7 +24,7 @@ pub async fn create(
             let made = match writing.dry_run {
                 DryRun::Client => object,
                 _ => control
-                    .create(&resource, &object, &writing.options())
+                    .create(&resource, &object, &writing.strict_options())
                     .await
                     .map_err(|error| call_failure(&error))?,
             };

@@ -1,8 +1,8 @@
 //! Changing an object in an editor.
 
-use client::Client;
+use client::{Client, PatchKind};
 use intent::Part;
-use object::Object;
+use object::{Object, patch};
 
 use super::{DryRun, Writing, discover};
 use crate::failure::Failure;
@@ -35,19 +35,28 @@ pub async fn edit(
     let Some(after) = read(&changed, &before)? else {
         return Ok("Edit cancelled, no changes made.\n".to_owned());
     };
-    let options = writing.options();
+    let options = writing.strict_options();
     if writing.dry_run == DryRun::Client {
         return writing.say(resource, &after, "edited");
     }
+    // Only what was changed is sent: what others changed elsewhere in the meantime stays.
+    let shown = without_owners(&before).into_value();
+    let patch = patch::diff(&shown, &after.into_value());
     let written = control
-        .replace(resource, &after, &Part::Object, &options)
+        .patch(
+            resource,
+            &key,
+            PatchKind::Merge,
+            &patch,
+            &Part::Object,
+            &options,
+        )
         .await
         .map_err(|error| call_failure(&error))?;
     writing.say(resource, &written, "edited")
 }
 
-/// What the text says; nothing if it says what was there. The revision that was read stays, so that nobody else's
-/// change is lost.
+/// What the text says; nothing if it says what was there. Its revision is the server's.
 fn read(text: &str, before: &Object) -> Result<Option<Object>, Failure> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let body: String = lines.map(|line| format!("{line}\n")).collect();
@@ -62,9 +71,7 @@ fn read(text: &str, before: &Object) -> Result<Option<Object>, Failure> {
         ));
     };
     let mut after = manifest.object;
-    let mut bare = before.clone();
-    bare.remove(&["metadata", "managedFields"]);
-    if after == bare {
+    if after == without_owners(before) {
         return Ok(None);
     }
     let is_same = |a: &str, b: &str| a == b;
@@ -80,6 +87,13 @@ fn read(text: &str, before: &Object) -> Result<Option<Object>, Failure> {
     let set = after.set(&["metadata", "resourceVersion"], before.resource_version());
     set.map_err(|error| Failure::refused(error.to_string(), "edit again"))?;
     Ok(Some(after))
+}
+
+/// As it is shown: who owns which fields is nothing to be edited.
+fn without_owners(object: &Object) -> Object {
+    let mut bare = object.clone();
+    bare.remove(&["metadata", "managedFields"]);
+    bare
 }
 
 #[cfg(test)]

@@ -77,6 +77,14 @@ impl Writing {
         }
     }
 
+    /// For what a person wrote whole: a field that nobody knows is a slip of the pen, and would be lost.
+    fn strict_options(&self) -> WriteOptions {
+        WriteOptions {
+            field_validation: "Strict",
+            ..self.options()
+        }
+    }
+
     fn namespace(&self, control: &Client) -> String {
         match &self.namespace {
             Some(namespace) => namespace.clone(),
