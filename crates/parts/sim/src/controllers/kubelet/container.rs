@@ -219,6 +219,41 @@ pub(crate) fn guest(setting: &Setting<'_>, container: &Value, known: Option<&Val
     next
 }
 
+/// The status of an init container whose turn began and is over at times.
+pub(crate) fn initial(setting: &Setting<'_>, container: &Value, from: Time, done: Time) -> Value {
+    let past = Past {
+        restarts: 0,
+        last: json!({}),
+    };
+    let mut status = running(setting.pod, container, from, past, false);
+    if setting.now >= done {
+        end(&mut status, 0, done);
+        if let Some(fields) = status.as_object_mut() {
+            // Upstream: an init container is ready once it has done its work.
+            fields.insert("ready".to_owned(), json!(true));
+        }
+    }
+    status
+}
+
+/// The status of a sidecar whose turn began at a time. It runs from then on and is no trouble.
+pub(crate) fn sidecar(
+    setting: &Setting<'_>,
+    container: &Value,
+    known: Option<&Value>,
+    turn: Time,
+) -> Value {
+    let has_begun = |known: &&Value| known.pointer("/state/waiting").is_none();
+    if let Some(known) = known.filter(has_begun) {
+        return known.clone();
+    }
+    let past = Past {
+        restarts: 0,
+        last: json!({}),
+    };
+    running(setting.pod, container, turn, past, true)
+}
+
 /// A container that ended, and what its pod's restart policy makes of it.
 fn ended(
     setting: &Setting<'_>,

@@ -109,11 +109,11 @@ fn overdue(pod: &Object, began: Time, now: Time) -> Option<Step> {
         fields.insert("phase".to_owned(), json!("Failed"));
         fields.insert("reason".to_owned(), json!("DeadlineExceeded"));
         fields.insert("message".to_owned(), json!(message));
-        let containers = fields
-            .get_mut("containerStatuses")
-            .and_then(Value::as_array_mut);
-        for container in containers.into_iter().flatten() {
-            container::end(container, KILLED, now);
+        for list in read::CONTAINER_STATUSES {
+            let containers = fields.get_mut(list).and_then(Value::as_array_mut);
+            for container in containers.into_iter().flatten() {
+                container::end(container, KILLED, now);
+            }
         }
         let mut conditions = read::conditions(pod);
         for kind in ["ContainersReady", "Ready"] {
@@ -190,7 +190,21 @@ fn advance(setting: &Setting<'_>, began: Time, is_mounted: bool) -> Containers {
         containers.told.extend(next.told);
         containers.guests.push(next.status);
     }
+    dismiss_sidecars(init, now, &mut containers);
     containers
+}
+
+/// Sidecars stop when nothing is left to stand beside. Asked to stop, they end well.
+fn dismiss_sidecars(init: &[Value], now: Time, containers: &mut Containers) {
+    if !have_all_ended(&containers.main) {
+        return;
+    }
+    for (container, status) in init.iter().zip(&mut containers.init) {
+        if is_sidecar(container) && container::end(status, 0, now) {
+            let message = format!("Stopping container {}", read::text(container, "name"));
+            containers.told.push((false, "Killing", message));
+        }
+    }
 }
 
 /// The init containers, one after the other, and the sidecars among them.
@@ -198,16 +212,17 @@ fn initialize(setting: &Setting<'_>, init: &[Value], pulled: Time, containers: &
     let known = read::list(setting.pod, &["status", "initContainerStatuses"]);
     let mut turn = pulled;
     for container in init {
-        let status = if !containers.is_prepared {
+        let before = named(known, container);
+        let status = if !containers.is_prepared || setting.now < turn {
             container::waiting(container, "PodInitializing", None)
         } else if is_sidecar(container) {
-            sidecar(container, turn, setting.now)
+            container::sidecar(setting, container, before, turn)
         } else {
             let from = turn;
             turn = turn.plus_seconds(setting.behaviour.init);
-            init_status(container, from, turn, setting.now)
+            container::initial(setting, container, from, turn)
         };
-        let was_waiting = named(known, container).is_none_or(|known| has_state(known, "waiting"));
+        let was_waiting = before.is_none_or(|known| has_state(known, "waiting"));
         if was_waiting && !has_state(&status, "waiting") {
             containers.told.extend(container::starts(container));
         }
@@ -226,41 +241,14 @@ fn named<'s>(statuses: &'s [Value], container: &Value) -> Option<&'s Value> {
     statuses.find(|status| read::text(status, "name") == name)
 }
 
-fn init_status(container: &Value, from: Time, done: Time, now: Time) -> Value {
-    let mut status = container::waiting(container, "PodInitializing", None);
-    let Some(fields) = status.as_object_mut() else {
-        return status;
-    };
-    if now >= done {
-        fields.insert("ready".to_owned(), json!(true));
-        let terminated = json!({
-            "exitCode": 0, "reason": "Completed", "startedAt": from.to_string(), "finishedAt": done.to_string(),
-        });
-        fields.insert("state".to_owned(), json!({"terminated": terminated}));
-    } else if now >= from {
-        fields.insert("started".to_owned(), json!(true));
-        let running = json!({"startedAt": from.to_string()});
-        fields.insert("state".to_owned(), json!({"running": running}));
-    }
-    status
-}
-
-/// A sidecar runs from its turn on and is no trouble.
-fn sidecar(container: &Value, turn: Time, now: Time) -> Value {
-    let mut status = container::waiting(container, "PodInitializing", None);
-    if let (Some(fields), true) = (status.as_object_mut(), now >= turn) {
-        fields.insert("ready".to_owned(), json!(true));
-        fields.insert("started".to_owned(), json!(true));
-        let running = json!({"startedAt": turn.to_string()});
-        fields.insert("state".to_owned(), json!({"running": running}));
-    }
-    status
-}
-
 fn has_state(status: &Value, state: &str) -> bool {
     status
         .get("state")
         .is_some_and(|known| known.get(state).is_some())
+}
+
+fn have_all_ended(main: &[Value]) -> bool {
+    !main.is_empty() && main.iter().all(|status| has_state(status, "terminated"))
 }
 
 fn phase_of(containers: &Containers) -> &'static str {
@@ -268,7 +256,7 @@ fn phase_of(containers: &Containers) -> &'static str {
         return "Pending";
     }
     let main = &containers.main;
-    if !main.is_empty() && main.iter().all(|status| has_state(status, "terminated")) {
+    if have_all_ended(main) {
         let is_good = |status: &Value| {
             status
                 .pointer("/state/terminated/exitCode")

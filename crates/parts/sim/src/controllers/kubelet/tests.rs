@@ -285,3 +285,24 @@ fn containers_that_look_into_a_pod_run_until_they_are_left() {
     assert!(read::is_ready(&pod));
     assert_eq!(look(&pod, 3).0.status, None);
 }
+
+#[test]
+fn containers_that_come_first_are_told_apart_like_the_others() {
+    let sidecar = json!({"name": "side", "image": "i", "restartPolicy": "Always"});
+    let spec = json!({"initContainers": [sidecar, {"name": "init", "image": "i"}]});
+    let mut pod = pod(json!({}), spec);
+    for second in [0, 1, 2] {
+        if let Some(status) = look(&pod, second).0.status {
+            pod = with_status(&pod, status);
+        }
+    }
+    let main = &read::list(&pod, &["status", "containerStatuses"])[0];
+    let mut ids = vec![&main["containerID"]];
+    for status in read::list(&pod, &["status", "initContainerStatuses"]) {
+        assert_eq!(status["imageID"], main["imageID"]);
+        assert!(!ids.contains(&&status["containerID"]), "{status}");
+        ids.push(&status["containerID"]);
+    }
+    assert!(ids.iter().all(|id| id.is_string()), "{ids:?}");
+    assert_eq!(ids.len(), 3);
+}
