@@ -2,11 +2,12 @@
 //!
 //! Reads:  pods, nodes, claims.
 //! Writes: the node of a pod; the condition of a pod that finds none.
-//! Keeps:  no node is asked for more than it has.
+//! Keeps:  no node is asked for more than it has, and no port of a node is given twice.
 
 mod affinity;
 mod fit;
 mod plan;
+mod ports;
 mod requests;
 
 use std::sync::Arc;

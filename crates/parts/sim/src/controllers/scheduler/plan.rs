@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::controllers::ephemeral_volume;
 use crate::controllers::scheduler::affinity::{self, Placed};
 use crate::controllers::scheduler::fit;
+use crate::controllers::scheduler::ports::{HostPort, ports_of};
 use crate::controllers::scheduler::requests::{Amounts, allocatable, requests_of};
 use crate::engine::action::{Action, Plan, Target, Writer};
 use crate::engine::kind::Kind;
@@ -28,12 +29,16 @@ pub(crate) struct Inputs<'a> {
     pub(crate) now: Time,
 }
 
+/// What keeps a pod off a node where its ports are taken.
+const NO_PORTS: &str = "node(s) didn't have free ports for the requested pod ports";
+
 /// A node with what is left of it.
 struct Room<'a> {
     node: &'a Object,
     has: Amounts,
     taken: Amounts,
     pods: i64,
+    ports: Vec<HostPort<'a>>,
     /// How many pods of each owner are here; spreads equals.
     siblings: BTreeMap<&'a str, i64>,
 }
@@ -160,6 +165,7 @@ impl<'a> Room<'a> {
             has: allocatable(node),
             taken: Amounts::default(),
             pods: 0,
+            ports: Vec::new(),
             siblings: BTreeMap::new(),
         }
     }
@@ -167,6 +173,7 @@ impl<'a> Room<'a> {
     fn take(&mut self, pod: &'a Object, requests: &Amounts) {
         self.taken.add(requests);
         self.pods += 1;
+        self.ports.extend(ports_of(pod));
         if let Some(owner) = read::controller_uid(pod) {
             *self.siblings.entry(owner).or_default() += 1;
         }
@@ -202,6 +209,9 @@ impl<'a> Room<'a> {
         }
         if !fit::suits(self.node, pod) {
             return vec!["node(s) didn't match Pod's node affinity/selector".to_owned()];
+        }
+        if ports_of(pod).any(|port| self.ports.iter().any(|taken| taken.clashes_with(&port))) {
+            return vec![NO_PORTS.to_owned()];
         }
         let mut short = Vec::new();
         if self.pods + 1 > self.has.get("pods") {
@@ -244,9 +254,10 @@ fn refusal(nodes: usize, reasons: &BTreeMap<String, usize>) -> String {
         .map(|(reason, count)| format!("{count} {reason}"))
         .collect();
     parts.sort();
-    let helpless = reasons
-        .iter()
-        .all(|(reason, _)| !(reason.starts_with("Insufficient") || reason.starts_with("Too many")));
+    let frees = |reason: &str| {
+        reason.starts_with("Insufficient") || reason.starts_with("Too many") || reason == NO_PORTS
+    };
+    let helpless = !reasons.keys().any(|reason| frees(reason));
     let preemption = if helpless {
         format!("{nodes} Preemption is not helpful for scheduling")
     } else {
