@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::world::{World, known, subject};
+use crate::world::{World, known, master, subject};
 
 const BASE: &str = "/apis/rbac.authorization.k8s.io/v1";
 
@@ -106,4 +106,114 @@ async fn nobody_gives_away_what_they_do_not_have() {
         assert_eq!(answer.code, code, "{name}: {message}");
         assert!(message.contains(why), "{name}: {message}");
     }
+}
+
+#[tokio::test]
+async fn a_role_is_changed_only_by_whoever_holds_all_of_it() {
+    let world = World::start().await;
+    let group = "rbac.authorization.k8s.io clusterroles";
+    for (name, who, rules) in [
+        (
+            "patcher",
+            "paul",
+            &[&*format!("get,patch,update {group}")][..],
+        ),
+        ("raiser", "rita", &[&*format!("patch,escalate {group}")]),
+        ("small", "paul", &["get core pods"]),
+    ] {
+        world.role("", name, rules).await;
+        world.bind("", ("ClusterRole", name), subject(who)).await;
+    }
+    let everything =
+        "is attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"*\"]";
+    let privileges = "must have cluster-admin privileges to use the aggregationRule";
+    let label = |value: &str| json!({"metadata": {"labels": {"rbac.authorization.k8s.io/aggregate-to-view": value}}});
+    let gathering = json!({
+        "metadata": {"name": "own"},
+        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]},
+        "rules": [],
+    });
+    world
+        .create(&format!("{BASE}/clusterroles"), gathering)
+        .await;
+    let (paul, rita) = (known("paul"), known("rita"));
+    let applied = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": "cluster-admin", "labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
+    });
+    let apply = [("content-type", "application/apply-patch+yaml")];
+    let merge: [(&str, &str); 0] = [];
+    for (who, headers, name, change, code, why) in [
+        (
+            &paul,
+            &merge[..],
+            "cluster-admin",
+            label("true"),
+            403,
+            everything,
+        ),
+        (
+            &paul,
+            &apply,
+            "cluster-admin?fieldManager=p",
+            applied,
+            403,
+            everything,
+        ),
+        (&paul, &merge, "small", label("true"), 200, ""),
+        // What a role gathers is not for its writer to choose, nor to stop.
+        (&paul, &merge, "own", label("true"), 403, privileges),
+        (
+            &paul,
+            &merge,
+            "own",
+            json!({"aggregationRule": null}),
+            403,
+            privileges,
+        ),
+        (
+            &paul,
+            &merge,
+            "cluster-admin",
+            json!({"metadata": {"finalizers": ["a.io/b"]}}),
+            200,
+            "",
+        ),
+        (
+            &paul,
+            &merge,
+            "cluster-admin",
+            json!({"metadata": {"finalizers": null}}),
+            200,
+            "",
+        ),
+        (
+            &rita,
+            &merge,
+            "own",
+            json!({"rules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]}),
+            200,
+            "",
+        ),
+        (&rita, &merge, "cluster-admin", label("false"), 200, ""),
+        (&master(), &merge, "own", label("true"), 200, ""),
+    ] {
+        let line = format!("PATCH {BASE}/clusterroles/{name}");
+        let answer = world.ask_with(who, headers, &line, change.clone()).await;
+        let message = answer.body["message"].as_str().unwrap_or_default();
+        assert_eq!(answer.code, code, "{} {name} {change}: {message}", who.name);
+        assert!(message.contains(why), "{name} {change}: {message}");
+    }
+    let mut admin = world
+        .ask(
+            &paul,
+            &format!("GET {BASE}/clusterroles/cluster-admin"),
+            json!(null),
+        )
+        .await
+        .body;
+    admin["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] = json!("true");
+    let line = format!("PUT {BASE}/clusterroles/cluster-admin");
+    let answer = world.ask(&paul, &line, admin).await;
+    assert_eq!(answer.code, 403, "{}", answer.body);
 }

@@ -59,7 +59,8 @@ impl World {
         let (method, path) = line.split_once(' ').unwrap();
         let method: Method = method.parse().unwrap();
         let mut request = Request::builder().method(&method).uri(path);
-        if method == Method::PATCH {
+        let is_typed = headers.iter().any(|(name, _)| *name == "content-type");
+        if method == Method::PATCH && !is_typed {
             request = request.header("content-type", "application/merge-patch+json");
         }
         for (name, value) in headers {
