@@ -1,4 +1,4 @@
-//! A new claim that names no class gets the default one.
+//! A new claim that names no class gets the default one, and none goes while a pod has it.
 
 use object::Value;
 use serde_json::json;
@@ -6,6 +6,25 @@ use serve::cache::Cache;
 
 /// Marks the class that claims get unless they name one.
 pub(crate) const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
+
+/// The finalizer that keeps a claim while a pod has it.
+pub(crate) const PROTECTION: &str = "kubernetes.io/pvc-protection";
+
+/// Adds the finalizer.
+pub(crate) fn protect(claim: &mut Value) {
+    let Some(metadata) = claim.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let finalizers = metadata.entry("finalizers").or_insert_with(|| json!([]));
+    if finalizers.is_null() {
+        *finalizers = json!([]);
+    }
+    if let Some(finalizers) = finalizers.as_array_mut()
+        && !finalizers.iter().any(|name| name == PROTECTION)
+    {
+        finalizers.push(json!(PROTECTION));
+    }
+}
 
 /// Fills in the class. An empty name is one too: it means none.
 pub(crate) fn complete(claim: &mut Value, cache: &Cache) {

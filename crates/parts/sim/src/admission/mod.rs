@@ -15,7 +15,7 @@ use serve::cache::Cache;
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::status::Status;
 
-pub(crate) use claim::DEFAULT_CLASS;
+pub(crate) use claim::{DEFAULT_CLASS, PROTECTION};
 pub(crate) use definition::CLEANUP;
 
 /// Namespaces that are there, addresses of services, what every pod gets. Comes after the limit ranges.
@@ -65,7 +65,10 @@ impl ClusterAdmission {
                     rules.prepare_create(version, new, self.clock.now());
                 }
             }
-            "persistentvolumeclaims" if proposal.old.is_none() => claim::complete(new, cache),
+            "persistentvolumeclaims" if proposal.old.is_none() => {
+                claim::protect(new);
+                claim::complete(new, cache);
+            }
             "services" => self.addresses.assign(call, proposal.old, new)?,
             _ => {}
         }

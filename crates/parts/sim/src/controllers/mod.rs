@@ -2,6 +2,7 @@
 
 pub(crate) mod autoscaler;
 mod claim;
+mod claim_protection;
 pub(crate) mod cron_job;
 pub(crate) mod daemon_set;
 mod definition;
@@ -41,6 +42,7 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     cron_job::CONTROLLER,
     ephemeral_volume::CONTROLLER,
     volume::CONTROLLER,
+    claim_protection::CONTROLLER,
     endpoints::CONTROLLER,
     exposure::CONTROLLER,
     autoscaler::CONTROLLER,

@@ -21,7 +21,7 @@ use crate::engine::{Controller, View};
 use crate::read;
 
 pub(crate) use fit::{first_untolerated, suits};
-use plan::Inputs;
+use plan::{Inputs, Standing};
 pub(crate) use requests::requests_of;
 
 pub(crate) const CONTROLLER: Controller = Controller {
@@ -65,12 +65,14 @@ fn plan(view: &View<'_>, _: &str) -> Plan {
         let pods = view.mirror.pods_on(node).map(|(_, pod)| pod);
         pods.filter(|pod| !read::has_ended(pod)).collect()
     };
-    let claim = |key: &str| {
-        let claim = view.mirror.find(Kind::PersistentVolumeClaim, key);
-        claim.map(|claim| read::phase(claim) == "Bound")
+    let claim = |key: &str| match view.mirror.find(Kind::PersistentVolumeClaim, key) {
+        None => Standing::Missing,
+        Some(claim) if claim.is_terminating() => Standing::Going,
+        Some(claim) if read::phase(claim) == "Bound" => Standing::Bound,
+        Some(_) => Standing::Unbound,
     };
     plan::plan(&Inputs {
-        is_bound: &claim,
+        claim: &claim,
         waiting: &waiting,
         nodes: &nodes,
         pods_on: &pods_on,

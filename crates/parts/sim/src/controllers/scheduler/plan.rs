@@ -24,9 +24,19 @@ pub(crate) struct Inputs<'a> {
     pub(crate) nodes: &'a [&'a Arc<Object>],
     /// The pods of a node that have not ended.
     pub(crate) pods_on: &'a dyn Fn(&str) -> Vec<&'a Arc<Object>>,
-    /// Whether a claim is bound, by `namespace/name`; `None` if it is not there.
-    pub(crate) is_bound: &'a dyn Fn(&str) -> Option<bool>,
+    /// How it stands with a claim, by `namespace/name`.
+    pub(crate) claim: &'a dyn Fn(&str) -> Standing,
     pub(crate) now: Time,
+}
+
+/// How it stands with a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Missing,
+    /// It was deleted and stays only for those that have it.
+    Going,
+    Unbound,
+    Bound,
 }
 
 /// What keeps a pod off a node where its ports are taken.
@@ -105,13 +115,18 @@ fn missing_claim(inputs: &Inputs<'_>, pod: &Object) -> Option<String> {
                     read::text(claim, "claimName").to_owned()
                 }
             };
-            match (inputs.is_bound)(&format!("{}/{name}", pod.namespace())) {
-                Some(true) => None,
-                Some(false) => Some("pod has unbound immediate PersistentVolumeClaims".to_owned()),
-                None if is_made => Some(format!(
+            match (inputs.claim)(&format!("{}/{name}", pod.namespace())) {
+                Standing::Bound => None,
+                Standing::Unbound => {
+                    Some("pod has unbound immediate PersistentVolumeClaims".to_owned())
+                }
+                Standing::Going => Some(format!(
+                    "persistentvolumeclaim {name:?} is being deleted"
+                )),
+                Standing::Missing if is_made => Some(format!(
                     "waiting for ephemeral volume controller to create the persistentvolumeclaim {name:?}"
                 )),
-                None => Some(format!("persistentvolumeclaim {name:?} not found")),
+                Standing::Missing => Some(format!("persistentvolumeclaim {name:?} not found")),
             }
         })
 }
