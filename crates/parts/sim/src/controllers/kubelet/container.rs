@@ -5,6 +5,7 @@ use object::{Object, Value};
 use serde_json::json;
 
 use crate::behaviour::Behaviour;
+use crate::controllers::kubelet::ending::exit_code;
 use crate::controllers::kubelet::image;
 use crate::controllers::template::hash_of;
 use crate::read;
@@ -71,6 +72,12 @@ pub(crate) fn next(
             .unwrap_or_else(|| json!({})),
     };
     if let Some(started) = running.and_then(|running| read::time(running, "startedAt")) {
+        if let Some(known) = known.filter(|known| is_outdated(known, container)) {
+            let last = replaced(setting, known);
+            let mut next = begin(setting, container, Past { last, ..past }, setting.now, true);
+            next.told.insert(0, replacement(container));
+            return next;
+        }
         return while_running(setting, container, started, past);
     }
     if state.is_some_and(|state| state.get("terminated").is_some())
@@ -139,6 +146,25 @@ fn begin(
     let mut next = while_running(setting, container, setting.now, past);
     next.told = starts(container);
     next
+}
+
+/// Whether a container runs an image that its pod no longer names.
+fn is_outdated(known: &Value, container: &Value) -> bool {
+    read::text(known, "image") != read::text(container, "image")
+}
+
+/// The last state of a container that makes way for its new definition.
+fn replaced(setting: &Setting<'_>, known: &Value) -> Value {
+    let mut old = known.clone();
+    end(&mut old, exit_code(setting.pod, false), setting.now);
+    old.get("state").cloned().unwrap_or_default()
+}
+
+/// What is told of it. Upstream: no restart policy keeps it from being started again.
+fn replacement(container: &Value) -> Told {
+    let name = read::text(container, "name");
+    let message = format!("Container {name} definition changed, will be restarted");
+    (false, "Killing", message)
 }
 
 /// What is told when a container is started.
@@ -242,16 +268,33 @@ pub(crate) fn sidecar(
     container: &Value,
     known: Option<&Value>,
     turn: Time,
-) -> Value {
+) -> Next {
     let has_begun = |known: &&Value| known.pointer("/state/waiting").is_none();
-    if let Some(known) = known.filter(has_begun) {
-        return known.clone();
-    }
-    let past = Past {
-        restarts: 0,
-        last: json!({}),
+    let mut next = Next {
+        status: known.cloned().unwrap_or_default(),
+        wake: None,
+        told: Vec::new(),
     };
-    running(setting.pod, container, turn, past, true)
+    let Some(known) = known.filter(has_begun) else {
+        let past = Past {
+            restarts: 0,
+            last: json!({}),
+        };
+        next.status = running(setting.pod, container, turn, past, true);
+        next.told = starts(container);
+        return next;
+    };
+    if known.pointer("/state/running").is_some() && is_outdated(known, container) {
+        let restarts = known.get("restartCount").and_then(Value::as_i64);
+        let past = Past {
+            restarts: restarts.unwrap_or(0).saturating_add(1),
+            last: replaced(setting, known),
+        };
+        next.status = running(setting.pod, container, setting.now, past, true);
+        next.told = vec![replacement(container)];
+        next.told.extend(starts(container));
+    }
+    next
 }
 
 /// A container that ended, and what its pod's restart policy makes of it.

@@ -52,7 +52,7 @@ pub(crate) fn plan(plan: &mut Plan, pod: &Object, stop: i64, now: Time) {
 }
 
 /// Servers end well when they are asked to stop; work that is not done has failed.
-fn exit_code(pod: &Object, is_cut_short: bool) -> i64 {
+pub(crate) fn exit_code(pod: &Object, is_cut_short: bool) -> i64 {
     match pod.text_at(&["spec", "restartPolicy"]) {
         _ if is_cut_short => KILLED,
         Some("Never" | "OnFailure") => STOPPED,

@@ -213,19 +213,27 @@ fn initialize(setting: &Setting<'_>, init: &[Value], pulled: Time, containers: &
     let mut turn = pulled;
     for container in init {
         let before = named(known, container);
-        let status = if !containers.is_prepared || setting.now < turn {
-            container::waiting(container, "PodInitializing", None)
-        } else if is_sidecar(container) {
-            container::sidecar(setting, container, before, turn)
-        } else {
-            let from = turn;
-            turn = turn.plus_seconds(setting.behaviour.init);
-            container::initial(setting, container, from, turn)
-        };
-        let was_waiting = before.is_none_or(|known| has_state(known, "waiting"));
-        if was_waiting && !has_state(&status, "waiting") {
+        if !containers.is_prepared || setting.now < turn {
+            let status = container::waiting(container, "PodInitializing", None);
+            containers.init.push(status);
+            continue;
+        }
+        if is_sidecar(container) {
+            let next = container::sidecar(setting, container, before, turn);
+            containers.told.extend(next.told);
+            containers.init.push(next.status);
+            continue;
+        }
+        let from = turn;
+        turn = turn.plus_seconds(setting.behaviour.init);
+        if before.is_none_or(|known| has_state(known, "waiting")) {
             containers.told.extend(container::starts(container));
         }
+        // What is done stays as it was, whatever becomes of its definition.
+        let status = match before.filter(|known| has_state(known, "terminated")) {
+            Some(known) => known.clone(),
+            None => container::initial(setting, container, from, turn),
+        };
         containers.init.push(status);
     }
 }
