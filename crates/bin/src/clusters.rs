@@ -77,11 +77,18 @@ pub(crate) fn unjoin(reach: &Reach, typed: &arguments::Unjoin) -> Result<(), Fai
         let member = match &typed.target.cluster_kubeconfig {
             None => None,
             Some(path) => {
-                let target = Reach {
+                let target = |context: Option<String>| Reach {
                     kubeconfig: Some(path.clone()),
-                    context: typed.target.cluster_context.clone(),
+                    context,
                 };
-                Some(target.connect_member().await?)
+                // A kubeconfig of several clusters calls their contexts as they are called; one that does not is the
+                // member's own.
+                let named = typed.target.cluster_context.as_ref();
+                let own_name = named.unwrap_or(&typed.name).clone();
+                Some(match target(Some(own_name)).connect_member().await {
+                    Err(_) if named.is_none() => target(None).connect_member().await?,
+                    connected => connected?,
+                })
             }
         };
         let options = UnjoinOptions {
@@ -117,6 +124,10 @@ pub(crate) fn join_failure(error: &JoinError) -> Failure {
             what,
             "choose another name: lower-case letters, digits and dashes, 48 at most",
         ),
+        JoinError::Itself => Failure::refused(
+            what,
+            "name the member's own kubeconfig with --cluster-kubeconfig, and one of its contexts with --cluster-context",
+        ),
         JoinError::Registered { .. } | JoinError::Exists(_) => Failure::refused(
             what,
             "`karavel clusters` lists who has joined; `karavel unjoin NAME` lets one go",
@@ -144,6 +155,10 @@ fn unjoin_failure(error: &UnjoinError) -> Failure {
         UnjoinError::Pulled(_) => Failure::refused(
             what,
             "the agent beside it has to be removed with Karmada's own karmadactl; pull mode is not built here yet",
+        ),
+        UnjoinError::Another { .. } => Failure::refused(
+            what,
+            "nothing was changed; name the member's own context with --cluster-context, or leave --cluster-kubeconfig out if the cluster was made anew",
         ),
         UnjoinError::NoWait => Failure::refused(what, "give it some time with --wait"),
         _ => Failure::failed(

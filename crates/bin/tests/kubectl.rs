@@ -436,7 +436,7 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
         (
             vec!["server", "--data-dir", data, "--listen", "127.0.0.1:0"],
             1,
-            "stop the other server first",
+            "stop that one first",
         ),
         (
             vec!["server", "--data-dir", data, "--listen", &address],
@@ -459,7 +459,7 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
             "name the control plane's kubeconfig",
         ),
         (vec!["crds", "wroks"], 1, "choose one of"),
-        (vec!["sevrer"], 1, "similar subcommand exists: 'server'"),
+        (vec!["sevrer"], 1, "did you mean \"server\"?"),
         (
             vec!["server", "--data-dri", "x"],
             1,

@@ -11,7 +11,7 @@ pub(crate) struct Target {
     /// if absent.
     #[arg(long, value_name = "FILE")]
     pub(crate) cluster_kubeconfig: Option<PathBuf>,
-    /// The context of the cluster's kubeconfig; its current one if absent.
+    /// The context of the cluster's kubeconfig; if absent, its current one, and for `unjoin` the one called as the cluster.
     #[arg(long, value_name = "CONTEXT")]
     pub(crate) cluster_context: Option<String>,
     /// The namespace for credentials, in the control plane and in the cluster.

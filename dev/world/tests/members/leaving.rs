@@ -1,6 +1,6 @@
 //! Letting a cluster go, in good order and when it is gone for good.
 
-use member::join::{UnjoinError, UnjoinOptions, unjoin};
+use member::join::{JoinError, JoinOptions, UnjoinError, UnjoinOptions, join, unjoin};
 use world::{World, json};
 
 use crate::{SOON, config_map, everywhere, seconds};
@@ -67,6 +67,37 @@ async fn c15_without_its_kubeconfig_a_member_keeps_its_accounts_and_with_it_none
     // It may come back.
     world.join("m2").await;
     world.until_ready("m2").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_cluster_in_the_members_place_loses_nothing() {
+    let world = World::with_members(2).await;
+    // With a kubeconfig of several contexts the wrong one is easily given, the control plane's own among them.
+    for (whose, wrong) in [
+        ("the control plane", world.client()),
+        ("another member", world.member("m2").client()),
+    ] {
+        for force in [false, true] {
+            let options = UnjoinOptions {
+                force,
+                ..UnjoinOptions::new("m1")
+            };
+            let left = unjoin(world.client(), Some(wrong), &options).await;
+            assert!(
+                matches!(left, Err(UnjoinError::Another { .. })),
+                "{whose}: {left:?}"
+            );
+        }
+        assert!(world.get("clusters", "m1").await.is_some(), "{whose}");
+        assert_eq!(world.names("secrets", "karmada-cluster").await.len(), 4);
+    }
+    let m2 = world.member("m2");
+    let account = m2.get("serviceaccounts", "karmada-cluster/karmada-m2");
+    assert!(account.await.is_some());
+
+    let itself = JoinOptions::new("itself", "https://localhost");
+    let joined = join(world.client(), world.client(), &itself).await;
+    assert!(matches!(joined, Err(JoinError::Itself)), "{joined:?}");
 }
 
 #[tokio::test(start_paused = true)]

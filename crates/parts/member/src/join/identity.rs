@@ -36,6 +36,16 @@ pub(super) async fn read_id(member: &Client) -> Result<String, JoinError> {
     Ok(namespace.uid().to_owned())
 }
 
+/// Refuses a control plane that is to be its own member: it would send its templates to itself.
+///
+/// Who may not look at its namespaces is believed.
+pub(super) async fn check_another(control: &Client, id: &str) -> Result<(), JoinError> {
+    match read_id(control).await {
+        Ok(own) if own == id => Err(JoinError::Itself),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a cluster that has joined under any name, and a name that any cluster has.
 pub(super) async fn check_unregistered(
     control: &Client,

@@ -13,7 +13,7 @@ use serde_json::json;
 use telemetry::chain;
 use tokio::time::Instant;
 
-use crate::join::MANAGER;
+use crate::join::{JoinError, MANAGER, identity};
 use crate::resources;
 
 /// How often to look whether the cluster is gone.
@@ -64,9 +64,24 @@ pub enum UnjoinError {
     /// It was registered by an agent, which must be removed with it.
     #[error("cluster {0} is a pull mode cluster; use the command 'unregister' for it")]
     Pulled(String),
+    /// Whoever answers in the member's place is another cluster: nothing of it may be taken away.
+    #[error(
+        "what was given as the member is another cluster: {name} has the ID {expected}, this one {found}"
+    )]
+    Another {
+        /// The cluster to be let go.
+        name: String,
+        /// Its identity.
+        expected: String,
+        /// Whose kubeconfig was given.
+        found: String,
+    },
     /// Nobody can wait no time.
     #[error("--wait must be greater than 0")]
     NoWait,
+    /// The member does not say which cluster it is.
+    #[error("cannot find out which cluster the member is")]
+    Unknown(#[source] Box<JoinError>),
     /// It did not go in time.
     #[error("cluster {name} is still there after {} seconds: {holding}", wait.as_secs())]
     Late {
@@ -111,6 +126,10 @@ pub async fn unjoin(
     if cluster.text_at(&["spec", "syncMode"]) == Some(sync_mode::PULL) {
         return Err(UnjoinError::Pulled(options.name.clone()));
     }
+    let member = match member {
+        Some(member) => recognised(member, &cluster, options, &mut result).await?,
+        None => None,
+    };
     if options.dry_run {
         return Ok(result);
     }
@@ -142,6 +161,31 @@ pub async fn unjoin(
         ));
     }
     Ok(result)
+}
+
+/// The member, if it is the cluster that is let go; nobody if by force one goes on without knowing.
+async fn recognised<'a>(
+    member: &'a Client,
+    cluster: &Object,
+    options: &UnjoinOptions,
+    result: &mut Unjoined,
+) -> Result<Option<&'a Client>, UnjoinError> {
+    let expected = cluster.text_at(&["spec", "id"]).unwrap_or_default();
+    match identity::read_id(member).await {
+        Ok(found) if expected.is_empty() || found == expected => Ok(Some(member)),
+        Ok(found) => Err(UnjoinError::Another {
+            name: options.name.clone(),
+            expected: expected.to_owned(),
+            found,
+        }),
+        Err(error) if options.force => {
+            result
+                .left_behind
+                .push(format!("everything in the member: {}", chain(&error)));
+            Ok(None)
+        }
+        Err(error) => Err(UnjoinError::Unknown(Box::new(error))),
+    }
 }
 
 /// Waits until the cluster is gone; says what holds it when the time is over.

@@ -88,6 +88,9 @@ pub enum JoinError {
         /// The name it was to have.
         name: String,
     },
+    /// The cluster is the control plane.
+    #[error("the cluster to join is the control plane itself")]
+    Itself,
     /// The Cluster appeared while it was being joined.
     #[error("cluster({0}) already exist")]
     Exists(String),
@@ -145,6 +148,7 @@ pub async fn join(
 ) -> Result<Joined, JoinError> {
     identity::check_name(&options.name)?;
     let id = identity::read_id(member).await?;
+    identity::check_another(control, &id).await?;
     identity::check_unregistered(control, &options.name, &id).await?;
     if options.dry_run {
         return Ok(Joined { id });
