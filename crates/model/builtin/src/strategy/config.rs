@@ -89,14 +89,21 @@ pub(super) fn secret(secret: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-/// A secret's plain texts go into its data, where they win, and are not kept.
+/// A secret's plain texts go into its data, where they win, and are not kept. What is no text stays where it is, to be
+/// refused there.
 pub(super) fn fold_plain_texts(secret: &mut Value) {
     let Some(fields) = secret.as_object_mut() else {
         return;
     };
-    let Some(Value::Object(texts)) = fields.shift_remove("stringData") else {
+    let Some(Value::Object(given)) = fields.shift_remove("stringData") else {
         return;
     };
+    let (texts, others): (object::Map, object::Map) = given
+        .into_iter()
+        .partition(|(_, value)| value.is_string() || value.is_null());
+    if !others.is_empty() {
+        fields.insert("stringData".to_owned(), Value::Object(others));
+    }
     if texts.is_empty() {
         return;
     }
@@ -106,10 +113,8 @@ pub(super) fn fold_plain_texts(secret: &mut Value) {
     }
     if let Some(data) = data.as_object_mut() {
         for (key, text) in texts {
-            data.insert(
-                key,
-                Value::String(base64::encode(text.as_str().unwrap_or("").as_bytes())),
-            );
+            let text = text.as_str().unwrap_or_default();
+            data.insert(key, Value::String(base64::encode(text.as_bytes())));
         }
     }
 }

@@ -113,6 +113,12 @@ fn secrets_keep_plain_texts_encoded() {
         changed["data"],
         json!({"a": "bmV3", "c": "ZA==", "e": "w6k="})
     );
+    // What is no text is left to be refused by its own path.
+    let wrong = created("", "Secret", json!({"stringData": {"a": "x", "b": 5}}));
+    assert_eq!(
+        (&wrong["data"], &wrong["stringData"]),
+        (&json!({"a": "eA=="}), &json!({"b": 5}))
+    );
 }
 
 #[test]
