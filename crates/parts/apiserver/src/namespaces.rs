@@ -1,4 +1,4 @@
-//! Nothing is created in a namespace that is not there, or is going.
+//! Nothing is created in a namespace that is not there, or is going; some namespaces never go.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,7 +7,11 @@ use serve::cache::{self, Cache};
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::status::{Cause, Status, Subject};
 
-/// Keeps new objects out of namespaces that do not exist or are being deleted.
+/// What every API relies on: whoever deleted these would lose the accounts, tokens and leases kept there, and the server
+/// could not make new ones while they go. Upstream: the same three.
+const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
+
+/// Keeps new objects out of namespaces that do not exist or are being deleted, and keeps the namespaces that must stay.
 #[derive(Default)]
 pub(crate) struct NamespaceLifecycle {
     /// Where namespaces are found; set once the server is open, before it answers anybody.
@@ -70,10 +74,27 @@ impl Admission for NamespaceLifecycle {
 
     fn validate<'a>(
         &'a self,
-        _: &'a Call,
+        call: &'a Call,
         _: Option<&'a Value>,
-        _: Option<&'a Value>,
+        new: Option<&'a Value>,
     ) -> Verdict<'a> {
-        at_once(Ok(Vec::new()))
+        let verdict = if new.is_none() {
+            check_deletion(call)
+        } else {
+            Ok(())
+        };
+        at_once(verdict.map(|()| Vec::new()))
     }
+}
+
+fn check_deletion(call: &Call) -> Result<(), Status> {
+    let target = &call.target;
+    let is_namespace = target.group.is_empty() && target.resource == "namespaces";
+    if !is_namespace || !IMMORTAL.contains(&target.name.as_str()) {
+        return Ok(());
+    }
+    Err(Status::forbidden(
+        call.subject(),
+        "this namespace may not be deleted",
+    ))
 }

@@ -440,6 +440,43 @@ async fn objects_of_another_time_or_place() {
 }
 
 #[tokio::test]
+async fn namespaces_that_must_stay() {
+    let forbidden = |text: &'static str| -> Expected { (403, "Forbidden", text, &[]) };
+    let place = |name: &str| format!("DELETE /api/v1/namespaces/{name}");
+    check(vec![
+        case(
+            place("default"),
+            "",
+            "",
+            forbidden(r#"namespaces "default" is forbidden: this namespace may not be deleted"#),
+        ),
+        case(
+            place("kube-system"),
+            "",
+            "",
+            forbidden(
+                r#"namespaces "kube-system" is forbidden: this namespace may not be deleted"#,
+            ),
+        ),
+        case(
+            place("kube-public"),
+            "",
+            "",
+            forbidden(
+                r#"namespaces "kube-public" is forbidden: this namespace may not be deleted"#,
+            ),
+        ),
+        case(
+            place("default?dryRun=All"),
+            "",
+            "",
+            forbidden("this namespace may not be deleted"),
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
 async fn values_of_wrong_types_and_broken_rules() {
     let mistyped = |text: &'static str| -> Expected { (400, "BadRequest", text, &[]) };
     let web = |spec: &str| format!(r#"{{"metadata":{{"name":"new"}},"spec":{spec}}}"#);
