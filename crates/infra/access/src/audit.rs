@@ -3,6 +3,8 @@
 //! The rules are those of an audit policy: the first that fits says how much is written. Bodies that are secrets by
 //! nature (Secrets, tokens) are never written, whatever the rules say.
 
+mod secrecy;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -14,6 +16,7 @@ use serde_json::json;
 use serve::call::User;
 use tokio::sync::{mpsc, oneshot};
 
+use self::secrecy::Secrecy;
 use crate::attempt::{Attempt, What};
 use crate::reviews::user_info;
 use crate::rule::Rule;
@@ -35,8 +38,7 @@ pub enum Level {
 #[derive(Clone, Debug, Default)]
 pub struct AuditPolicy {
     rules: Vec<AuditRule>,
-    /// Resources besides Secrets whose bodies are secrets, by group and plural.
-    hidden: BTreeSet<(String, String)>,
+    secrecy: Secrecy,
 }
 
 #[derive(Clone, Debug)]
@@ -101,15 +103,16 @@ impl AuditPolicy {
         });
         Ok(Self {
             rules: rules.collect::<Result<_, _>>()?,
-            hidden: BTreeSet::new(),
+            secrecy: Secrecy::default(),
         })
     }
 
-    /// Never writes the bodies of these resources either, given by group and plural.
+    /// Never writes the bodies of these resources either, given by group, plural and kind.
     #[must_use]
-    pub fn hiding(mut self, resources: &[(&str, &str)]) -> Self {
-        let named = |(group, plural): &(&str, &str)| (String::from(*group), String::from(*plural));
-        self.hidden.extend(resources.iter().map(named));
+    pub fn hiding(mut self, resources: &[(&str, &str, &str)]) -> Self {
+        for resource in resources {
+            self.secrecy.add(*resource);
+        }
         self
     }
 
@@ -118,20 +121,21 @@ impl AuditPolicy {
     pub fn level(&self, user: &User, attempt: &Attempt) -> Level {
         let fitting = self.rules.iter().find(|rule| rule.fits(user, attempt));
         let level = fitting.map_or(Level::None, |rule| rule.level);
-        if is_secret(attempt) || self.hides(attempt) {
+        if self.secrecy.covers(attempt) {
             return level.min(Level::Metadata);
         }
         level
     }
 
-    fn hides(&self, attempt: &Attempt) -> bool {
-        let What::Resource(target) = &attempt.what else {
-            return false;
-        };
-        let is_named = |(group, plural): &(String, String)| {
-            *group == target.group && *plural == target.resource
-        };
-        self.hidden.iter().any(is_named)
+    /// What was sent and what was answered with this code, without bodies that are secrets by what they say they are.
+    #[must_use]
+    pub fn without_secrets(
+        &self,
+        request: Option<Value>,
+        response: Option<Value>,
+        code: u16,
+    ) -> (Option<Value>, Option<Value>) {
+        self.secrecy.strip(request, response, code)
     }
 }
 
@@ -196,17 +200,6 @@ impl AuditRule {
             && place_fits
             && (self.on.is_empty() || self.on.iter().any(|rule| rule.allows(attempt)))
     }
-}
-
-/// Whether the bodies of a request are secrets by nature.
-fn is_secret(attempt: &Attempt) -> bool {
-    let What::Resource(target) = &attempt.what else {
-        return false;
-    };
-    matches!(
-        (target.resource.as_str(), target.subresource.as_str()),
-        ("secrets", _) | ("tokenreviews", _) | ("serviceaccounts", "token")
-    )
 }
 
 impl Event<'_> {
@@ -445,6 +438,7 @@ mod tests {
             {"level": "RequestResponse", "resources": [{"group": "", "resources": ["pods"]}], "namespaces": ["shop"]},
             {"level": "Request", "resources": [{"group": "apps"}], "verbs": ["create", "delete"]},
             {"level": "RequestResponse", "resources": [{"group": "", "resources": ["secrets", "serviceaccounts/token"]}]},
+            {"level": "RequestResponse", "resources": [{"group": "cluster.karmada.io"}]},
             {"level": "Metadata", "userGroups": ["ops"]},
         ]}))
         .unwrap();
@@ -492,6 +486,18 @@ mod tests {
                 "",
                 "POST /api/v1/namespaces/a/serviceaccounts/s/token",
                 Level::Metadata,
+            ),
+            (
+                "ann",
+                "",
+                "POST /apis/cluster.karmada.io/v1alpha1/clusters/m/proxy/api/v1/namespaces/a/secrets",
+                Level::Metadata,
+            ),
+            (
+                "ann",
+                "",
+                "GET /apis/cluster.karmada.io/v1alpha1/clusters/m",
+                Level::RequestResponse,
             ),
         ] {
             let (method, path) = line.split_once(' ').unwrap();

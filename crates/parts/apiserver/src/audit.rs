@@ -98,6 +98,8 @@ impl Audit {
             }
             _ => None,
         };
+        let code = response.status().as_u16();
+        let (request, answered) = self.policy.without_secrets(note.request, answered, code);
         let event = Event {
             level: note.level,
             id: &note.id,
@@ -108,10 +110,10 @@ impl Audit {
             address: note.address,
             agent: &note.agent,
             times: (&note.began, &now()),
-            code: response.status().as_u16(),
+            code,
             reason: &note.reason,
             notes: &note.notes,
-            request: note.request,
+            request,
             response: answered,
         };
         self.log.write(&event).await;

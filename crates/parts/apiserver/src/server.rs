@@ -516,7 +516,7 @@ fn open_audit(
         .spawn(writer)
         .map_err(StartError::Audit)?;
     // Works carry copies of Secrets to members.
-    let policy = policy.hiding(&[("work.karmada.io", "works")]);
+    let policy = policy.hiding(&[("work.karmada.io", "works", "Work")]);
     Ok(Audit { policy, log })
 }
 

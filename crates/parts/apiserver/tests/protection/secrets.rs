@@ -117,6 +117,13 @@ async fn planted_secrets_appear_neither_in_logs_nor_errors_nor_files_nor_backups
         ]}},
     });
     let works = "/apis/work.karmada.io/v1alpha1/namespaces/default/works";
+    let maps = "POST /api/v1/namespaces/default/configmaps";
+    let misspelt = "POST /api/v1/namespaces/default/secretz";
+    let proxied = "POST /apis/cluster.karmada.io/v1alpha1/clusters/m/proxy";
+    let bare = secret.clone();
+    let mut named = secret.clone();
+    (named["apiVersion"], named["kind"]) = (json!("v1"), json!("Secret"));
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": [named]});
     let mut answers = Vec::new();
     for (line, token, body, expected) in [
         (format!("POST {secrets}"), "", secret.clone(), 201),
@@ -141,6 +148,14 @@ async fn planted_secrets_appear_neither_in_logs_nor_errors_nor_files_nor_backups
             json!({"metadata": {"name": "s"}, "type": PLANTED, "data": {}}),
             422,
         ),
+        // What is sent to the wrong place is a secret nevertheless.
+        (maps.to_owned(), "", named.clone(), 400),
+        (maps.to_owned(), "", list.clone(), 400),
+        (misspelt.to_owned(), "", named.clone(), 404),
+        (misspelt.to_owned(), "", bare.clone(), 404),
+        (misspelt.to_owned(), "", list, 404),
+        (format!("{proxied}{secrets}"), "", named, 404),
+        (format!("{proxied}{secrets}"), "", bare, 404),
         ("GET /api/v1/nodes".to_owned(), PLANTED, json!(null), 200),
     ] {
         let (code, answer) = ask(&served, &line, token, body).await;
