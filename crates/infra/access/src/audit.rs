@@ -84,6 +84,8 @@ pub struct Event<'a> {
     pub times: (&'a str, &'a str),
     /// The code it was answered with.
     pub code: u16,
+    /// Whether the rules of access let it; admission or the resource may have refused it afterwards.
+    pub is_allowed: bool,
     /// Why it was let, or why not.
     pub reason: &'a str,
     /// What admission noted about it.
@@ -259,11 +261,7 @@ impl Event<'_> {
         }
         event["requestReceivedTimestamp"] = json!(self.times.0);
         event["stageTimestamp"] = json!(self.times.1);
-        let decision = if matches!(self.code, 401 | 403) {
-            "forbid"
-        } else {
-            "allow"
-        };
+        let decision = if self.is_allowed { "allow" } else { "forbid" };
         event["annotations"] = json!({
             "authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": self.reason,
         });

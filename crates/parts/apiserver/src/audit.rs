@@ -39,6 +39,7 @@ pub(crate) struct Note {
     address: Option<String>,
     agent: String,
     began: String,
+    is_allowed: bool,
     reason: String,
     request: Option<Value>,
     /// What admission noted.
@@ -81,6 +82,7 @@ impl Audit {
             address: peer.map(|peer| peer.address.ip().to_string()),
             agent: agent.unwrap_or_default().to_owned(),
             began: now(),
+            is_allowed: admitted.is_ok(),
             reason,
             request: None,
             notes: BTreeMap::new(),
@@ -111,6 +113,7 @@ impl Audit {
             agent: &note.agent,
             times: (&note.began, &now()),
             code,
+            is_allowed: note.is_allowed,
             reason: &note.reason,
             notes: &note.notes,
             request,

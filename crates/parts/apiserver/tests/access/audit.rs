@@ -49,11 +49,14 @@ async fn requests_are_noted_by_rule_and_secrets_never_are() {
         .ask_with(&known("ann"), &headers, line, json!(null))
         .await;
     assert_eq!(refused.code, 403);
+    // The rules let it, admission does not.
+    let kept = "DELETE /api/v1/namespaces/default";
+    assert_eq!(world.ask(&master(), kept, json!(null)).await.code, 403);
     world.ask(&master(), "GET /version", json!(null)).await;
     world.ask(&master(), "GET /apis", json!(null)).await;
     let text = eventually(async || {
         let text = std::fs::read_to_string(&path).unwrap();
-        (text.lines().count() >= 4).then_some(text)
+        (text.lines().count() >= 5).then_some(text)
     })
     .await;
     let lines: Vec<Value> = text
@@ -64,12 +67,15 @@ async fn requests_are_noted_by_rule_and_secrets_never_are() {
         .iter()
         .map(|line| {
             format!(
-                "{} {} {} {} {} body={}",
+                "{} {} {} {} {} {} body={}",
                 line["level"].as_str().unwrap(),
                 line["user"]["username"].as_str().unwrap(),
                 line["verb"].as_str().unwrap(),
                 line["requestURI"].as_str().unwrap(),
                 line["responseStatus"]["code"],
+                line["annotations"]["authorization.k8s.io/decision"]
+                    .as_str()
+                    .unwrap(),
                 line["requestObject"]["data"]
             )
         })
@@ -77,10 +83,11 @@ async fn requests_are_noted_by_rule_and_secrets_never_are() {
     assert_eq!(
         shown,
         [
-            "RequestResponse root create /api/v1/namespaces/default/configmaps 201 body={\"k\":\"v\"}",
-            "Metadata root create /api/v1/namespaces/default/secrets 201 body=null",
-            "RequestResponse ann list /api/v1/nodes 403 body=null",
-            "Metadata root get /apis 200 body=null",
+            "RequestResponse root create /api/v1/namespaces/default/configmaps 201 allow body={\"k\":\"v\"}",
+            "Metadata root create /api/v1/namespaces/default/secrets 201 allow body=null",
+            "RequestResponse ann list /api/v1/nodes 403 forbid body=null",
+            "RequestResponse root delete /api/v1/namespaces/default 403 allow body=null",
+            "Metadata root get /apis 200 allow body=null",
         ]
     );
     for secret in [PLANTED, &encoded] {
