@@ -123,8 +123,9 @@ impl Target {
         };
         let directory = started.directory.path().join("members");
         let number = count.max(2).to_string();
+        // Room for every pod of a run: what is waited for must be able to come.
         let arguments = [
-            "sim", "--count", &number, "--name", MEMBER, "--log", "error",
+            "sim", "--count", &number, "--name", MEMBER, "--pods", "100000", "--log", "error",
         ];
         let mut command = Command::new(&started.own.program);
         command.args(arguments).arg("--data-dir").arg(&directory);
