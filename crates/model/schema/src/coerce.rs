@@ -32,8 +32,11 @@ impl Schema {
         self.coerce_from(object, true, malformed)
     }
 
-    /// The same for a part of an object, which is an object of its own only if its node says so.
-    pub(crate) fn coerce_part(&self, value: &mut Value) -> Result<Vec<String>, Box<FieldError>> {
+    /// The same for the objects embedded in a value alone: the value itself is one only if its node says so.
+    pub(crate) fn coerce_embedded(
+        &self,
+        value: &mut Value,
+    ) -> Result<Vec<String>, Box<FieldError>> {
         self.coerce_from(value, false, Malformed::Refuse)
     }
 

@@ -25,6 +25,7 @@ mod meta;
 
 mod coerce;
 mod defaults;
+mod nulls;
 mod prune;
 mod validate;
 

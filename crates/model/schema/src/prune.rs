@@ -20,6 +20,22 @@ impl Schema {
         self.prune_from(object, true)
     }
 
+    /// The same for the metadata of an object whose schema describes it in full, as those of built-in kinds do.
+    pub fn prune_metadata(&self, object: &mut Value) -> Vec<String> {
+        let property = self.types.node(self.root).property("metadata");
+        let (Some(property), Some(metadata)) = (property, object.get_mut("metadata")) else {
+            return Vec::new();
+        };
+        let mut pruner = Pruner {
+            types: &self.types,
+            unknown: Named::default(),
+        };
+        let trail = Trail::ROOT.field("metadata");
+        pruner.value(metadata, Some(property.schema), false, &trail);
+        pruner.unknown.paths.sort();
+        pruner.unknown.paths
+    }
+
     /// The same for a part of an object, which is an object of its own only if its node says so.
     pub(crate) fn prune_part(&self, value: &mut Value) -> Vec<String> {
         self.prune_from(value, false)

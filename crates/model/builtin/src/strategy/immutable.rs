@@ -383,6 +383,20 @@ fn definition(old: &Spot<'_>, new: &Spot<'_>, errors: &mut Errors) {
         fixed(old, new, "spec.scope", IMMUTABLE, errors);
         fixed(old, new, "spec.names.kind", IMMUTABLE, errors);
     }
+    // Objects may still be stored in it.
+    let (spec, status) = (new.field("spec"), new.field("status"));
+    let versions = spec.field("versions");
+    for stored in status.field("storedVersions").elements() {
+        let name = stored.text();
+        let mut known = versions.elements();
+        if !known.any(|version| version.field("name").text() == name) {
+            errors.push(stored.invalid(format!(
+                "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions \
+                 until a storage migration ensures no data remains persisted in {name} and removes {name} from \
+                 status.storedVersions"
+            )));
+        }
+    }
 }
 
 /// Makes a field of `to` what it is in `from`, absence included.

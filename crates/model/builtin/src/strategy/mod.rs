@@ -11,9 +11,11 @@
 //! objects (quotas, allocated addresses, existing accounts) are the server's; schemas of custom kinds are `schema`'s.
 
 mod access;
+mod client_config;
 mod cluster;
 mod config;
 mod container;
+mod definition;
 mod extension;
 mod immutable;
 mod metadata;
@@ -60,6 +62,9 @@ pub fn validate_create(gvk: &GroupVersionKind, object: &Value) -> Vec<FieldError
         errors = validate_metadata(object, kind.names, kind.namespaced);
     }
     check_body(kind, object, &mut errors);
+    if kind.kind == "CustomResourceDefinition" {
+        definition::approval(&Spot::root(object), &mut errors);
+    }
     if (kind.group, kind.kind) == ("", "Pod") {
         let root = Spot::root(object);
         let spec = root.field("spec");

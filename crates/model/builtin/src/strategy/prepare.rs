@@ -33,6 +33,7 @@ pub fn prepare_create(gvk: &GroupVersionKind, object: &mut Value, now: Time) {
             set_generation(fields, if generation.later { None } else { Some(1) });
         }
         create_by_kind(kind, fields, now);
+        note_stored_version(kind, fields);
     }
     if (kind.group, kind.kind) == ("", "Secret") {
         config::fold_plain_texts(object);
@@ -55,6 +56,7 @@ pub fn prepare_update(gvk: &GroupVersionKind, old: &Value, object: &mut Value) {
             keep(old, fields, "status");
         }
         update_by_kind(kind, old, fields);
+        note_stored_version(kind, fields);
     }
     defaults::apply_defaults(gvk, object);
     if let (Some(generation), Some(fields)) = (&kind.generation, object.as_object_mut()) {
@@ -112,6 +114,30 @@ pub fn prepare_subresource_update(
     defaults::apply_defaults(gvk, object);
     if let (Some(generation), Some(fields)) = (&kind.generation, object.as_object_mut()) {
         count_generation(generation, old, fields);
+    }
+}
+
+/// Lists the version that objects of a custom kind are stored in among all they were ever stored in.
+fn note_stored_version(kind: &Kind<'_>, definition: &mut Map) {
+    if kind.kind != "CustomResourceDefinition" {
+        return;
+    }
+    let versions = definition.get("spec").and_then(|spec| spec.get("versions"));
+    let mut versions = versions.and_then(Value::as_array).into_iter().flatten();
+    let stored = versions.find(|version| version.get("storage") == Some(&Value::Bool(true)));
+    let Some(name) = stored.and_then(|version| version.get("name")).cloned() else {
+        return;
+    };
+    let status = definition.entry("status").or_insert_with(|| json!({}));
+    let Some(status) = status.as_object_mut() else {
+        return;
+    };
+    let listed = status.entry("storedVersions").or_insert_with(|| json!([]));
+    if let Some(listed) = listed
+        .as_array_mut()
+        .filter(|listed| !listed.contains(&name))
+    {
+        listed.push(name);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Which rules belong to which type, and the bounds of single numbers.
 
 use super::{
-    access, cluster, config, container, extension, network, pod, scaling, scheduling, selector,
-    service,
+    access, cluster, config, container, definition, extension, network, pod, scaling, scheduling,
+    selector, service,
     spot::{Errors, Spot},
     storage, volume, words, workload,
 };
@@ -18,6 +18,10 @@ pub(super) fn is_closed(type_name: &str) -> bool {
             | "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
             | "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
             | "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceValidation"
+            | "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceColumnDefinition"
+            | "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceSubresourceScale"
+            | "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.SelectableField"
+            | "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.WebhookConversion"
     )
 }
 
@@ -140,7 +144,7 @@ pub(super) fn of(type_name: &str) -> Option<Rule> {
         "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
             if name == "CustomResourceDefinition" =>
         {
-            extension::definition
+            definition::definition
         }
         "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1" if name == "APIService" => {
             extension::api_service

@@ -80,6 +80,9 @@ pub(super) fn subset(subset: &Spot<'_>, errors: &mut Errors) {
         if name.is_empty() && ports.len() > 1 {
             errors.push(name.required(""));
         }
+        if !name.is_empty() {
+            name.complain(names::check_dns1123_label(name.text()), errors);
+        }
         port_number(&port.field("port"), errors);
     }
 }

@@ -26,6 +26,7 @@ pub(super) fn persistent_volume(volume: &Spot<'_>, errors: &mut Errors) {
     if modes.is_empty() {
         errors.push(modes.required(""));
     }
+    known_modes(&modes, errors);
     if capacity.is_empty() {
         errors.push(capacity.required(""));
     } else if !capacity.key("storage").is_set() || capacity.len() > 1 {
@@ -41,12 +42,29 @@ pub(super) fn persistent_volume(volume: &Spot<'_>, errors: &mut Errors) {
     single_writer(&modes, errors);
 }
 
+/// Upstream: the list is named, not the element.
+fn known_modes(modes: &Spot<'_>, errors: &mut Errors) {
+    let known = [
+        "ReadOnlyMany",
+        "ReadWriteMany",
+        "ReadWriteOnce",
+        "ReadWriteOncePod",
+    ];
+    for mode in modes.elements() {
+        // Other words are refused with the type.
+        if mode.text().is_empty() {
+            errors.push(FieldError::not_supported(modes.path(), mode.text(), &known));
+        }
+    }
+}
+
 /// What storage is asked for, by a claim or by the template of one.
 pub(super) fn claim(spec: &Spot<'_>, errors: &mut Errors) {
     let modes = spec.field("accessModes");
     if modes.is_empty() {
         errors.push(modes.required("at least 1 access mode is required"));
     }
+    known_modes(&modes, errors);
     single_writer(&modes, errors);
     let resources = spec.field("resources");
     let requests = resources.field("requests");

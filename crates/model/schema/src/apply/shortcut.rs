@@ -164,7 +164,7 @@ fn entries_to_start_from<'v>(
         return Some((is_given, stored));
     }
     match given {
-        // Empty starts over; so does one entry that says nothing, which no reader accepts.
+        // Empty is as good as none. One entry that says nothing starts over, and is one that no reader accepts.
         Some([]) => None,
         Some(given) => Some((true, given)),
         None => Some((false, stored?)),

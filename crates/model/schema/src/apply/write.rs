@@ -159,7 +159,7 @@ impl<'a> Write<'a> {
     /// The managed fields after a write that was not an apply. `None` when nobody's are kept.
     ///
     /// `live` is the stored object, if there was one, and `new` what takes its place. A request may set the managed
-    /// fields itself: an empty list starts over.
+    /// fields itself: one entry that says nothing starts over. An empty list says nothing at all.
     ///
     /// # Errors
     /// When one of the objects does not fit the schema: then ownership cannot be told.
@@ -414,11 +414,9 @@ impl<'a> Write<'a> {
             .get("metadata")
             .and_then(|metadata| metadata.get("managedFields"));
         let starts_over = match given {
-            Some(Value::Array(entries)) => match entries.as_slice() {
-                [] => true,
-                [Value::Object(only)] => only.is_empty(),
-                _ => false,
-            },
+            Some(Value::Array(entries)) => {
+                matches!(entries.as_slice(), [Value::Object(only)] if only.is_empty())
+            }
             _ => false,
         };
         if starts_over {

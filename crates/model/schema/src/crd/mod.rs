@@ -79,7 +79,7 @@ fn check_default(schema: &Schema, id: SchemaId, path: &FieldPath, errors: &mut V
         ));
     }
     let mut coerced = default.clone();
-    if let Err(error) = part.coerce_part(&mut coerced) {
+    if let Err(error) = part.coerce_embedded(&mut coerced) {
         errors.push(rebased(*error, path));
         return;
     }

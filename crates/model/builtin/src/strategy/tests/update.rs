@@ -310,6 +310,14 @@ fn classes_and_bindings_stay() {
     check(crd, json!({"spec": {"scope": "Cluster"}}), &[]);
     check_from(
         crd,
+        json!({"status": {"storedVersions": ["v0"]}}),
+        json!({"spec": {"scope": "Cluster"}}),
+        &[
+            "status.storedVersions[0]: Invalid value: \"v0\": missing from spec.versions; v0 was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in v0 and removes v0 from status.storedVersions",
+        ],
+    );
+    check_from(
+        crd,
         established,
         json!({"spec": {"scope": "Cluster"}}),
         &["spec.scope: Invalid value: \"Cluster\": field is immutable"],

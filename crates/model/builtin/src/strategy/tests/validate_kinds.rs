@@ -350,11 +350,163 @@ fn other_kinds_have_their_rules() {
     check(
         crd,
         json!({"spec": {"versions": []}}),
-        &["spec.versions: Required value: must have at least one version"],
+        &[
+            "spec.versions: Invalid value: []: must have exactly one version marked as storage version",
+        ],
     );
     check(
         ("apiregistration.k8s.io", "APIService"),
         json!({"spec": {"versionPriority": 0}}),
         &["spec.versionPriority: Invalid value: 0: must be positive and less than 1000"],
     );
+}
+
+#[test]
+fn a_definition_of_a_kind_is_sound_before_its_schemas_are_read() {
+    const LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+    const SIMPLE: &str = "must be a simple json path starting with .";
+    const LEAF: &str = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
+    let check = |spec: Value, version: Value, expected: &[&str]| {
+        let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+            "a": {"type": "string"}, "o": {"type": "object"},
+        }}}});
+        let mut one = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
+        one = with(one, version);
+        let mut object = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "things.a.test"},
+            "spec": {"group": "a.test", "scope": "Namespaced", "versions": [one], "names": {
+                "kind": "Thing", "listKind": "ThingList", "plural": "things", "singular": "thing",
+            }},
+        });
+        object["spec"] = with(object["spec"].clone(), spec);
+        let errors: Vec<String> = validate_create(
+            &gvk("apiextensions.k8s.io", "CustomResourceDefinition"),
+            &object,
+        )
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+        assert_eq!(errors, expected);
+    };
+    let no = || json!({});
+    check(no(), no(), &[]);
+    check(
+        json!({"names": {"shortNames": ["Bad_"]}}),
+        no(),
+        &[&format!(
+            "spec.names.shortNames[0]: Invalid value: \"Bad_\": {LABEL}"
+        )],
+    );
+    check(
+        json!({"names": {"kind": "", "listKind": "", "singular": ""}}),
+        no(),
+        &[
+            "spec.names.kind: Required value",
+            "spec.names.singular: Required value",
+            "spec.names.listKind: Required value",
+        ],
+    );
+    check(
+        json!({"preserveUnknownFields": true}),
+        no(),
+        &[
+            "spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead",
+        ],
+    );
+    check(
+        no(),
+        json!({"deprecationWarning": "x"}),
+        &[
+            "spec.versions[0].deprecationWarning: Invalid value: \"x\": can only be set for deprecated versions",
+        ],
+    );
+    check(
+        no(),
+        json!({"additionalPrinterColumns": [
+            {"name": "A", "type": "bogus", "jsonPath": ".a"}, {"name": "", "type": "string", "jsonPath": ""},
+            {"name": "C", "type": "integer", "jsonPath": "a", "format": "bogus"},
+        ]}),
+        &[
+            "spec.additionalPrinterColumns[0].type: Invalid value: \"bogus\": must be one of boolean,date,integer,number,string",
+            "spec.additionalPrinterColumns[1].name: Required value",
+            "spec.additionalPrinterColumns[1].JSONPath: Required value",
+            "spec.additionalPrinterColumns[2].format: Invalid value: \"bogus\": must be one of byte,date,date-time,double,float,int32,int64,password",
+            &format!("spec.additionalPrinterColumns[2].JSONPath: Invalid value: \"a\": {SIMPLE}"),
+        ],
+    );
+    check(
+        no(),
+        json!({"subresources": {"scale": {
+            "specReplicasPath": "spec.replicas", "statusReplicasPath": ".spec.x", "labelSelectorPath": ".foo",
+        }}}),
+        &[
+            &format!(
+                "spec.subresources.scale.specReplicasPath: Invalid value: \"spec.replicas\": {SIMPLE}"
+            ),
+            "spec.subresources.scale.statusReplicasPath: Invalid value: \".spec.x\": should be a json path under .status",
+            "spec.subresources.scale.labelSelectorPath: Invalid value: \".foo\": should be a json path under either .spec or .status",
+        ],
+    );
+    check(
+        no(),
+        json!({"selectableFields": [
+            {"jsonPath": ".spec.a"}, {"jsonPath": "spec.a"}, {"jsonPath": ".metadata.name"}, {"jsonPath": ".spec.o"},
+            {"jsonPath": ".spec.l[0]"}, {"jsonPath": ""}, {"jsonPath": ".spec.a"},
+        ]}),
+        &[
+            "spec.selectableFields[1].jsonPath: Invalid value: \"spec.a\": is an invalid path: expected [ or . but got: spec",
+            "spec.selectableFields[2].jsonPath: Invalid value: \".metadata.name\": is an invalid path: does not refer to a valid field",
+            &format!("spec.selectableFields[3].jsonPath: Invalid value: \".spec.o\": {LEAF}"),
+            "spec.selectableFields[4].jsonPath: Invalid value: \".spec.l[0]\": is an invalid path: array notation is not allowed",
+            "spec.selectableFields[5].jsonPath: Required value",
+            "spec.selectableFields[6].jsonPath: Duplicate value: \".spec.a\"",
+        ],
+    );
+    check(
+        json!({"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "http://a.b/c"}, "conversionReviewVersions": ["v9"]}}}),
+        no(),
+        &[
+            "spec.conversion.webhookClientConfig.url: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]",
+            "spec.conversion.conversionReviewVersions: Invalid value: [\"v9\"]: must include at least one of v1, v1beta1",
+        ],
+    );
+    check(
+        json!({"conversion": {"strategy": "None", "webhook": {"clientConfig": {"url": "https://a.b/c"}, "conversionReviewVersions": ["v1"]}}}),
+        no(),
+        &[
+            "spec.conversion.webhookClientConfig: Forbidden: should not be set when strategy is not set to Webhook",
+            "spec.conversion.conversionReviewVersions: Forbidden: should not be set when strategy is not set to Webhook",
+        ],
+    );
+}
+
+#[test]
+fn kinds_in_groups_of_kubernetes_say_who_agreed() {
+    let gvk = gvk("apiextensions.k8s.io", "CustomResourceDefinition");
+    for (group, approval, expected) in [
+        ("shop.example", "", ""),
+        ("notk8s.io", "", ""),
+        ("x.k8s.io", "https://github.com/x", ""),
+        ("x.k8s.io", "unapproved, an experiment", ""),
+        (
+            "x.k8s.io",
+            "",
+            "metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation \"api-approved.kubernetes.io\", see https://github.com/kubernetes/enhancements/pull/1111",
+        ),
+        (
+            "x.kubernetes.io",
+            "bogus",
+            "metadata.annotations[api-approved.kubernetes.io]: Invalid value: \"bogus\": protected groups must have approval annotation \"api-approved.kubernetes.io\" with either a URL or a reason starting with \"unapproved\", see https://github.com/kubernetes/enhancements/pull/1111",
+        ),
+    ] {
+        let object = json!({
+            "metadata": {"name": format!("things.{group}"), "annotations": {"api-approved.kubernetes.io": approval}},
+            "spec": {"group": group, "scope": "Cluster", "names": {
+                "kind": "Thing", "listKind": "ThingList", "plural": "things", "singular": "thing",
+            }, "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]},
+        });
+        let errors = validate_create(&gvk, &object);
+        assert_eq!(object::field::join(&errors), expected, "{group} {approval}");
+    }
 }
