@@ -178,6 +178,52 @@ const CREATED_BY_UPDATE: &[(&str, &str)] = &[
     ("rbac.authorization.k8s.io", "RoleBinding"),
 ];
 
+/// The kinds whose updates must say what they are made from. Upstream: the same.
+const NEEDS_REVISION: &[(&str, &str)] = &[
+    (
+        "admissionregistration.k8s.io",
+        "MutatingWebhookConfiguration",
+    ),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    (
+        "admissionregistration.k8s.io",
+        "ValidatingAdmissionPolicyBinding",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "ValidatingWebhookConfiguration",
+    ),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("apiregistration.k8s.io", "APIService"),
+    ("coordination.k8s.io", "Lease"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("policy", "PodDisruptionBudget"),
+    ("storage.k8s.io", "CSIDriver"),
+    ("storage.k8s.io", "CSINode"),
+    ("storage.k8s.io", "CSIStorageCapacity"),
+    ("storage.k8s.io", "VolumeAttachment"),
+];
+
+/// The kinds whose objects are shown when they go. Upstream: the same, and clients made from its description rely on it.
+const SHOWN_WHEN_GONE: &[(&str, &str)] = &[
+    ("", "PersistentVolume"),
+    ("", "PersistentVolumeClaim"),
+    ("", "Pod"),
+    ("", "PodTemplate"),
+    ("", "ResourceQuota"),
+    ("", "Service"),
+    ("", "ServiceAccount"),
+    ("resource.k8s.io", "DeviceClass"),
+    ("resource.k8s.io", "ResourceClaim"),
+    ("resource.k8s.io", "ResourceClaimTemplate"),
+    ("resource.k8s.io", "ResourceSlice"),
+    ("storage.k8s.io", "CSIDriver"),
+    ("storage.k8s.io", "CSINode"),
+    ("storage.k8s.io", "StorageClass"),
+    ("storage.k8s.io", "VolumeAttachment"),
+    ("storage.k8s.io", "VolumeAttributesClass"),
+];
+
 /// One built-in kind in all its versions.
 struct BuiltinRules {
     versions: Vec<&'static Kind<'static>>,
@@ -328,6 +374,18 @@ impl KindRules for BuiltinRules {
 
     fn is_created_by_update(&self) -> bool {
         CREATED_BY_UPDATE
+            .iter()
+            .any(|(group, kind)| self.is(group, kind))
+    }
+
+    fn is_shown_when_gone(&self) -> bool {
+        SHOWN_WHEN_GONE
+            .iter()
+            .any(|(group, kind)| self.is(group, kind))
+    }
+
+    fn needs_revision(&self) -> bool {
+        NEEDS_REVISION
             .iter()
             .any(|(group, kind)| self.is(group, kind))
     }

@@ -54,6 +54,14 @@ impl PathColumns {
         });
     }
 
+    /// Says of the column added last what form its values have and what they mean.
+    pub fn describe_last(&mut self, format: &str, description: &str) {
+        if let Some(column) = self.columns.last_mut() {
+            column.shown.format = format.into();
+            column.shown.description = description.into();
+        }
+    }
+
     /// Adds the age, which tables show unless a definition says otherwise.
     pub fn add_age(&mut self) {
         self.add("Age", "date", ".metadata.creationTimestamp", 0, "");

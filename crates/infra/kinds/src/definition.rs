@@ -119,6 +119,18 @@ pub fn resource_with_webhooks(
         columns.insert(name, shown);
     }
     versions.sort_by_key(|version: &Version| Reverse(version_rank(&version.name)));
+    // Whoever uses a version of the past is told which is the present one, if there is one.
+    let present = versions
+        .iter()
+        .find(|version| version.served && version.warning.is_none());
+    let instead = present.map(|version| format!("; use {group}/{} {kind}", version.name));
+    let instead = instead.unwrap_or_default();
+    for version in &mut versions {
+        if version.warning.as_deref() == Some("") {
+            let text = format!("{group}/{} {kind} is deprecated{instead}", version.name);
+            version.warning = Some(text.into());
+        }
+    }
     let with_status = versions
         .iter()
         .filter(|version| has_status(version))
@@ -186,11 +198,8 @@ fn version_of(
     Ok(Version {
         name: name.into(),
         served: fields.flag("served"),
-        warning: deprecated.then(|| {
-            warning
-                .unwrap_or_else(|| format!("{name} is deprecated"))
-                .into()
-        }),
+        // Empty where the definition has no words of its own.
+        warning: deprecated.then(|| warning.unwrap_or_default().into()),
         schema: Some(schema),
         verbs: VERBS.to_vec(),
         subresources: subresources_of(&fields.child("subresources")),
@@ -248,6 +257,14 @@ fn columns_of(fields: &Fields<'_>) -> PathColumns {
         let priority = column.get("priority").and_then(Value::as_i64).unwrap_or(0);
         let priority = i32::try_from(priority).unwrap_or(i32::MAX);
         columns.add(text("name"), text("type"), text("jsonPath"), priority, "");
+        let described = match text("description") {
+            "" => format!(
+                "Custom resource definition column (in JSONPath format): {}",
+                text("jsonPath")
+            ),
+            given => given.to_owned(),
+        };
+        columns.describe_last(text("format"), &described);
     }
     columns
 }
@@ -287,6 +304,10 @@ impl KindRules for DefinedRules {
 
     fn converter(&self) -> Option<&dyn Converter> {
         self.converter.as_deref()
+    }
+
+    fn needs_revision(&self) -> bool {
+        true
     }
 
     fn prepare_create(&self, version: &str, object: &mut Value, _now: Time) {
@@ -428,7 +449,10 @@ mod tests {
         };
         assert_eq!(stable.subresources.len(), 2);
         assert_eq!(&*stable.selectable, ["spec.colour".into()]);
-        assert_eq!(beta.warning.as_deref(), Some("v1beta1 is deprecated"));
+        assert_eq!(
+            beta.warning.as_deref(),
+            Some("test.io/v1beta1 Widget is deprecated; use test.io/v1 Widget")
+        );
         let now = "2026-01-01T01:00:00Z".parse().unwrap();
         let object = json!({"metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"size": 3}});
         assert_eq!(

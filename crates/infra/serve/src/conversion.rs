@@ -60,10 +60,19 @@ pub(crate) async fn convert(
         return Ok(objects);
     }
     let uid = surroundings.uid();
-    let mut converted = converter
-        .convert(wanting, api_version, uid)
-        .await?
-        .into_iter();
+    let converted = converter.convert(wanting, api_version, uid).await?;
+    // A version shows and keeps the fields it knows, whatever the others have.
+    let version = resource
+        .versions
+        .iter()
+        .find(|version| resource.api_version(&version.name) == api_version);
+    let schema = version.and_then(|version| version.schema.as_ref());
+    let mut converted = converted.into_iter().map(|mut object| {
+        if let Some(schema) = schema {
+            schema.prune(&mut object);
+        }
+        object
+    });
     let mut made = Vec::with_capacity(objects.len());
     for object in objects {
         if is_of(&object, api_version) {

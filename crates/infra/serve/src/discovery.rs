@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use object::{Map, Value};
+use aws_lc_rs::digest::{SHA256, digest};
+use object::{Map, Value, base64};
 use serde_json::json;
 
 use crate::resource::{Resource, Subresource, Table, Version};
@@ -95,6 +96,28 @@ pub fn aggregated(table: &Table, core: bool) -> Value {
         .map(Group::aggregated)
         .collect();
     json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items})
+}
+
+/// The paths of all documents of the old form.
+#[must_use]
+pub fn paths(table: &Table) -> Vec<String> {
+    let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
+    for group in groups(table) {
+        let root = match group.name {
+            "" => "/api".to_owned(),
+            name => format!("/apis/{name}"),
+        };
+        paths.extend(
+            group
+                .versions
+                .iter()
+                .map(|(name, _)| format!("{root}/{name}")),
+        );
+        if !group.name.is_empty() {
+            paths.push(root);
+        }
+    }
+    paths
 }
 
 fn groups(table: &Table) -> Vec<Group<'_>> {
@@ -198,7 +221,20 @@ fn entry(resource: &Resource, version: &Version) -> Value {
     fields.insert("kind".to_owned(), json!(&*resource.kind));
     fields.insert("verbs".to_owned(), verbs(&version.verbs));
     put_names(&mut fields, resource);
+    if resource.rules.is_stored() {
+        let hash = storage_version_hash(&resource.stored_as, &resource.kind);
+        fields.insert("storageVersionHash".to_owned(), json!(hash));
+    }
     Value::Object(fields)
+}
+
+/// What tells programs that move stored objects whether they are kept in another version than before. Upstream: the
+/// beginning of the digest of what objects are stored as.
+fn storage_version_hash(stored_as: &str, kind: &str) -> String {
+    let (group, version) = stored_as.split_once('/').unwrap_or(("", stored_as));
+    let stored = format!("{group}/{version}/{kind}");
+    let digest = digest(&SHA256, stored.as_bytes());
+    base64::encode(digest.as_ref().get(..8).unwrap_or_default())
 }
 
 fn part_entry(resource: &Resource, part: &Subresource) -> Value {
@@ -299,6 +335,16 @@ pub(crate) fn api_version(group: &str, version: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_stored_is_told_by_its_digest() {
+        for (stored_as, kind, expected) in [
+            ("v1", "Pod", "xPOwRZ+Yhw8="),
+            ("apps/v1", "Deployment", "8aSe+NMegvE="),
+        ] {
+            assert_eq!(storage_version_hash(stored_as, kind), expected, "{kind}");
+        }
+    }
 
     #[test]
     fn versions_are_ranked_by_stage_then_age() {

@@ -1,7 +1,8 @@
 //! What is asked of a server and is not the storing of objects: reviews, tokens, evictions, logs, proxied calls.
 //!
 //! A [`Handler`] answers for a kind whose objects are never stored, or for a part of an object with a meaning of its own.
-//! The server has read the path, found the resource and checked the verb; everything else is the handler's.
+//! The server has read the path, found the resource and checked the verb; everything else is the handler's. One that is
+//! sent documents shows them to admission: [`Server::mutate_sent`], then [`Server::validate_sent`].
 
 use std::fmt;
 use std::future::Future;
@@ -20,6 +21,7 @@ use crate::intake;
 use crate::negotiate::{Answer, Content, Wire, readable};
 use crate::server::{Server, read_body};
 use crate::status::Status;
+use crate::verbs::warn;
 
 /// A body as it comes in, unread.
 pub type RequestBody = UnsyncBoxBody<Bytes, BodyError>;
@@ -62,6 +64,13 @@ impl Asked {
         let (value, _) = intake::decode_sent(content, &bytes, self.wire)?;
         Ok((Content::Json, value.to_string().into()))
     }
+}
+
+/// An answer with warnings for whoever reads it.
+#[must_use]
+pub fn warned(mut response: Response<Body>, warnings: &[String]) -> Response<Body> {
+    warn(&mut response, warnings);
+    response
 }
 
 /// Who answers for what.

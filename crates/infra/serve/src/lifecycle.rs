@@ -317,8 +317,8 @@ fn check_finalizers(old: Option<&Value>, new: &Map, path: &FieldPath) -> Vec<Fie
         .collect();
     let both = held.iter().any(|name| name == ORPHAN) && held.iter().any(|name| name == FOREGROUND);
     if both {
-        let why = format!("finalizer {ORPHAN:?} and {FOREGROUND:?} cannot be both set");
-        errors.push(FieldError::invalid(path.clone(), held.join(","), why));
+        let why = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");
+        errors.push(FieldError::invalid(path.clone(), held.clone(), why));
     }
     let Some(before) = old.and_then(metadata) else {
         return errors;
@@ -330,9 +330,13 @@ fn check_finalizers(old: Option<&Value>, new: &Map, path: &FieldPath) -> Vec<Fie
         let known = finalizers(before);
         let added: Vec<&String> = held.iter().filter(|name| !known.contains(name)).collect();
         if !added.is_empty() {
+            let added: Vec<String> = added.iter().map(|name| format!("{name:?}")).collect();
             errors.push(FieldError::forbidden(
                 path.clone(),
-                format!("no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"),
+                format!(
+                    "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                    added.join(", ")
+                ),
             ));
         }
     }
@@ -342,29 +346,73 @@ fn check_finalizers(old: Option<&Value>, new: &Map, path: &FieldPath) -> Vec<Fie
 fn check_owners(metadata: &Map, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let owners = metadata.get("ownerReferences").and_then(Value::as_array);
-    let mut controllers = 0;
-    for (position, owner) in owners.into_iter().flatten().enumerate() {
-        let path = path.index(position);
+    let mut controller: Option<String> = None;
+    for owner in owners.into_iter().flatten() {
+        let text = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
+        // Upstream: which of them is not said.
         for name in ["apiVersion", "kind", "name", "uid"] {
-            if owner
-                .get(name)
-                .and_then(Value::as_str)
-                .is_none_or(str::is_empty)
-            {
-                errors.push(FieldError::required(path.child(name), "must not be empty"));
+            if text(name).is_empty() {
+                let why = match name {
+                    "apiVersion" => "version must not be empty",
+                    _ => "must not be empty",
+                };
+                errors.push(FieldError::invalid(path.child(name), "", why));
             }
         }
-        if owner.get("controller").and_then(Value::as_bool) == Some(true) {
-            controllers += 1;
+        if (text("apiVersion"), text("kind")) == ("v1", "Event") {
+            let why = "/v1, Kind=Event is disallowed from being an owner";
+            errors.push(FieldError::invalid(path.clone(), owner.clone(), why));
+        }
+        if owner.get("controller").and_then(Value::as_bool) != Some(true) {
+            continue;
+        }
+        let shown = format!("{}/{}", text("kind"), text("name"));
+        match &controller {
+            None => controller = Some(shown),
+            Some(first) => {
+                let all = owners.cloned().unwrap_or_default();
+                let why = format!(
+                    "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {shown}"
+                );
+                errors.push(FieldError::invalid(path.clone(), all, why));
+            }
         }
     }
-    if controllers > 1 {
-        errors.push(FieldError::forbidden(
-            path.clone(),
-            "only one reference can have controller set to true",
-        ));
-    }
     errors
+}
+
+/// What whoever adds finalizers of a custom kind should know: short names may be anybody's.
+#[must_use]
+pub fn odd_finalizers(old: Option<&Value>, new: &Value) -> Vec<String> {
+    let held = |object: &Value| metadata(object).map(finalizers).unwrap_or_default();
+    let known = old.map(held).unwrap_or_default();
+    held(new)
+        .into_iter()
+        .filter(|name| !name.contains('/') && !known.contains(name))
+        .filter(|name| !matches!(name.as_str(), ORPHAN | FOREGROUND | "kubernetes"))
+        .map(|name| {
+            format!(
+                "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name to avoid accidental conflicts \
+                 with other finalizer writers"
+            )
+        })
+        .collect()
+}
+
+/// What an update says of the end of an object that only a deletion decides.
+#[must_use]
+pub fn check_end(old: &Value, new: &Value) -> Vec<FieldError> {
+    let of = |object: &Value, name: &str| {
+        let value = metadata(object).and_then(|metadata| metadata.get(name));
+        value.filter(|value| !value.is_null()).cloned()
+    };
+    let path = FieldPath::new("metadata");
+    ["deletionTimestamp", "deletionGracePeriodSeconds"]
+        .into_iter()
+        .filter(|name| of(old, name).is_none())
+        .filter_map(|name| Some((name, of(new, name)?)))
+        .map(|(name, value)| FieldError::invalid(path.child(name), value, "field is immutable"))
+        .collect()
 }
 
 fn entries<'m>(metadata: &'m Map, field: &str) -> impl Iterator<Item = (&'m String, &'m Value)> {

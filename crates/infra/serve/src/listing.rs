@@ -24,8 +24,8 @@ pub struct Listed {
 /// Where a list goes on: in which state, after which key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Continuation {
-    /// The state all pages are read from.
-    pub revision: Revision,
+    /// The state all pages are read from; `None` reads each from the newest, for whoever came too late.
+    pub revision: Option<Revision>,
     /// The key the previous page ended with.
     pub after: String,
 }
@@ -84,13 +84,24 @@ pub fn page(
     listed
 }
 
-/// The state a continued list was begun in.
-pub fn earlier_state(collection: &Collection, revision: Revision) -> Result<Snapshot, Status> {
+/// The state a list that goes on after a key was begun in. Whoever asks too late is told how to go on in the present one.
+pub fn earlier_state(
+    collection: &Collection,
+    revision: Revision,
+    after: &str,
+) -> Result<Snapshot, Status> {
     collection.snapshot_at(revision).map_err(|error| {
-        Status::expired(format!(
+        let mut expired = Status::expired(format!(
             "The provided continue parameter is too old to display a consistent list result: {error}. \
-             Start a new list without the continue parameter."
-        ))
+             Start a new list without the continue parameter, or go on with the continue token of this answer, \
+             which reads the rest as it is now: what came, changed or went since the first page may be in it or not."
+        ));
+        expired.details.continues = Continuation {
+            revision: None,
+            after: after.to_owned(),
+        }
+        .token();
+        expired
     })
 }
 
@@ -98,7 +109,11 @@ impl Continuation {
     /// An opaque token. It is the client's to give back, so it is checked when it returns.
     #[must_use]
     pub fn token(&self) -> String {
-        format!("v1.{}.{}", self.revision, hex(self.after.as_bytes()))
+        let after = hex(self.after.as_bytes());
+        match self.revision {
+            Some(revision) => format!("v1.{revision}.{after}"),
+            None => format!("v1.{NEWEST}.{after}"),
+        }
     }
 
     /// Reads a token.
@@ -111,16 +126,19 @@ impl Continuation {
         else {
             return Err(refuse());
         };
-        let revision = revision.parse().map_err(|_| refuse())?;
+        let revision = match revision {
+            NEWEST => None,
+            number => Some(Revision(number.parse().map_err(|_| refuse())?)),
+        };
         let after = unhex(after)
             .and_then(|bytes| String::from_utf8(bytes).ok())
             .ok_or_else(refuse)?;
-        Ok(Self {
-            revision: Revision(revision),
-            after,
-        })
+        Ok(Self { revision, after })
     }
 }
+
+/// What stands in a token for a state that is chosen when it comes back.
+const NEWEST: &str = "now";
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -144,14 +162,16 @@ mod tests {
 
     #[test]
     fn tokens_come_back_as_they_went_and_forged_ones_are_refused() {
-        let continuation = Continuation {
-            revision: Revision(42),
-            after: "shop/wéb".to_owned(),
-        };
-        assert_eq!(
-            Continuation::parse(&continuation.token()).unwrap(),
-            continuation
-        );
+        for revision in [Some(Revision(42)), None] {
+            let continuation = Continuation {
+                revision,
+                after: "shop/wéb".to_owned(),
+            };
+            assert_eq!(
+                Continuation::parse(&continuation.token()).unwrap(),
+                continuation
+            );
+        }
         for forged in [
             "", "v1", "v1.x.61", "v1.1.6", "v1.1.zz", "v2.1.61", "v1.1.ff", "v1.-1.61",
         ] {

@@ -48,24 +48,6 @@ const MANAGER: &[(&str, Holds)] = &[
     ("subresource", Holds::Text("string")),
 ];
 
-/// Fields that hold other things than those above.
-const OTHERS: [&str; 2] = ["creationTimestamp", "deletionTimestamp"];
-
-/// Takes out what is no field of metadata; the names of what went.
-pub(crate) fn prune(metadata: &mut Map) -> Vec<String> {
-    let is_known =
-        |name: &str| FIELDS.iter().any(|(known, _)| *known == name) || OTHERS.contains(&name);
-    let unknown = metadata.keys().filter(|name| !is_known(name));
-    let unknown: Vec<String> = unknown.take(MOST_UNKNOWN).cloned().collect();
-    if !unknown.is_empty() {
-        metadata.retain(|name, _| is_known(name));
-    }
-    unknown
-}
-
-/// Of very many only the first are named.
-const MOST_UNKNOWN: usize = 256;
-
 /// The first field of the metadata that has the wrong type, as Go's decoder tells of it.
 pub(crate) fn mistyped(metadata: &Map) -> Option<String> {
     metadata.iter().find_map(|(name, value)| {
@@ -146,18 +128,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn what_is_no_field_of_metadata_goes() {
-        let mut metadata =
-            json!({"name": "a", "unknown": 1, "creationTimestamp": null, "labels": {}});
-        let fields = metadata.as_object_mut().unwrap();
-        assert_eq!(prune(fields), ["unknown"]);
-        assert_eq!(
-            metadata,
-            json!({"name": "a", "creationTimestamp": null, "labels": {}})
-        );
-    }
 
     #[test]
     fn the_first_field_of_a_wrong_type_is_named() {

@@ -123,6 +123,9 @@ impl Answer {
         shape: Shape::Whole,
     };
 
+    /// All media types there are.
+    pub(crate) const PRODUCIBLE: [&str; 3] = [JSON, YAML, PROTOBUF];
+
     /// The best of what the client accepts, of what there is.
     pub fn negotiate(
         headers: &HeaderMap,

@@ -116,14 +116,21 @@ impl Params {
         }
     }
 
+    /// Whether a switch is there at all, on or off.
+    fn has(&self, key: &str) -> bool {
+        !self.text(key).is_empty()
+    }
+
+    /// A number that counts something. Upstream: one below 0 says as much as none.
     fn number(&self, key: &str) -> Result<Option<u64>, Status> {
         match self.text(key) {
             "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| {
-                Status::bad_request(format!(
-                    "invalid value {text:?} for query parameter {key:?}: not a whole number"
-                ))
-            }),
+            text => match text.parse::<i64>() {
+                Ok(number) => Ok(u64::try_from(number).ok()),
+                Err(_) => Err(Status::bad_request(format!(
+                    "invalid value for query parameter {key:?}: strconv.ParseInt: parsing {text:?}: invalid syntax"
+                ))),
+            },
         }
     }
 }
@@ -132,7 +139,13 @@ impl ListOptions {
     /// From the query string.
     pub fn from_params(params: &Params) -> Result<Self, Status> {
         let watch = params.flag("watch")?;
-        let options = Self {
+        if params.has("sendInitialEvents") && !watch {
+            return Err(forbidden(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for list",
+            ));
+        }
+        Ok(Self {
             label_selector: params.text("labelSelector").to_owned(),
             field_selector: params.text("fieldSelector").to_owned(),
             limit: params
@@ -147,14 +160,7 @@ impl ListOptions {
                 .number("timeoutSeconds")?
                 .filter(|seconds| *seconds > 0)
                 .map(Duration::from_secs),
-        };
-        if options.initial_events && !watch {
-            return Err(forbidden(
-                "sendInitialEvents",
-                "sendInitialEvents is forbidden for list",
-            ));
-        }
-        Ok(options)
+        })
     }
 }
 
@@ -162,9 +168,14 @@ impl ListOptions {
 const MANAGER_BYTES: usize = 128;
 
 impl WriteOptions {
-    /// From the query string of a call of this verb. `agent` is the client's `User-Agent`; the part before the slash names
-    /// the program.
-    pub fn from_params(params: &Params, agent: &str, verb: Verb) -> Result<Self, Status> {
+    /// From the query string of a call of this verb, which `applies` or does not. `agent` is the client's `User-Agent`; the
+    /// part before the slash names the program.
+    pub fn from_params(
+        params: &Params,
+        agent: &str,
+        verb: Verb,
+        applies: bool,
+    ) -> Result<Self, Status> {
         let kind = match verb {
             Verb::Update => "UpdateOptions",
             Verb::Patch => "PatchOptions",
@@ -186,7 +197,7 @@ impl WriteOptions {
             "Strict" => FieldValidation::Strict,
             other => {
                 let given = FieldPath::new("fieldValidation");
-                let known = ["Ignore", "Strict", "Warn"];
+                let known = ["", "Ignore", "Strict", "Warn"];
                 return refuse(FieldError::not_supported(given, other, &known));
             }
         };
@@ -195,9 +206,17 @@ impl WriteOptions {
         if field_manager.len() > MANAGER_BYTES {
             return refuse(FieldError::too_long(given, MANAGER_BYTES));
         }
-        if field_manager.chars().any(char::is_control) {
-            let why = "should only contain printable characters";
+        let odd = |(_, character): &(usize, char)| character.is_control();
+        if let Some((place, character)) = field_manager.char_indices().find(odd) {
+            let why = format!(
+                "invalid character U+{:04X} (at position {place})",
+                u32::from(character)
+            );
             return refuse(FieldError::invalid(given, field_manager, why));
+        }
+        if verb == Verb::Patch && !applies && params.has("force") {
+            let why = "may not be specified for non-apply patch";
+            return refuse(FieldError::forbidden(FieldPath::new("force"), why));
         }
         let manager_is_named = !field_manager.is_empty();
         let program = agent
@@ -227,17 +246,19 @@ fn freshness(params: &Params, watch: bool) -> Result<Freshness, Status> {
     let number = || {
         version.parse::<u64>().map_err(|_| {
             Status::bad_request(format!(
-                "invalid resource version {version:?}: not a number"
+                "invalid resource version: resourceVersion: Invalid value: {version:?}: \
+                 strconv.ParseUint: parsing {version:?}: invalid syntax"
             ))
         })
     };
-    if watch && params.flag("sendInitialEvents")? && matching != "NotOlderThan" {
+    let begins = params.has("sendInitialEvents");
+    if watch && begins && matching != "NotOlderThan" {
         return Err(forbidden(
             "resourceVersionMatch",
             "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
         ));
     }
-    if watch && !matching.is_empty() && !params.flag("sendInitialEvents")? {
+    if watch && !matching.is_empty() && !begins {
         return Err(forbidden(
             "resourceVersionMatch",
             "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
@@ -349,7 +370,13 @@ mod tests {
                 "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
                 Some(Newest),
             ),
+            (
+                "watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan",
+                Some(Newest),
+            ),
+            ("watch=1&sendInitialEvents=false", None),
             ("sendInitialEvents=true", None),
+            ("sendInitialEvents=false", None),
         ] {
             assert_eq!(
                 list(query).ok().map(|options| options.freshness),
@@ -369,11 +396,15 @@ mod tests {
             (options.limit, options.watch, options.timeout),
             (500, true, Some(Duration::from_secs(30)))
         );
-        assert!(list("limit=-1").is_err() && list("limit=x").is_err());
-        let write = |query: &str| {
-            WriteOptions::from_params(&Params::parse(query).unwrap(), "kubectl/v1", Verb::Create)
-                .map_err(|s| s.message)
+        assert_eq!(list("limit=-1").unwrap().limit, 0);
+        assert!(list("limit=x").is_err());
+        let write_by = |query: &str, verb, applies| {
+            let params = Params::parse(query).unwrap();
+            WriteOptions::from_params(&params, "kubectl/v1", verb, applies).map_err(|s| s.message)
         };
+        let write = |query: &str| write_by(query, Verb::Create, false);
+        assert!(write_by("force=true", Verb::Patch, true).unwrap().force);
+        assert!(write_by("force=true", Verb::Patch, false).is_err());
         assert!(write("dryRun=All").unwrap().dry_run);
         assert!(write("dryRun=Some").is_err());
         assert_eq!(
@@ -382,5 +413,10 @@ mod tests {
         );
         assert!(write("fieldValidation=Maybe").is_err());
         assert!(write(&format!("fieldManager={}", "a".repeat(129))).is_err());
+        assert!(
+            write("fieldManager=ab%07")
+                .unwrap_err()
+                .ends_with("invalid character U+0007 (at position 2)")
+        );
     }
 }

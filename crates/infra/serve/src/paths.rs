@@ -40,11 +40,13 @@ impl Server {
         let value = match (segments.as_slice(), answer.shape) {
             (["api" | "apis"], Shape::Discovery) => {
                 let document = discovery::aggregated(&table, segments == ["api"]);
-                let mut response = body::value(StatusCode::OK, Encoding::Json, &document);
+                let page = Page::new(document.to_string().into());
+                let mut response = described(&parts.headers, Encoding::Json, page);
                 let media = HeaderValue::from_static(discovery::AGGREGATED_MEDIA_TYPE);
                 response.headers_mut().insert(CONTENT_TYPE, media);
                 return Ok(response);
             }
+            ([], _) => Some(self.all_paths(&table)),
             (["api"], _) => Some(discovery::core_versions(&table, &self.about.address)),
             (["apis"], _) => Some(discovery::group_list(&table)),
             (["apis", group], _) => discovery::group(&table, group),
@@ -95,6 +97,35 @@ impl Server {
         };
         let value = value.ok_or_else(Status::unknown_path)?;
         Ok(body::value(StatusCode::OK, answer.encoding, &value))
+    }
+
+    /// What may be asked for besides resources.
+    fn all_paths(&self, table: &Table) -> Value {
+        const OWN: [&str; 12] = [
+            "/healthz",
+            "/healthz/ping",
+            "/healthz/store",
+            "/livez",
+            "/livez/ping",
+            "/livez/store",
+            "/metrics",
+            "/openapi/v2",
+            "/readyz",
+            "/readyz/ping",
+            "/readyz/store",
+            "/version",
+        ];
+        let documents = self.published(&self.table());
+        let documents = documents
+            .1
+            .paths()
+            .map(|path| format!("/openapi/v3/{path}"));
+        let mut paths: Vec<String> = OWN.iter().map(|path| (*path).to_owned()).collect();
+        paths.extend(documents);
+        paths.push("/openapi/v3".to_owned());
+        paths.extend(discovery::paths(table));
+        paths.sort();
+        json!({"paths": paths})
     }
 
     /// The description of what is served, made once for each table.

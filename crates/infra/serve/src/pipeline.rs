@@ -44,14 +44,15 @@ impl Server {
                     .await?,
             );
         }
-        if self
-            .admission
-            .iter()
-            .any(|admission| admission.changes(call))
-        {
+        if self.is_changed_by_admission(call) {
             self.complete(call, new);
         }
         Ok(warnings)
+    }
+
+    fn is_changed_by_admission(&self, call: &Call) -> bool {
+        let mut admission = self.admission.iter();
+        admission.any(|admission| admission.changes(call))
     }
 
     /// Refuses an object with all that is wrong with it, by the rules of metadata, the schema and the kind.
@@ -65,7 +66,10 @@ impl Server {
         let version = call.served.version();
         let by_schema = match (&version.schema, resource.rules.schema_duty()) {
             (Some(schema), SchemaDuty::Shape) => {
-                check_shape(call, schema, new)?;
+                // What was sent has been checked: this is about what else may have changed it.
+                if call.applies || self.is_changed_by_admission(call) {
+                    check_shape(call, schema, new)?;
+                }
                 Vec::new()
             }
             (Some(schema), SchemaDuty::Everything) => {
@@ -78,6 +82,11 @@ impl Server {
                     .rules
                     .judge_further(&version.name, old, new, &errors);
                 errors.extend(further);
+                // Upstream: nobody minds what metadata says twice.
+                errors.retain(|error| {
+                    error.kind != FieldErrorKind::Duplicate
+                        || !error.path.as_str().starts_with("metadata.")
+                });
                 errors
             }
             (None, _) => Vec::new(),
@@ -97,6 +106,33 @@ impl Server {
             return Ok(());
         }
         Err(Status::invalid(call.kind_subject(name_of(new)), &errors))
+    }
+
+    /// Lets admission change what a handler was sent: something that is asked for like an object and never stored. What it
+    /// leaves out is the handler's to fill in.
+    pub async fn mutate_sent(
+        &self,
+        call: &Call,
+        document: &mut Value,
+    ) -> Result<Vec<String>, Status> {
+        let mut warnings = Vec::new();
+        for admission in &self.admission {
+            let proposal = Proposal {
+                old: None,
+                new: Some(document),
+            };
+            warnings.extend(admission.mutate(call, proposal).await?);
+        }
+        Ok(warnings)
+    }
+
+    /// Lets admission refuse what a handler was sent, as the handler understood it.
+    pub async fn validate_sent(
+        &self,
+        call: &Call,
+        document: &Value,
+    ) -> Result<Vec<String>, Status> {
+        self.validate(call, None, Some(document)).await
     }
 
     /// Lets admission refuse a stream.
@@ -142,7 +178,10 @@ fn check_shape(call: &Call, schema: &Schema, object: &Value) -> Result<(), Statu
     let is_null =
         |error: &FieldError| error.value.as_deref().and_then(Value::as_str) == Some("null");
     // No bytes at all are bytes too; only schemas of custom kinds see that otherwise.
-    let is_no_bytes = |error: &FieldError| error.detail.ends_with("must be of type byte: \"\"");
+    let is_no_bytes = |error: &FieldError| {
+        error.detail.ends_with("must be of type byte: \"\"")
+            && is_text_at(object, error.path.as_str())
+    };
     let mistyped = |error: &FieldError| {
         error.kind == FieldErrorKind::TypeInvalid && !is_null(error) && !is_no_bytes(error)
     };
@@ -156,6 +195,24 @@ fn check_shape(call: &Call, schema: &Schema, object: &Value) -> Result<(), Statu
     Err(Status::bad_request(format!(
         "{kind} in version {version:?} cannot be handled as a {kind}: {error}"
     )))
+}
+
+/// Whether there is text at a path as errors write it.
+fn is_text_at(value: &Value, path: &str) -> bool {
+    let below =
+        |rest: &str, value: &Value| is_text_at(value, rest.strip_prefix('.').unwrap_or(rest));
+    match value {
+        Value::String(_) => path.is_empty(),
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            let rest = path.strip_prefix(name.as_str());
+            rest.is_some_and(|rest| below(rest, value))
+        }),
+        Value::Array(items) => items.iter().enumerate().any(|(position, item)| {
+            let rest = path.strip_prefix(&format!("[{position}]"));
+            rest.is_some_and(|rest| below(rest, item))
+        }),
+        _ => false,
+    }
 }
 
 /// The name an object gives itself.

@@ -242,6 +242,16 @@ pub trait KindRules: Send + Sync {
         object::names::check_dns1123_subdomain(name)
     }
 
+    /// Whether a deletion is answered with the object that went, rather than with word of it.
+    fn is_shown_when_gone(&self) -> bool {
+        false
+    }
+
+    /// Whether an update must say which revision it is made from.
+    fn needs_revision(&self) -> bool {
+        false
+    }
+
     /// Whether the object holds itself back from deletion, beyond `metadata.finalizers`: namespaces do.
     fn holds(&self, _object: &Value) -> bool {
         false

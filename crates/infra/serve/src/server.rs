@@ -20,7 +20,7 @@ use crate::connecting;
 use crate::handler::{Asked, Handlers, unread};
 use crate::health;
 use crate::measure::{Measured, count_objects};
-use crate::negotiate::{Answer, Content, Encoding, Sendable, readable};
+use crate::negotiate::{Answer, Content, Encoding, Sendable, Shape, readable};
 use crate::openapi::Published;
 use crate::options::{ListOptions, Params, WriteOptions};
 use crate::output::Include;
@@ -261,8 +261,8 @@ impl Server {
             .headers
             .get(http::header::USER_AGENT)
             .and_then(|agent| agent.to_str().ok());
-        let options = WriteOptions::from_params(&params, agent.unwrap_or_default(), verb)?;
         let applies = verb == Verb::Patch && Content::is_apply(&parts.headers);
+        let options = WriteOptions::from_params(&params, agent.unwrap_or_default(), verb, applies)?;
         let call = Call {
             user,
             verb,
@@ -277,6 +277,10 @@ impl Server {
         let outcome = self
             .perform(&call, parts, &params, &list, answer, body)
             .await;
+        let outcome = match &call.served.version().warning {
+            Some(warning) => deprecated(outcome, warning),
+            None => outcome,
+        };
         measured.finish(outcome)
     }
 
@@ -295,6 +299,15 @@ impl Server {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         if let Some(handler) = self.handlers.find(call) {
+            // Upstream: what is not kept is shown as it is or not at all.
+            let is_stored = call.served.resource.rules.is_stored();
+            if !is_stored
+                && answer
+                    .as_ref()
+                    .is_ok_and(|answer| answer.shape != Shape::Whole)
+            {
+                return Err(Status::not_acceptable(&Answer::PRODUCIBLE));
+            }
             let asked = Asked {
                 parts: parts.clone(),
                 // Logs and proxied answers come in any form, whatever is accepted.
@@ -319,7 +332,11 @@ impl Server {
             .map(|part| &part.action);
         // Nobody here can answer it.
         if matches!(part, Some(Action::Custom)) || !call.served.resource.rules.is_stored() {
-            return Err(Status::unknown_path());
+            let is_there = call.target.name.is_empty() || self.find(call).is_some();
+            return Err(match is_there {
+                true => Status::unknown_path(),
+                false => Status::not_found(call.subject()),
+            });
         }
         if let Some(Action::Scale(paths)) = part {
             let content = match call.verb {
@@ -376,6 +393,21 @@ impl Server {
         let wire = self.table().wire();
         let content = Content::of(&parts.headers, readable(wire))?;
         DeleteOptions::read(params, content, &bytes, wire)
+    }
+}
+
+/// An outcome that says besides that the version should not be used any more.
+fn deprecated(
+    outcome: Result<Response<Body>, Status>,
+    warning: &str,
+) -> Result<Response<Body>, Status> {
+    let told = [warning.to_owned()];
+    match outcome {
+        Ok(mut response) => {
+            warn(&mut response, &told);
+            Ok(response)
+        }
+        Err(status) => Err(status.with_warnings(&told)),
     }
 }
 

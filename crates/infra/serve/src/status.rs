@@ -39,6 +39,8 @@ pub struct Details {
     pub causes: Vec<Cause>,
     /// When to try again; zero if the client may choose.
     pub retry_after_seconds: u32,
+    /// From where a list whose state is gone may go on in the present one; mostly empty.
+    pub continues: String,
 }
 
 /// One thing that is wrong.
@@ -197,6 +199,14 @@ impl Status {
         Self::new(400, "BadRequest", message)
     }
 
+    /// The object does not say which one it is, as it must where the path says it too.
+    #[must_use]
+    pub fn unnamed(name: &str) -> Self {
+        Self::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))
+    }
+
     /// Nobody knows who is asking.
     #[must_use]
     pub fn unauthorized() -> Self {
@@ -300,7 +310,7 @@ impl Status {
         let mut status = Self::new(
             504,
             "Timeout",
-            format!("Too large resource version: {asked}, current: {current}"),
+            format!("Timeout: Too large resource version: {asked}, current: {current}"),
         );
         status.details.causes.push(Cause {
             reason: "ResourceVersionTooLarge".to_owned(),
@@ -366,6 +376,9 @@ impl Status {
         // Clients tell apart what is about an object and what is about the request.
         if *self.details != Details::default() || matches!(self.reason, "Invalid" | "NotFound") {
             status["details"] = self.details.to_value();
+        }
+        if !self.details.continues.is_empty() {
+            status["metadata"]["continue"] = Value::from(self.details.continues.as_str());
         }
         status["code"] = Value::from(self.code);
         status

@@ -37,6 +37,16 @@ pub(crate) fn differences(ours: &Answer, theirs: &Answer) -> Vec<String> {
             }
         }
     }
+    let is_status = |body: &Value| body["kind"] == "Status";
+    if is_status(&left) != is_status(&right) {
+        // Everything else follows from that.
+        found.push(format!(
+            ".kind: ours {}, theirs {}",
+            short(&left["kind"]),
+            short(&right["kind"])
+        ));
+        return found;
+    }
     walk("", &left, &right, &mut found);
     found
 }

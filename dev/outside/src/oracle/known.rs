@@ -122,29 +122,9 @@ pub(crate) const EXTENSIONS: &[Known] = &[
         reason: "what cannot be read is told before what cannot be found",
     },
     Known {
-        sent: &[],
-        says: &["must be specified for an update"],
-        reason: "an update that names no revision is made on top of the one there is",
-    },
-    Known {
         sent: &["application/apply-patch+yaml"],
         says: &["code: ours 200 null, theirs 422", "\\\"null\\\""],
         reason: "what an applier no longer declares goes, instead of staying as null",
-    },
-    Known {
-        sent: &["application/apply-patch+yaml"],
-        says: &["managedFields.before-first-apply Update: ours absent"],
-        reason: "wrong types in a part that is not written cost nobody their ownership",
-    },
-    Known {
-        sent: &[],
-        says: &[".metadata.managedFields.", " Update: ours"],
-        reason: "wrong types in a part that is not written cost nobody their ownership",
-    },
-    Known {
-        sent: &[],
-        says: &["code: ours 200 null, theirs 404"],
-        reason: "an object that the judge refused for a listed reason",
     },
     Known {
         sent: &[],
@@ -172,8 +152,38 @@ pub(crate) const EXTENSIONS: &[Known] = &[
     },
     Known {
         sent: &[],
-        says: &["theirs \"object is being deleted"],
-        reason: "nobody carries out foreground deletion beside the judge, so that its objects stay",
+        says: &["must be a valid regular expression"],
+        reason: "what cannot be read is told in the reader's words",
+    },
+    Known {
+        sent: &[],
+        says: &["must be as the rule says"],
+        reason: "1.36 shows the value of a plain field that breaks a rule, earlier versions its type",
+    },
+    Known {
+        sent: &[],
+        says: &["Invalid value: ", "not so"],
+        reason: "1.36 shows the value of a plain field that breaks a rule, earlier versions its type",
+    },
+    Known {
+        sent: &["kind\":\"Other\""],
+        says: &["must be Thing"],
+        reason: "what is of another kind is told so before anything else, through every part of an object",
+    },
+    Known {
+        sent: &["bad value"],
+        says: &[".details.causes"],
+        reason: "1.36 judges labels twice",
+    },
+    Known {
+        sent: &["/status"],
+        says: &["Checked value must be of type"],
+        reason: "a status of the wrong type is told with its field",
+    },
+    Known {
+        sent: &["resourceVersion"],
+        says: &["resourceVersion should not be set on objects to be created"],
+        reason: "a revision where there can be none is the client's mistake, not the server's",
     },
 ];
 
@@ -292,11 +302,6 @@ pub(crate) const KUBERNETES: &[Known] = &[
         reason: "quotas are counted at once",
     },
     Known {
-        sent: &["DELETE"],
-        says: &[".kind: ours \"Status\""],
-        reason: "kinds that later versions no longer show when they go",
-    },
-    Known {
         sent: &["roles"],
         says: &["resource rules must supply at least one resource"],
         reason: "1.20 has a bracket too many",
@@ -317,11 +322,6 @@ pub(crate) const KUBERNETES: &[Known] = &[
         reason: "references are owned whole since 1.22",
     },
     Known {
-        sent: &["null"],
-        says: &["must be a string\", theirs 201"],
-        reason: "a label is a text; null is none",
-    },
-    Known {
         sent: &["application/apply-patch+yaml"],
         says: &["theirs 500 \"failed to convert new object to proper version"],
         reason: "what does not fit is the client's mistake, not the server's",
@@ -330,6 +330,141 @@ pub(crate) const KUBERNETES: &[Known] = &[
         sent: &[],
         says: &["base64Codec: invalid input"],
         reason: "1.20 decodes with another library, which shows bytes instead of fields",
+    },
+    Known {
+        sent: &["statefulsets"],
+        says: &["spec.template.spec.containers: Required value"],
+        reason: "templates of stateful sets are judged since later versions",
+    },
+    Known {
+        sent: &["jobs"],
+        says: &["f:manualSelector"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &[],
+        says: &[".spec.persistentVolumeClaimRetentionPolicy: ours {"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &[],
+        says: &[".maxSurge: ours 0, theirs absent"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &[],
+        says: &[".spec.internalTrafficPolicy: ours \"Cluster\""],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &["pods"],
+        says: &[".spec.priority: ours absent"],
+        reason: "pods of a control plane run nowhere and wait for nothing",
+    },
+    Known {
+        sent: &["persistentvolumes"],
+        says: &["kubernetes.io/pv-protection"],
+        reason: "volumes of a control plane are used by nobody",
+    },
+    Known {
+        sent: &["priorityclasses"],
+        says: &[".details.causes", "field: ours \"value\", theirs \"Value\""],
+        reason: "1.20 has the field in upper case",
+    },
+    Known {
+        sent: &["ingresses"],
+        says: &["theirs \"Ingress.extensions "],
+        reason: "1.20 names a group that is gone",
+    },
+    Known {
+        sent: &[],
+        says: &["Invalid value: ", "map[string]string"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
+    Known {
+        sent: &[],
+        says: &["Invalid value: ", "v1.LabelSelector{"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
+    Known {
+        sent: &[],
+        says: &["Unsupported value: core.ResourceList(nil)"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
+    Known {
+        sent: &["rolebindings"],
+        says: &["Invalid value: ", "rbac.RoleRef{"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
+    Known {
+        sent: &["application/strategic-merge-patch+json"],
+        says: &["does not contain declared merge key"],
+        reason: "what does not fit is the client's mistake, not the server's",
+    },
+    Known {
+        sent: &["limitranges"],
+        says: &[".spec.limits: ours [], theirs null"],
+        reason: "an empty list stays one",
+    },
+    Known {
+        sent: &["limitranges"],
+        says: &["spec.limits[0].type: Required value"],
+        reason: "1.20 tells of a missing type as of one with an odd name",
+    },
+    Known {
+        sent: &["limitranges"],
+        says: &["f:limits"],
+        reason: "a map without entries and none are alike",
+    },
+    Known {
+        sent: &["application/apply-patch+yaml"],
+        says: &["Apply.fieldsV1.", ": ours {", "theirs absent"],
+        reason: "who declares an empty map owns it since 1.22",
+    },
+    Known {
+        sent: &["services"],
+        says: &["f:selector"],
+        reason: "selectors of services are owned whole since 1.22",
+    },
+    Known {
+        sent: &["resourcequotas"],
+        says: &[".status.hard: ours {"],
+        reason: "quotas are counted at once",
+    },
+    Known {
+        sent: &["replicasets"],
+        says: &["spec.template.spec.containers"],
+        reason: "1.20 tells of missing containers twice",
+    },
+    Known {
+        sent: &["PUT"],
+        says: &["resourceVersion should not be set on objects to be created"],
+        reason: "a revision where there can be none is told before anything else",
+    },
+    Known {
+        sent: &["storageclasses", "parameters\":{}"],
+        says: &["updates to parameters are forbidden"],
+        reason: "a map without entries and none are alike",
+    },
+    Known {
+        sent: &["configmaps", "[]"],
+        says: &["binaryData"],
+        reason: "bytes are text",
+    },
+    Known {
+        sent: &["secrets"],
+        says: &["f:data..: ours absent"],
+        reason: "texts that become data are owned as such",
+    },
+    Known {
+        sent: &["DELETE", "persistentvolumeclaims"],
+        says: &["deletion"],
+        reason: "claims of a control plane are used by nobody",
+    },
+    Known {
+        sent: &["DELETE", "persistentvolumes"],
+        says: &["deletion"],
+        reason: "volumes of a control plane are used by nobody",
     },
 ];
 

@@ -21,7 +21,7 @@ use serde_json::Value;
 use self::compare::{differences, signature};
 use self::known::{Known, reason};
 use self::requests::{Body, Request, sequence};
-use self::side::Side;
+use self::side::{Answer, Side};
 use crate::cache::Cache;
 use crate::dice::Dice;
 use crate::peer::Judge;
@@ -264,6 +264,9 @@ impl Pair {
             for difference in differences(&ours, &theirs) {
                 if let Some(reason) = reason(self.listed, &shown(request), &difference) {
                     *tally.listed.entry(reason).or_default() += 1;
+                    if part_ways(&ours, &theirs, &difference) {
+                        return Ok(None);
+                    }
                     continue;
                 }
                 return Ok(Some(Found {
@@ -329,6 +332,15 @@ impl Pair {
 }
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// Whether two servers have different objects after a listed difference, so that what follows says nothing: one did what the
+/// other refused, or only one still knows who owns what.
+fn part_ways(ours: &Answer, theirs: &Answer, difference: &str) -> bool {
+    let is_done = |answer: &Answer| answer.code < 300;
+    is_done(ours) != is_done(theirs)
+        || (difference.starts_with(".metadata.managedFields: ours {")
+            && difference.ends_with("theirs absent"))
+}
 
 struct Found {
     index: usize,

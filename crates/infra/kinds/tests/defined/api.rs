@@ -100,25 +100,41 @@ impl Api {
         } else {
             "application/json"
         };
-        let bytes = if body.is_null() {
-            Bytes::new()
+        let text = if body.is_null() {
+            String::new()
         } else {
-            body.to_string().into()
+            body.to_string()
         };
+        let (code, answer, _) = self.ask(method, path, content, &text).await;
+        (code, answer)
+    }
+
+    /// One request as it is written; the status code, the answer and its warnings.
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        content: &str,
+        body: &str,
+    ) -> (u16, Value, Vec<String>) {
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header("content-type", content)
-            .body(Full::new(bytes))
+            .body(Full::new(Bytes::from(body.to_owned())))
             .unwrap();
         let response = self.0.answer(User::default(), request).await;
         let code = response.status().as_u16();
+        let warnings = response.headers().get_all("warning").iter();
+        let warnings = warnings.map(|text| text.to_str().unwrap().to_owned());
+        let warnings = warnings.collect();
         let bytes = tokio::time::timeout(Duration::from_secs(20), response.into_body().collect())
             .await
             .unwrap()
             .unwrap()
             .to_bytes();
-        (code, serde_json::from_slice(&bytes).unwrap_or_default())
+        let answer = serde_json::from_slice(&bytes).unwrap_or_default();
+        (code, answer, warnings)
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    fn new(bytes: Bytes) -> Self {
+    pub(crate) fn new(bytes: Bytes) -> Self {
         let fingerprint = format!("{:016X}", fingerprint(&bytes));
         Self { bytes, fingerprint }
     }
@@ -82,6 +82,11 @@ impl Published {
         } else {
             self.documents.get(path).cloned()
         }
+    }
+
+    /// Where the documents are, below `/openapi/v3/`.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.documents.keys().map(String::as_str)
     }
 
     /// What is at `/openapi/v2`; `table` is the one this was made of.

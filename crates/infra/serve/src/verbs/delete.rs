@@ -77,6 +77,7 @@ impl DeleteOptions {
             return Ok(options);
         }
         let body = intake::decode_options(content, bytes, wire, "DeleteOptions")?;
+        check_body(&body)?;
         if let Some(policy) = body.get("propagationPolicy").and_then(Value::as_str) {
             options.propagation = Some(propagation(policy)?);
         } else if let Some(orphan) = body.get("orphanDependents").and_then(Value::as_bool) {
@@ -113,6 +114,10 @@ impl Server {
         let call = &rehearsing(call, options);
         let deleted = self.remove(call, options, &mut warnings).await?;
         let mut response = match deleted {
+            Deleted::Gone(record) if call.served.resource.rules.is_shown_when_gone() => {
+                let record = self.in_asked_version(call, record).await?;
+                self.show(call, &record, StatusCode::OK, answer, Include::default())
+            }
             Deleted::Gone(record) => {
                 let status = Status::deleted(call.subject(), &record.head().uid);
                 body::value(StatusCode::OK, answer.encoding, &status)
@@ -216,6 +221,9 @@ impl Server {
                 (Farewell::Marked(marked), true) => {
                     return Ok(Deleted::Rehearsed(marked.clone()));
                 }
+                (Farewell::Gone, true) if resource.rules.is_shown_when_gone() => {
+                    return Ok(Deleted::Held(record));
+                }
                 (Farewell::Gone, true) => {
                     return Ok(Deleted::Rehearsed(Status::deleted(
                         call.subject(),
@@ -280,21 +288,76 @@ fn check_preconditions(
     Ok(())
 }
 
+/// Refuses a body that says something else than a deletion can be told: nothing is deleted by mistake.
+fn check_body(body: &Value) -> Result<(), Status> {
+    let Some(fields) = body.as_object() else {
+        return Err(Status::bad_request("DeleteOptions: expected an object"));
+    };
+    let kind = fields.get("kind").and_then(Value::as_str);
+    if let Some(kind) = kind.filter(|kind| !matches!(*kind, "" | "DeleteOptions")) {
+        return Err(Status::bad_request(format!(
+            "the body is of kind {kind:?}, where DeleteOptions were expected"
+        )));
+    }
+    let mistyped = TYPES.iter().find(|(name, is_right)| {
+        let value = fields.get(*name);
+        value.is_some_and(|value| !value.is_null() && !is_right(value))
+    });
+    if let Some((name, _)) = mistyped {
+        return Err(Status::bad_request(format!(
+            "DeleteOptions: {name}: has the wrong type"
+        )));
+    }
+    let runs = fields.get("dryRun").and_then(Value::as_array);
+    let runs = runs.map_or(&[][..], Vec::as_slice);
+    if runs.iter().any(|run| run != "All") {
+        let given = FieldPath::new("dryRun");
+        return Err(refuse_options(FieldError::not_supported(
+            given,
+            runs.to_vec(),
+            &["All"],
+        )));
+    }
+    let policy = fields.get("propagationPolicy").and_then(Value::as_str);
+    if let (Some(policy), Some(Value::Bool(_))) = (policy, fields.get("orphanDependents")) {
+        return Err(refuse_options(FieldError::invalid(
+            FieldPath::new("propagationPolicy"),
+            policy,
+            "orphanDependents and deletionPropagation cannot be both set",
+        )));
+    }
+    Ok(())
+}
+
+/// What the fields of a body are.
+const TYPES: &[(&str, fn(&Value) -> bool)] = &[
+    ("dryRun", Value::is_array),
+    ("gracePeriodSeconds", Value::is_i64),
+    ("orphanDependents", Value::is_boolean),
+    ("preconditions", Value::is_object),
+    ("propagationPolicy", Value::is_string),
+];
+
+fn refuse_options(error: FieldError) -> Status {
+    let options = Subject {
+        group: "meta.k8s.io",
+        resource: "DeleteOptions",
+        name: "",
+    };
+    Status::invalid(options, &[error])
+}
+
 fn propagation(text: &str) -> Result<Propagation, Status> {
     match text {
         "Background" => Ok(Propagation::Background),
         "Foreground" => Ok(Propagation::Foreground),
         "Orphan" => Ok(Propagation::Orphan),
         other => {
-            let options = Subject {
-                group: "meta.k8s.io",
-                resource: "DeleteOptions",
-                name: "",
-            };
             let known = ["Foreground", "Background", "Orphan", "nil"];
-            let unknown =
-                FieldError::not_supported(FieldPath::new("propagationPolicy"), other, &known);
-            Err(Status::invalid(options, &[unknown]))
+            let given = FieldPath::new("propagationPolicy");
+            Err(refuse_options(FieldError::not_supported(
+                given, other, &known,
+            )))
         }
     }
 }

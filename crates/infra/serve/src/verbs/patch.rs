@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use http::{Response, StatusCode};
 use object::Value;
 use object::field::{FieldError, FieldPath};
-use object::patch::{self, JsonPatch, Replace};
+use object::patch::{self, DecodeError, JsonPatch, MAX_OPERATIONS, Replace};
 
 use crate::body::Body;
 use crate::call::Call;
@@ -37,17 +37,29 @@ impl Server {
         if content == Content::Apply {
             return self.patch_by_applying(call, bytes, answer).await;
         }
-        let (document, _) = intake::decode(content, bytes)?;
+        let (document, repeated) = intake::decode(content, bytes)?;
+        if content != Content::JsonPatch && !document.is_object() {
+            return Err(Status::bad_request(format!(
+                "error decoding patch: json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+                crate::metadata::found(&document)
+            )));
+        }
+        let odd = match content {
+            Content::JsonPatch => odd_operations(&document, &repeated),
+            _ => repeated,
+        };
         let mut warnings = Vec::new();
         // What the last attempt would tell the client; an attempt that lost a race is of no interest.
         let told = Mutex::new(Vec::new());
         let edit = |current: &Value| -> Result<Value, Status> {
-            let patched = match content {
+            let mut patched = match content {
                 Content::JsonPatch => json_patch(&document, current)?,
                 Content::StrategicMergePatch => strategic(call, document.clone(), current.clone())?,
                 _ => patch::merge(current, &document),
             };
-            let taken = intake::patched(call, patched)?;
+            intake::settle_nulls(call, &mut patched, content, bytes);
+            let taken = intake::patched(call, patched, &odd)?;
+            self.check_sent(call, &taken.object)?;
             *told.lock().unwrap_or_else(PoisonError::into_inner) = taken.warnings;
             Ok(taken.object)
         };
@@ -132,12 +144,38 @@ fn forget_null_times(value: &mut Value) {
 }
 
 fn json_patch(document: &Value, current: &Value) -> Result<Value, Status> {
-    let patch =
-        JsonPatch::decode(document).map_err(|error| Status::bad_request(error.to_string()))?;
+    let patch = JsonPatch::decode(document).map_err(|error| match error {
+        DecodeError::TooMany { count } => Status::oversized(format!(
+            "Request entity too large: The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
+        )),
+        other => Status::bad_request(other.to_string()),
+    })?;
     patch
         .apply(current, Replace::ExistingOrMissing)
         .map_err(Status::unprocessable)
 }
+
+/// What a client is told about fields of operations that are there twice or nobody knows.
+fn odd_operations(document: &Value, repeated: &[String]) -> Vec<String> {
+    let mut told: Vec<String> = repeated
+        .iter()
+        .map(|text| format!("json patch {text}"))
+        .collect();
+    let operations = document.as_array().into_iter().flatten();
+    for (position, operation) in operations.enumerate() {
+        let fields = operation.as_object().into_iter().flat_map(|map| map.keys());
+        told.extend(
+            fields
+                .filter(|name| !matches!(name.as_str(), "op" | "path" | "from" | "value"))
+                .take(MOST_ODD.saturating_sub(told.len()))
+                .map(|name| format!("json patch unknown field \"[{position}].{name}\"")),
+        );
+    }
+    told
+}
+
+/// Of very many only the first are named.
+const MOST_ODD: usize = 64;
 
 fn strategic(call: &Call, document: Value, current: Value) -> Result<Value, Status> {
     let Some(schema) = &call.served.version().schema else {

@@ -66,9 +66,11 @@ impl Server {
             .as_ref()
             .map(|continuation| continuation.after.as_str());
         let listed = listing::page(&snapshot, &selection, &call.served, after, options.limit);
+        // Whoever reads pages of the newest state goes on reading the newest.
+        let moves = matches!(continuation, Some(Continuation { revision: None, .. }));
         let continues = listed.last.as_ref().map(|last| {
             Continuation {
-                revision,
+                revision: (!moves).then_some(revision),
                 after: last.to_string(),
             }
             .token()
@@ -187,8 +189,13 @@ impl Server {
         freshness: Freshness,
         continuation: Option<&Continuation>,
     ) -> Result<(Snapshot, Revision), Status> {
-        if let Some(Continuation { revision, .. }) = continuation {
-            return Ok((listing::earlier_state(collection, *revision)?, *revision));
+        if let Some(Continuation {
+            revision: Some(revision),
+            after,
+        }) = continuation
+        {
+            let snapshot = listing::earlier_state(collection, *revision, after)?;
+            return Ok((snapshot, *revision));
         }
         self.be_fresh(freshness).await?;
         if let Freshness::Exactly(revision) = freshness {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::header::WARNING;
 use http::{HeaderValue, Response, StatusCode};
+use object::field::{FieldError, FieldPath};
 use object::{Map, Value};
 use store::{CommitError, Entry, Expect, Key, Txn};
 
@@ -17,6 +18,7 @@ use crate::negotiate::{Answer, Content};
 use crate::output::Include;
 use crate::pipeline::name_of;
 use crate::record::{self, Record};
+use crate::resource::SchemaDuty;
 use crate::server::{Server, WRITE_WAIT};
 use crate::status::{Status, Subject};
 use crate::target::Verb;
@@ -62,6 +64,7 @@ impl Server {
             object,
             mut warnings,
         } = intake::object(call, content, bytes)?;
+        self.check_sent(call, &object)?;
         let written = self.store_new(call, object, &mut warnings).await;
         let written = written.map_err(|status| status.with_warnings(&warnings))?;
         self.report(call, &written, StatusCode::CREATED, answer, &warnings)
@@ -80,6 +83,8 @@ impl Server {
             object,
             mut warnings,
         } = intake::object(call, content, bytes)?;
+        // Upstream: what cannot be decoded is told of before what cannot be found.
+        self.check_sent(call, &object)?;
         let rules = &call.served.resource.rules;
         let is_made = call.target.subresource.is_empty() && rules.is_created_by_update();
         if is_made && self.find(call).is_none() {
@@ -93,10 +98,6 @@ impl Server {
                         .await;
                 }
             }
-        }
-        if self.find(call).is_none() {
-            // Upstream: what cannot be decoded is told of before what cannot be found.
-            self.check_sent(call, &object)?;
         }
         let written = self
             .replace(call, &mut warnings, &|_| Ok(object.clone()))
@@ -160,6 +161,9 @@ impl Server {
         }
         warnings.extend(self.mutate(call, None, &mut object).await?);
         self.judge(call, None, &object)?;
+        if resource.rules.schema_duty() == SchemaDuty::Everything {
+            warnings.extend(lifecycle::odd_finalizers(None, &object));
+        }
         warnings.extend(self.validate(call, None, Some(&object)).await?);
         let name = name_of(&object).to_owned();
         let subject = Subject {
@@ -169,7 +173,7 @@ impl Server {
         if call.options.dry_run {
             let key = cache::object_key(&call.target.namespace, &name);
             return match self.cache.collection(&resource.collection).find(&key) {
-                Some(_) => Err(Status::already_exists(subject)),
+                Some(there) => Err(taken(subject, Some(&there))),
                 None => Ok(Written::Rehearsed(object)),
             };
         }
@@ -187,7 +191,10 @@ impl Server {
                     .find_map(|outcome| outcome.current);
                 self.recorded(call, &name, entry).map(Written::Stored)
             }
-            Err(CommitError::Conflict(_)) => Err(Status::already_exists(subject)),
+            Err(CommitError::Conflict(conflict)) => {
+                let there = record_of(conflict.current).ok();
+                Err(taken(subject, there.as_ref()))
+            }
             Err(other) => Err(commit_failed(other)),
         }
     }
@@ -246,6 +253,17 @@ impl Server {
         let old = self.asked_form(call, current.value()).await?;
         let mut new = edit(&old)?;
         let insists = check_preconditions(call, &old, &new)?;
+        let ends = lifecycle::check_end(&old, &new);
+        if !ends.is_empty() {
+            return Err(Status::invalid(call.kind_subject(&call.target.name), &ends));
+        }
+        if !insists
+            && call.verb == Verb::Update
+            && call.through.is_none()
+            && resource.rules.needs_revision()
+        {
+            return Err(unconditional(call));
+        }
         if !insists {
             // Upstream: whoever names no revision writes on top of the one there is.
             set_revision(&mut new, &old);
@@ -265,6 +283,9 @@ impl Server {
         warnings.extend(self.mutate(call, Some(&old), &mut new).await?);
         lifecycle::go_on(resource, &old, &mut new, &call.target.subresource);
         self.judge(call, Some(&old), &new)?;
+        if resource.rules.schema_duty() == SchemaDuty::Everything {
+            warnings.extend(lifecycle::odd_finalizers(Some(&old), &new));
+        }
         warnings.extend(self.validate(call, Some(&old), Some(&new)).await?);
         set_revision(&mut new, &old);
         if old == new {
@@ -377,6 +398,15 @@ fn check_preconditions(call: &Call, old: &Value, new: &Value) -> Result<bool, St
             .to_owned()
     };
     let (wanted, found) = (text(new, "uid"), text(old, "uid"));
+    if !wanted.is_empty() && wanted != found && call.verb == Verb::Patch && !call.applies {
+        // Upstream: a patch changes the uid, where an update names the one it means.
+        let uid = FieldPath::new("metadata").child("uid");
+        let error = FieldError::invalid(uid, wanted, "field is immutable");
+        return Err(Status::invalid(
+            call.kind_subject(&call.target.name),
+            &[error],
+        ));
+    }
     if !wanted.is_empty() && wanted != found {
         return Err(Status::conflict(
             call.subject(),
@@ -393,6 +423,27 @@ fn check_preconditions(call: &Call, old: &Value, new: &Value) -> Result<bool, St
         return Err(Status::stale(call.subject()));
     }
     Ok(true)
+}
+
+/// The name of a new object is taken, perhaps by one that is about to go.
+fn taken(subject: Subject<'_>, there: Option<&Arc<Record>>) -> Status {
+    let mut status = Status::already_exists(subject);
+    let goes = there.is_some_and(|record| {
+        let object = record.value();
+        let metadata = object.get("metadata");
+        metadata.is_some_and(|metadata| metadata.get("deletionTimestamp").is_some())
+    });
+    if goes {
+        status.message = format!("object is being deleted: {}", status.message);
+    }
+    status
+}
+
+/// An update that does not say what it is an update of, of a kind that wants to know.
+fn unconditional(call: &Call) -> Status {
+    let revision = FieldPath::new("metadata").child("resourceVersion");
+    let error = FieldError::invalid(revision, 0, "must be specified for an update");
+    Status::invalid(call.subject(), &[error])
 }
 
 /// Gives an object the revision of the one it replaces, so that the two differ only where the client changed something.
