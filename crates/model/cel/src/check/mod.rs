@@ -1,14 +1,13 @@
 //! Names looked up and types held against each other, before a program ever runs.
 
+mod calls;
+mod operators;
+
 use std::sync::Arc;
 
-use schema::pattern::Pattern;
-
-use crate::ast::{Expr, Kind, Literal, Loop, LoopKind, Operator};
+use crate::ast::{Expr, Kind, Literal, Loop, LoopKind};
 use crate::environment::Environment;
-use crate::functions::{self, Function};
 use crate::problem::Problem;
-use crate::signature::{PARAMS, admits, filled};
 use crate::ty::Type;
 
 /// Looks everything up in place; the type of the whole, and everything wrong.
@@ -235,200 +234,6 @@ impl Checker<'_> {
         }
     }
 
-    fn select(&mut self, at: u32, operand: &Type, field: &str, test: bool, optional: bool) -> Type {
-        let (operand, optional) = match operand {
-            Type::Optional(inner) => (&**inner, true),
-            other => (other, optional),
-        };
-        let found = match operand {
-            Type::Object(object) => match object.fields.get(field) {
-                Some(field) => field.ty.clone(),
-                None => return self.refuse(at, format!("undefined field '{field}'")),
-            },
-            Type::Map(keys, values) if keys.agrees_with(&Type::String) => (**values).clone(),
-            other if other.is_dyn() => Type::Dyn,
-            other => {
-                let text = format!("type '{other}' does not support field selection");
-                return self.refuse(at, text);
-            }
-        };
-        match (test, optional) {
-            (true, _) => Type::Bool,
-            (false, true) => Type::optional(found),
-            (false, false) => found,
-        }
-    }
-
-    fn index(&mut self, at: u32, operand: Type, index: &Type, optional: bool) -> Type {
-        let (looked_into, optional) = match &operand {
-            Type::Optional(inner) => ((**inner).clone(), true),
-            other => (other.clone(), optional),
-        };
-        let found = match &looked_into {
-            Type::List(items) if index.is_dyn() || *index == Type::Int => (**items).clone(),
-            Type::Map(keys, values) if keys.agrees_with(index) => (**values).clone(),
-            other if other.is_dyn() => Type::Dyn,
-            _ => return self.no_match(at, "_[_]", &[operand, index.clone()]),
-        };
-        if optional {
-            Type::optional(found)
-        } else {
-            found
-        }
-    }
-
-    fn binary(&mut self, at: u32, operator: Operator, left: Type, right: Type) -> Type {
-        let either_dyn = left.is_dyn() || right.is_dyn();
-        let numeric =
-            |ty: &Type| matches!(ty, Type::Int | Type::Uint | Type::Double) || ty.is_dyn();
-        let found = match operator {
-            Operator::Equal | Operator::NotEqual => left.agrees_with(&right).then_some(Type::Bool),
-            Operator::Less
-            | Operator::LessOrEqual
-            | Operator::Greater
-            | Operator::GreaterOrEqual => {
-                let ordered = |ty: &Type| {
-                    numeric(ty)
-                        || matches!(
-                            ty,
-                            Type::Bool
-                                | Type::String
-                                | Type::Bytes
-                                | Type::Timestamp
-                                | Type::Duration
-                        )
-                };
-                let fits = ordered(&left)
-                    && ordered(&right)
-                    && (left.agrees_with(&right) || (numeric(&left) && numeric(&right)));
-                fits.then_some(Type::Bool)
-            }
-            Operator::In => match &right {
-                Type::List(items) if items.agrees_with(&left) => Some(Type::Bool),
-                Type::Map(keys, _) if keys.agrees_with(&left) => Some(Type::Bool),
-                other if other.is_dyn() => Some(Type::Bool),
-                _ => None,
-            },
-            Operator::Add => match (&left, &right) {
-                (Type::Timestamp, Type::Duration) | (Type::Duration, Type::Timestamp) => {
-                    Some(Type::Timestamp)
-                }
-                (Type::Timestamp, Type::Timestamp) => None,
-                (Type::List(a), Type::List(b)) if a.agrees_with(b) => {
-                    Some(Type::list(more_known((**a).clone(), (**b).clone())))
-                }
-                (a, b) if is_added(a) && is_added(b) && a.agrees_with(b) => {
-                    Some(if either_dyn { Type::Dyn } else { left.clone() })
-                }
-                _ => None,
-            },
-            Operator::Subtract => match (&left, &right) {
-                (Type::Timestamp, Type::Timestamp) => Some(Type::Duration),
-                (Type::Timestamp, Type::Duration) => Some(Type::Timestamp),
-                (Type::Duration, Type::Duration) => Some(Type::Duration),
-                (a, b) if numeric(a) && numeric(b) && a.agrees_with(b) => {
-                    Some(if either_dyn { Type::Dyn } else { left.clone() })
-                }
-                (a, b) if a.is_dyn() || b.is_dyn() => Some(Type::Dyn),
-                _ => None,
-            },
-            Operator::Multiply | Operator::Divide | Operator::Remainder => {
-                let fits = numeric(&left)
-                    && numeric(&right)
-                    && left.agrees_with(&right)
-                    && (operator != Operator::Remainder
-                        || (left != Type::Double && right != Type::Double));
-                fits.then(|| if either_dyn { Type::Dyn } else { left.clone() })
-            }
-        };
-        found.unwrap_or_else(|| self.no_match(at, operator.name(), &[left, right]))
-    }
-
-    fn call(&mut self, expr: &mut Expr) -> Type {
-        let at = expr.at;
-        let Kind::Call { name, target, args } = &mut expr.kind else {
-            return Type::Dyn;
-        };
-        let (name, target) = (Arc::clone(name), target.take());
-        let mut args = std::mem::take(args);
-        // `sets.contains(a, b)`: a function whose name has a dot, unless the word before it is a variable.
-        let qualified = target
-            .as_deref()
-            .and_then(dotted)
-            .filter(|prefix| self.named(prefix).is_none())
-            .map(|prefix| format!("{prefix}.{name}"));
-        let (known, member, shown) = match &qualified {
-            Some(name) if !functions::called(name).is_empty() => {
-                (functions::called(name), false, name.as_str())
-            }
-            _ => {
-                let member = target.is_some();
-                if let Some(target) = target {
-                    args.insert(0, *target);
-                }
-                (functions::called(&name), member, &*name)
-            }
-        };
-        let mut types = Vec::with_capacity(args.len());
-        for (place, arg) in args.iter_mut().enumerate() {
-            self.mixed =
-                member && shown == "format" && place == 1 && matches!(arg.kind, Kind::List(_));
-            types.push(self.expr(arg));
-        }
-        if known.is_empty() {
-            let text = format!("undeclared reference to '{shown}' (in container '')");
-            return self.refuse(at, text);
-        }
-        let Some((functions, ty)) = resolve(known, member, &types) else {
-            let text = match (member, types.split_first()) {
-                (true, Some((target, rest))) => {
-                    let rest: Vec<String> = rest.iter().map(ToString::to_string).collect();
-                    format!(
-                        "found no matching overload for '{shown}' applied to '{target}.({})'",
-                        rest.join(", ")
-                    )
-                }
-                _ => return self.no_match(at, shown, &types),
-            };
-            return self.refuse(at, text);
-        };
-        let pattern = match functions.first() {
-            Some(function) => self.pattern(function, &args),
-            None => None,
-        };
-        expr.kind = Kind::Apply {
-            functions,
-            args,
-            pattern,
-        };
-        ty
-    }
-
-    /// A pattern that stands in the expression is compiled once, and refused at once.
-    fn pattern(&mut self, function: &Function, args: &[Expr]) -> Option<Pattern> {
-        let literal = match args {
-            [_, pattern] | [_, pattern, _]
-                if matches!(function.name, "matches" | "find" | "findAll") =>
-            {
-                pattern
-            }
-            _ => return None,
-        };
-        let Kind::Literal(Literal::String(text)) = &literal.kind else {
-            return None;
-        };
-        match Pattern::new(text) {
-            Ok(pattern) => (function.name == "matches").then_some(pattern),
-            Err(error) => {
-                self.refuse(
-                    literal.at,
-                    format!("invalid {} argument: {error}", function.name),
-                );
-                None
-            }
-        }
-    }
-
     fn repeat(&mut self, at: u32, inner: &mut Loop) -> Type {
         let range = self.expr(&mut inner.range);
         let two = inner.second.is_some();
@@ -484,56 +289,6 @@ impl Checker<'_> {
             LoopKind::OptMap => Type::optional(body),
         }
     }
-}
-
-/// The functions that take these arguments, and what they give.
-fn resolve(
-    known: &'static [Function],
-    member: bool,
-    types: &[Type],
-) -> Option<(Vec<&'static Function>, Type)> {
-    let mut functions: Vec<&'static Function> = Vec::new();
-    let mut common: Option<Type> = None;
-    for function in known {
-        for form in &function.forms {
-            if form.member != member || form.parameters.len() != types.len() {
-                continue;
-            }
-            let mut bound = [const { None }; PARAMS];
-            let fits = form
-                .parameters
-                .iter()
-                .zip(types)
-                .all(|(formal, actual)| admits(formal, actual, &mut bound));
-            if !fits {
-                continue;
-            }
-            let result = filled(&form.result, &bound);
-            common = Some(match common {
-                None => result,
-                Some(known) if known == result => known,
-                Some(_) => Type::Dyn,
-            });
-            if !functions.iter().any(|taken| std::ptr::eq(*taken, function)) {
-                functions.push(function);
-            }
-        }
-    }
-    Some((functions, common?))
-}
-
-fn is_added(ty: &Type) -> bool {
-    ty.is_dyn()
-        || matches!(
-            ty,
-            Type::Int
-                | Type::Uint
-                | Type::Double
-                | Type::String
-                | Type::Bytes
-                | Type::Duration
-                | Type::List(_)
-        )
 }
 
 fn literal_type(literal: &Literal) -> Type {

@@ -3,92 +3,19 @@
 //! Invariant: what is done between two payments is bounded by the sizes of values that were paid for when they were
 //! made, or that came in from outside.
 
+mod loops;
+mod meter;
+
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::ast::{Entry, Expr, Item, Kind, Literal, Loop, LoopKind, Operator, Select};
+use crate::ast::{Entry, Expr, Item, Kind, Literal, Operator, Select};
 use crate::functions::{Outcome, arithmetic};
 use crate::value::{Key, List, Map, Text, Value};
 
-/// Why a program gave no value.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-pub struct Fault {
-    text: String,
-    /// Whether the budget was at fault: nothing absorbs that.
-    pub(crate) exhausted: bool,
-}
-
-impl Fault {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            exhausted: false,
-        }
-    }
-
-    pub(crate) fn no_overload() -> Self {
-        Self::new("no such overload")
-    }
-
-    fn no_key(key: &str) -> Self {
-        Self::new(format!("no such key: {key}"))
-    }
-
-    /// Whether the program was stopped because it took too long.
-    #[must_use]
-    pub fn is_exhausted(&self) -> bool {
-        self.exhausted
-    }
-}
-
-/// What is left to spend.
-pub(crate) struct Meter {
-    left: u64,
-    spent: u64,
-}
-
-impl Meter {
-    pub(crate) fn new(limit: u64) -> Self {
-        Self {
-            left: limit,
-            spent: 0,
-        }
-    }
-
-    pub(crate) fn spent(&self) -> u64 {
-        self.spent
-    }
-
-    /// Pays for something.
-    pub(crate) fn pay(&mut self, cost: u64) -> Result<(), Fault> {
-        self.spent = self.spent.saturating_add(cost);
-        match self.left.checked_sub(cost) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => {
-                self.left = 0;
-                Err(Fault {
-                    text: "operation cancelled: actual cost limit exceeded".to_owned(),
-                    exhausted: true,
-                })
-            }
-        }
-    }
-
-    /// Pays for going through so many bytes: a tenth each.
-    pub(crate) fn pay_for_bytes(&mut self, bytes: usize) -> Result<(), Fault> {
-        self.pay(bytes as u64 / 10)
-    }
-
-    /// Pays for making so many elements.
-    pub(crate) fn pay_for_items(&mut self, items: usize) -> Result<(), Fault> {
-        self.pay(items as u64)
-    }
-}
+pub use meter::Fault;
+pub(crate) use meter::Meter;
 
 /// A variable's value: there from the start, or computed when it is first asked for.
 pub(crate) enum Slot<'a, 's> {
@@ -351,155 +278,6 @@ impl<'a, 's> Run<'a, 's> {
         let value = self.eval(expr);
         self.locals.truncate(before);
         value
-    }
-
-    fn repeat(&mut self, inner: &'a Loop) -> Outcome<'a> {
-        let range = self.eval(&inner.range)?;
-        match inner.kind {
-            LoopKind::Bind => self.with(range, None, &inner.body),
-            LoopKind::OptMap | LoopKind::OptFlatMap => match range {
-                Value::Optional(None) => Ok(Value::Optional(None)),
-                Value::Optional(Some(value)) => {
-                    let value = self.with((*value).clone(), None, &inner.body)?;
-                    Ok(match inner.kind {
-                        LoopKind::OptMap => value.some(),
-                        _ => value,
-                    })
-                }
-                _ => Err(Fault::no_overload()),
-            },
-            LoopKind::All => self.quantify(inner, &range, false),
-            LoopKind::Exists => self.quantify(inner, &range, true),
-            LoopKind::ExistsOne => self.count_one(inner, &range),
-            LoopKind::TransformMap | LoopKind::TransformMapEntry => {
-                self.transform_map(inner, &range)
-            }
-            LoopKind::Map | LoopKind::Filter | LoopKind::SortBy => {
-                self.transform_list(inner, &range)
-            }
-        }
-    }
-
-    /// What a loop goes through: for one variable elements or keys, for two places or keys, and values.
-    fn turns(
-        &mut self,
-        range: &Value<'a>,
-        two: bool,
-    ) -> Result<Vec<(Value<'a>, Option<Value<'a>>)>, Fault> {
-        match range {
-            Value::List(list) => {
-                self.meter.pay_for_items(list.len())?;
-                Ok(list
-                    .iter()
-                    .enumerate()
-                    .map(|(place, item)| match two {
-                        true => (Value::size(place), Some(item)),
-                        false => (item, None),
-                    })
-                    .collect())
-            }
-            Value::Map(map) => {
-                self.meter.pay_for_items(map.len())?;
-                Ok(map
-                    .iter()
-                    .map(|(key, value)| (key.into_value(), two.then_some(value)))
-                    .collect())
-            }
-            _ => Err(Fault::no_overload()),
-        }
-    }
-
-    fn quantify(&mut self, inner: &'a Loop, range: &Value<'a>, decisive: bool) -> Outcome<'a> {
-        let mut fault = None;
-        for (first, second) in self.turns(range, inner.second.is_some())? {
-            self.meter.pay(1)?;
-            match self.with(first, second, &inner.body) {
-                Ok(Value::Bool(value)) if value == decisive => return Ok(Value::Bool(decisive)),
-                Ok(Value::Bool(_)) => {}
-                Ok(_) => fault = fault.or_else(|| Some(Fault::no_overload())),
-                Err(found) if found.exhausted => return Err(found),
-                Err(found) => fault = fault.or(Some(found)),
-            }
-        }
-        match fault {
-            Some(fault) => Err(fault),
-            None => Ok(Value::Bool(!decisive)),
-        }
-    }
-
-    fn holds(
-        &mut self,
-        first: &Value<'a>,
-        second: &Option<Value<'a>>,
-        expr: &'a Expr,
-    ) -> Result<bool, Fault> {
-        match self.with(first.clone(), second.clone(), expr)? {
-            Value::Bool(value) => Ok(value),
-            _ => Err(Fault::no_overload()),
-        }
-    }
-
-    fn count_one(&mut self, inner: &'a Loop, range: &Value<'a>) -> Outcome<'a> {
-        let mut found = 0_u32;
-        for (first, second) in self.turns(range, inner.second.is_some())? {
-            self.meter.pay(1)?;
-            found += u32::from(self.holds(&first, &second, &inner.body)?);
-        }
-        Ok(Value::Bool(found == 1))
-    }
-
-    fn transform_list(&mut self, inner: &'a Loop, range: &Value<'a>) -> Outcome<'a> {
-        let mut made = Vec::new();
-        let mut keys = Vec::new();
-        for (first, second) in self.turns(range, inner.second.is_some())? {
-            self.meter.pay(2)?;
-            if let Some(filter) = &inner.filter
-                && !self.holds(&first, &second, filter)?
-            {
-                continue;
-            }
-            match inner.kind {
-                LoopKind::Filter => {
-                    if self.holds(&first, &second, &inner.body)? {
-                        made.push(first);
-                    }
-                }
-                LoopKind::SortBy => {
-                    keys.push(self.with(first.clone(), second, &inner.body)?);
-                    made.push(first);
-                }
-                _ => made.push(self.with(first, second, &inner.body)?),
-            }
-        }
-        if inner.kind == LoopKind::SortBy {
-            let pairs = keys.into_iter().zip(made).collect();
-            return arithmetic::sorted(&mut self.meter, pairs);
-        }
-        Ok(made.into())
-    }
-
-    fn transform_map(&mut self, inner: &'a Loop, range: &Value<'a>) -> Outcome<'a> {
-        let mut made = BTreeMap::new();
-        for (first, second) in self.turns(range, true)? {
-            self.meter.pay(2)?;
-            if let Some(filter) = &inner.filter
-                && !self.holds(&first, &second, filter)?
-            {
-                continue;
-            }
-            let value = self.with(first.clone(), second, &inner.body)?;
-            if inner.kind == LoopKind::TransformMap {
-                insert(&mut made, &first, value)?;
-                continue;
-            }
-            let Value::Map(entries) = value else {
-                return Err(Fault::no_overload());
-            };
-            for (key, value) in entries.iter() {
-                insert(&mut made, &key.into_value(), value)?;
-            }
-        }
-        Ok(Value::Map(Map::Made(Arc::new(made))))
     }
 }
 
