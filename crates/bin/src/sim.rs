@@ -36,6 +36,13 @@ pub(crate) fn run(reach: &Reach, typed: Sim) -> Result<(), Failure> {
         if let Some(further) = started.members.len().checked_sub(NAMED).filter(|n| *n > 0) {
             text.push_str(&format!("and {further} more are ready\n"));
         }
+        for moved in started.moved.iter().take(NAMED) {
+            text.push_str(&format!(
+                "\nPort {} of the last time is taken, so {} listens on {}. Whoever joined it looks for it on {}: free that \
+                 port and start again, or join it anew.\n",
+                moved.from, moved.name, moved.to, moved.from
+            ));
+        }
         let kubeconfig = started.kubeconfig.display();
         text.push_str(&format!(
             "\n  export KUBECONFIG={kubeconfig}\n  kubectl get nodes\n  karavel sim fault --help\n\nCtrl-C stops it.\n"
