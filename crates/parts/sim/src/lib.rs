@@ -39,4 +39,4 @@ pub use faults::{FaultError, FaultState, Faults};
 pub use front::{FAULTS_PATH, RESTART_PATH};
 pub use member::{Member, OpenError};
 pub use serving::{Credentials, ServeError};
-pub use start::{RunError, Running, SimConfig, run};
+pub use start::{Moved, RunError, Running, SimConfig, run};

@@ -21,7 +21,7 @@ use access::escalation::EscalationCheck;
 use access::keys::{Keys, KeysError};
 use admission::{LimitRanges, Quotas};
 
-use crate::admission::ClusterAdmission;
+use crate::admission::{ClusterAdmission, ServiceAddresses};
 use crate::behaviour::Rules;
 use crate::config::{Data, MemberConfig, Shape};
 use crate::engine::Engine;
@@ -238,12 +238,14 @@ async fn present(
     });
     let cluster = Arc::new(ClusterAdmission::new(clock.clone()));
     let limits = Arc::new(LimitRanges::default());
+    let addresses = Arc::new(ServiceAddresses::new(Arc::clone(&surroundings) as _));
     let escalation = Arc::new(EscalationCheck::default());
     let quotas = Arc::new(Quotas::new(Arc::clone(&surroundings) as _));
     // Quotas last: they count what the others let through.
     let hooks: Vec<Arc<dyn Admission>> = vec![
         Arc::clone(&limits) as _,
         Arc::clone(&cluster) as _,
+        Arc::clone(&addresses) as _,
         Arc::clone(&escalation) as _,
         Arc::clone(&quotas) as _,
     ];
@@ -268,6 +270,7 @@ async fn present(
     escalation.judge_by(&gate);
     cluster.look_into(server.cache());
     limits.look_into(server.cache());
+    addresses.look_into(server.cache());
     quotas.look_into(server.cache());
     let server = server.with_handlers(parts::handlers(&gate, means));
     Ok(Present {

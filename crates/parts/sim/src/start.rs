@@ -46,8 +46,21 @@ pub struct SimConfig {
 pub struct Running {
     /// The members, each with its address.
     pub members: Vec<(Member, SocketAddr)>,
+    /// Members that listen on another port than the last time, because somebody else has theirs.
+    pub moved: Vec<Moved>,
     /// The administrator's kubeconfig, with one context for each member.
     pub kubeconfig: PathBuf,
+}
+
+/// A member that did not get the port of the last time. Whoever joined it does not find it any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Which.
+    pub name: String,
+    /// Where it listened the last time.
+    pub from: u16,
+    /// Where it listens now.
+    pub to: u16,
 }
 
 /// Why simulated members do not start.
@@ -192,8 +205,20 @@ pub async fn run(config: &SimConfig, tasks: &mut Tasks) -> Result<Running, RunEr
         .buffered(OPEN_AT_ONCE)
         .try_collect()
         .await?;
+    let mut moved = Vec::new();
     for (member, address) in &members {
-        ports.put(member.name(), address.port());
+        let (name, from, to) = (member.name(), ports.of(member.name()), address.port());
+        if from != 0 && from != to && config.listen.port() == 0 {
+            tracing::warn!(
+                member = name,
+                from,
+                to,
+                "the port of the last time is taken"
+            );
+            let name = name.to_owned();
+            moved.push(Moved { name, from, to });
+        }
+        ports.put(member.name(), to);
     }
     ports
         .write(&ports_file)
@@ -214,6 +239,7 @@ pub async fn run(config: &SimConfig, tasks: &mut Tasks) -> Result<Running, RunEr
     kubeconfig::write(&kubeconfig, &document).map_err(|source| unusable(&kubeconfig, source))?;
     Ok(Running {
         members,
+        moved,
         kubeconfig,
     })
 }

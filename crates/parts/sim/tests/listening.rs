@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use karavel_sim::{SimConfig, run};
+use karavel_sim::{Moved, SimConfig, run};
 use runtime::{Outcome, Tasks};
 use serde_json::{Value, json};
 
@@ -14,13 +14,20 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// Starts members, looks where they are, and stops them.
 async fn addresses(config: &SimConfig) -> Vec<SocketAddr> {
+    let (addresses, moved) = start(config).await;
+    assert_eq!(moved, []);
+    addresses
+}
+
+/// Where members are once they were started, and which of them are elsewhere than the last time.
+async fn start(config: &SimConfig) -> (Vec<SocketAddr>, Vec<Moved>) {
     let mut tasks = Tasks::new();
     let running = run(config, &mut tasks).await.unwrap();
     let addresses = running.members.iter().map(|(_, address)| *address);
-    let addresses = addresses.collect();
+    let started = (addresses.collect(), running.moved.clone());
     let stopped = tasks.run_until(std::future::ready(()), GRACE).await;
     assert_eq!(stopped, Outcome::Clean);
-    addresses
+    started
 }
 
 fn kubeconfig(directory: &Path) -> Value {
@@ -45,9 +52,12 @@ async fn a_member_is_found_where_it_was() {
         after["clusters"][0]["cluster"]["server"],
         format!("https://{}", first[0])
     );
-    // Somebody else took the port: another is better than none.
+    // Somebody else took the port: another is better than none, but it is said.
     let _taken = TcpListener::bind(first[0]).unwrap();
-    assert_ne!(addresses(&config).await, first);
+    let (second, moved) = start(&config).await;
+    let (name, from, to) = ("m".to_owned(), first[0].port(), second[0].port());
+    assert_ne!(from, to);
+    assert_eq!(moved, [Moved { name, from, to }]);
 }
 
 #[tokio::test]

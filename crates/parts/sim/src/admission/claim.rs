@@ -1,8 +1,13 @@
-//! A new claim that names no class gets the default one, and none goes while a pod has it.
+//! A new claim that names no class gets the default one; none goes while a pod has it, and none grows that cannot.
 
 use object::Value;
+use object::quantity::Quantity;
 use serde_json::json;
 use serve::cache::Cache;
+use serve::call::Call;
+use serve::status::Status;
+
+use crate::admission::refuse;
 
 /// Marks the class that claims get unless they name one.
 pub(crate) const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
@@ -46,4 +51,40 @@ pub(crate) fn complete(claim: &mut Value, cache: &Cache) {
     if let Some(class) = default {
         spec.insert("storageClassName".to_owned(), json!(class.head().name));
     }
+}
+
+/// Refuses to grow a claim whose class cannot.
+pub(super) fn check_growth(
+    call: &Call,
+    old: &Value,
+    new: &Value,
+    cache: &Cache,
+) -> Result<(), Status> {
+    let (before, after) = (size_of(old), size_of(new));
+    if before.is_none() || after <= before {
+        return Ok(());
+    }
+    let class = new
+        .pointer("/spec/storageClassName")
+        .and_then(Value::as_str);
+    let classes = cache.collection("storage.k8s.io/storageclasses");
+    let class = class.and_then(|name| classes.find(name));
+    let grows = class.is_some_and(|class| {
+        let allows = class
+            .value()
+            .get("allowVolumeExpansion")
+            .and_then(Value::as_bool);
+        allows == Some(true)
+    });
+    if grows {
+        return Ok(());
+    }
+    let why = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support \
+               resize";
+    Err(refuse(call, new, why))
+}
+
+fn size_of(claim: &Value) -> Option<Quantity> {
+    let size = claim.pointer("/spec/resources/requests/storage")?;
+    size.as_str()?.parse().ok()
 }

@@ -1,11 +1,13 @@
 //! What a cluster checks and fills in before anything is written.
 
+mod account;
 mod behaviour;
 mod claim;
 mod definition;
 mod namespace;
 mod pod;
-mod service;
+mod priority;
+mod services;
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,16 +15,16 @@ use object::Value;
 use runtime::Clock;
 use serve::cache::Cache;
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
-use serve::status::Status;
+use serve::status::{Status, Subject};
 
 pub(crate) use claim::{DEFAULT_CLASS, PROTECTION};
 pub(crate) use definition::CLEANUP;
+pub(crate) use services::ServiceAddresses;
 
-/// Namespaces that are there, addresses of services, what every pod gets. Comes after the limit ranges.
+/// Namespaces that are there, what every pod gets, claims and their classes. Comes after the limit ranges.
 pub(crate) struct ClusterAdmission {
     /// Set once the server is open, before it answers anybody.
     cache: OnceLock<Arc<Cache>>,
-    addresses: service::Addresses,
     clock: Clock,
 }
 
@@ -30,59 +32,60 @@ impl ClusterAdmission {
     pub(crate) fn new(clock: Clock) -> Self {
         Self {
             cache: OnceLock::new(),
-            addresses: service::Addresses::default(),
             clock,
         }
     }
 
     pub(crate) fn look_into(&self, cache: &Arc<Cache>) {
-        self.addresses.learn(cache);
         drop(self.cache.set(Arc::clone(cache)));
     }
 
-    fn change(&self, call: &Call, proposal: Proposal<'_>) -> Result<(), Status> {
-        let Some(cache) = self.cache.get() else {
-            return Ok(());
-        };
-        let Some(new) = proposal.new else {
-            return Ok(());
-        };
-        if proposal.old.is_none() {
-            namespace::check(call, cache)?;
-            definition::hold(call, new);
+    fn change(&self, call: &Call, new: &mut Value, cache: &Cache) -> Result<(), Status> {
+        namespace::check(call, cache)?;
+        definition::hold(call, new);
+        if is_of(call, "persistentvolumeclaims") {
+            claim::protect(new);
+            claim::complete(new, cache);
         }
-        if !call.target.subresource.is_empty() || !call.target.group.is_empty() {
-            return Ok(());
+        Ok(())
+    }
+
+    /// A new pod in a namespace that is there.
+    async fn change_pod(&self, call: &Call, pod: &mut Value, cache: &Cache) -> Result<(), Status> {
+        account::settle(call, pod, cache).await?;
+        priority::resolve(call, pod, cache)?;
+        pod::give_patience(pod);
+        let ranges = cache.collection("core/limitranges").snapshot();
+        if !ranges.objects.is_empty() {
+            // What they filled in decides the class of service.
+            let version = &call.served.version().name;
+            let rules = &call.served.resource.rules;
+            rules.prepare_create(version, pod, self.clock.now());
         }
-        match call.target.resource.as_str() {
-            "pods" if proposal.old.is_none() => {
-                pod::complete(new);
-                let ranges = cache.collection("core/limitranges").snapshot();
-                if !ranges.objects.is_empty() {
-                    // What they filled in decides the class of service.
-                    let version = &call.served.version().name;
-                    let rules = &call.served.resource.rules;
-                    rules.prepare_create(version, new, self.clock.now());
-                }
-            }
-            "persistentvolumeclaims" if proposal.old.is_none() => {
-                claim::protect(new);
-                claim::complete(new, cache);
-            }
-            "services" => self.addresses.assign(call, proposal.old, new)?,
-            _ => {}
-        }
+        pod::tell_gates(pod);
         Ok(())
     }
 }
 
 impl Admission for ClusterAdmission {
-    fn mutate<'a>(&'a self, call: &'a Call, mut proposal: Proposal<'a>) -> Verdict<'a> {
-        let warnings = proposal
-            .new
-            .as_deref_mut()
-            .map_or_else(Vec::new, |new| behaviour::warnings(call, new));
-        at_once(self.change(call, proposal).map(|()| warnings))
+    fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
+        let Some(new) = proposal.new else {
+            return at_once(Ok(Vec::new()));
+        };
+        let warnings = behaviour::warnings(call, new);
+        let Some(cache) = self.cache.get().filter(|_| proposal.old.is_none()) else {
+            return at_once(Ok(warnings));
+        };
+        if let Err(status) = self.change(call, new, cache) {
+            return at_once(Err(status));
+        }
+        if !is_of(call, "pods") {
+            return at_once(Ok(warnings));
+        }
+        Box::pin(async move {
+            self.change_pod(call, new, cache).await?;
+            Ok(warnings)
+        })
     }
 
     fn validate<'a>(
@@ -91,10 +94,31 @@ impl Admission for ClusterAdmission {
         old: Option<&'a Value>,
         new: Option<&'a Value>,
     ) -> Verdict<'a> {
-        let is_service = call.target.group.is_empty() && call.target.resource == "services";
-        if let (Some(old), true, false) = (old, is_service, call.options.dry_run) {
-            self.addresses.release(old, new);
-        }
-        at_once(Ok(Vec::new()))
+        let (Some(cache), Some(new)) = (self.cache.get(), new) else {
+            return at_once(Ok(Vec::new()));
+        };
+        let verdict = match old {
+            Some(old) if is_of(call, "persistentvolumeclaims") => {
+                claim::check_growth(call, old, new, cache)
+            }
+            _ => priority::check(call, new, cache),
+        };
+        at_once(verdict.map(|()| Vec::new()))
     }
+}
+
+/// Whether a call is about whole objects of a resource of the core group.
+fn is_of(call: &Call, resource: &str) -> bool {
+    let target = &call.target;
+    target.group.is_empty() && target.resource == resource && target.subresource.is_empty()
+}
+
+/// Refuses an object, which may have got its name from the server.
+fn refuse(call: &Call, object: &Value, why: &str) -> Status {
+    let name = object.pointer("/metadata/name").and_then(Value::as_str);
+    let subject = Subject {
+        name: name.unwrap_or_default(),
+        ..call.subject()
+    };
+    Status::forbidden(subject, why)
 }

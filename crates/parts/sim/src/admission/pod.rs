@@ -1,31 +1,18 @@
-//! What every new pod gets: an account and its token, patience with nodes that are not heard of, a priority.
+//! What every new pod gets: patience with nodes that are not heard of, and word of what holds it back.
 
-use object::{Map, Value};
+use object::Value;
 use serde_json::json;
 
-use crate::{read, surroundings};
+use crate::read;
 
 /// How long a pod bears a node that is not heard of.
 const PATIENCE: i64 = 300;
 
-/// Fills in what a cluster's admission fills in.
-pub(crate) fn complete(pod: &mut Value) {
+/// Lets a pod bear a node that is not heard of for a while, unless it says itself for how long.
+pub(super) fn give_patience(pod: &mut Value) {
     let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
-    for name in ["serviceAccountName", "serviceAccount"] {
-        let is_missing = spec
-            .get(name)
-            .and_then(Value::as_str)
-            .is_none_or(str::is_empty);
-        if is_missing {
-            spec.insert(name.to_owned(), json!("default"));
-        }
-    }
-    mount_token(spec);
-    spec.entry("priority").or_insert_with(|| json!(0));
-    spec.entry("preemptionPolicy")
-        .or_insert_with(|| json!("PreemptLowerPriority"));
     let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
     let Some(tolerations) = tolerations.as_array_mut() else {
         return;
@@ -46,46 +33,24 @@ pub(crate) fn complete(pod: &mut Value) {
     }
 }
 
-/// Where containers find the token of their account.
-const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-/// Gives every container the token of the pod's account, unless the pod wants none.
-fn mount_token(spec: &mut Map) {
-    let is_unwanted = spec
-        .get("automountServiceAccountToken")
-        .and_then(Value::as_bool)
-        == Some(false);
-    let is_there = ["containers", "initContainers"]
-        .iter()
-        .filter_map(|list| spec.get(*list)?.as_array())
-        .flatten()
-        .flat_map(|container| read::items(container, "volumeMounts"))
-        .any(|mount| read::text(mount, "mountPath") == TOKEN_PATH);
-    if is_unwanted || is_there {
+/// Says of a pod that is held back from being placed that it is.
+pub(super) fn tell_gates(pod: &mut Value) {
+    let gates = pod
+        .pointer("/spec/schedulingGates")
+        .and_then(Value::as_array);
+    if gates.is_none_or(Vec::is_empty) {
         return;
     }
-    let name = format!("kube-api-access-{}", surroundings::suffix());
-    for list in ["containers", "initContainers"] {
-        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
-        for container in containers
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_object_mut)
-        {
-            let mounts = container.entry("volumeMounts").or_insert_with(|| json!([]));
-            if let Some(mounts) = mounts.as_array_mut() {
-                mounts.push(json!({"name": name, "readOnly": true, "mountPath": TOKEN_PATH}));
-            }
-        }
-    }
-    let volumes = spec.entry("volumes").or_insert_with(|| json!([]));
-    if let Some(volumes) = volumes.as_array_mut() {
-        volumes.push(json!({"name": name, "projected": {"defaultMode": 420, "sources": [
-            {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
-            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-            {"downwardAPI": {"items": [
-                {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
-            ]}},
-        ]}}));
+    let condition = json!({
+        "type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+        "lastProbeTime": null, "lastTransitionTime": null,
+    });
+    let Some(fields) = pod.as_object_mut() else {
+        return;
+    };
+    let status = fields.entry("status").or_insert_with(|| json!({}));
+    if let Some(status) = status.as_object_mut() {
+        status.insert("conditions".to_owned(), json!([condition]));
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use object::selector::Selector;
 use object::{Object, Value};
 use serde_json::json;
 
@@ -34,7 +35,7 @@ pub(crate) fn claim<'a>(
     may_take: impl Fn(&Object) -> bool,
 ) -> Claims<'a> {
     let controlled = mirror.owned(owner.uid(), kind);
-    let Some(selector) = read::selector(owner.at(&["spec", "selector"])) else {
+    let Some(selector) = selector_of(owner) else {
         return Claims {
             held: controlled,
             actions: Vec::new(),
@@ -62,6 +63,15 @@ pub(crate) fn claim<'a>(
         }
     }
     claims
+}
+
+/// What an owner selects by. The oldest kind has a plain map of labels for it.
+fn selector_of(owner: &Object) -> Option<Selector> {
+    let said = owner.at(&["spec", "selector"]);
+    if owner.kind() != Kind::ReplicationController.row().kind {
+        return read::selector(said);
+    }
+    read::selector(Some(&json!({"matchLabels": said?})))
 }
 
 fn adopt(owner: &Object, kind: Kind, object: &Object) -> Action {
@@ -114,8 +124,7 @@ pub(crate) fn wake(
         return;
     }
     for candidate in mirror.within(owner, object.namespace()) {
-        let selector = read::selector(candidate.at(&["spec", "selector"]));
-        if selector.is_some_and(|selector| read::selects(&selector, object)) {
+        if selector_of(candidate).is_some_and(|selector| read::selects(&selector, object)) {
             keys.push(format!("{}/{}", candidate.namespace(), candidate.name()).into());
         }
     }

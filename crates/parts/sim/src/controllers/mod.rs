@@ -8,6 +8,7 @@ pub(crate) mod daemon_set;
 mod definition;
 pub(crate) mod deployment;
 pub(crate) mod disruption;
+mod endpoint_mirror;
 pub(crate) mod endpoints;
 pub(crate) mod ephemeral_volume;
 pub(crate) mod exposure;
@@ -21,6 +22,7 @@ pub(crate) mod replica_set;
 mod revision;
 mod root_authority;
 pub(crate) mod scheduler;
+mod slices;
 pub(crate) mod stateful_set;
 pub(crate) mod taint_eviction;
 pub(crate) mod template;
@@ -36,6 +38,7 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     node::CONTROLLER,
     deployment::CONTROLLER,
     replica_set::CONTROLLER,
+    replica_set::OLDER,
     stateful_set::CONTROLLER,
     daemon_set::CONTROLLER,
     job::CONTROLLER,
@@ -44,6 +47,7 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     volume::CONTROLLER,
     claim_protection::CONTROLLER,
     endpoints::CONTROLLER,
+    endpoint_mirror::CONTROLLER,
     exposure::CONTROLLER,
     autoscaler::CONTROLLER,
     disruption::CONTROLLER,

@@ -178,14 +178,7 @@ impl Plan {
         reason: &'static str,
         message: String,
     ) {
-        let warning = false;
-        self.actions.push(Action::Report(Report {
-            about: reference(about),
-            warning,
-            reason,
-            message,
-            by,
-        }));
+        self.tell(about, false, by, reason, message);
     }
 
     pub(crate) fn warn(
@@ -195,7 +188,17 @@ impl Plan {
         reason: &'static str,
         message: String,
     ) {
-        let warning = true;
+        self.tell(about, true, by, reason, message);
+    }
+
+    fn tell(
+        &mut self,
+        about: &Object,
+        warning: bool,
+        by: Writer,
+        reason: &'static str,
+        message: String,
+    ) {
         self.actions.push(Action::Report(Report {
             about: reference(about),
             warning,

@@ -15,6 +15,7 @@ pub(crate) enum Kind {
     EndpointSlice,
     Deployment,
     ReplicaSet,
+    ReplicationController,
     StatefulSet,
     DaemonSet,
     ControllerRevision,
@@ -26,6 +27,7 @@ pub(crate) enum Kind {
     PersistentVolumeClaim,
     PersistentVolume,
     StorageClass,
+    PriorityClass,
     Ingress,
     CustomResourceDefinition,
     APIService,
@@ -75,6 +77,7 @@ rows! {
     EndpointSlice "discovery.k8s.io" "v1" "endpointslices" true;
     Deployment "apps" "v1" "deployments" true;
     ReplicaSet "apps" "v1" "replicasets" true;
+    ReplicationController "" "v1" "replicationcontrollers" true;
     StatefulSet "apps" "v1" "statefulsets" true;
     DaemonSet "apps" "v1" "daemonsets" true;
     ControllerRevision "apps" "v1" "controllerrevisions" true;
@@ -86,6 +89,7 @@ rows! {
     PersistentVolumeClaim "" "v1" "persistentvolumeclaims" true;
     PersistentVolume "" "v1" "persistentvolumes" false;
     StorageClass "storage.k8s.io" "v1" "storageclasses" false;
+    PriorityClass "scheduling.k8s.io" "v1" "priorityclasses" false;
     Ingress "networking.k8s.io" "v1" "ingresses" true;
     CustomResourceDefinition "apiextensions.k8s.io" "v1" "customresourcedefinitions" false;
     APIService "apiregistration.k8s.io" "v1" "apiservices" false;

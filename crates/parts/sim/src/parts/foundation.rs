@@ -1,4 +1,4 @@
-//! What every cluster begins with: namespaces, roles, the class of volumes, the service of the API itself.
+//! What every cluster begins with: namespaces, roles, classes of volumes and of pods, the service of the API itself.
 
 use std::sync::OnceLock;
 
@@ -12,6 +12,23 @@ use crate::engine::{Kind, create};
 
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
+/// Classes of pods that a cluster cannot do without: name, importance, and what they are for.
+const PRIORITIES: [(&str, i64, &str); 2] = [
+    (
+        "system-node-critical",
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+];
+
+/// Where a member's API is said to listen; nodes have other addresses.
+const API_ADDRESS: &str = "172.19.0.2";
+
 /// Makes what is missing. The uid of `kube-system` is what tells clusters apart.
 pub(crate) async fn found(server: &Server) {
     for name in NAMESPACES {
@@ -24,19 +41,44 @@ pub(crate) async fn found(server: &Server) {
             "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
         },
         "provisioner": "sim.karavel.io/disk", "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate",
+        "allowVolumeExpansion": true,
     });
     make(server, Kind::StorageClass, class).await;
+    for (name, value, note) in PRIORITIES {
+        let class = json!({"metadata": {"name": name}, "value": value, "description": note});
+        make(server, Kind::PriorityClass, class).await;
+    }
+    for (kind, object) in own_service() {
+        make(server, kind, object).await;
+    }
+}
+
+/// The service of the API, and where it is found. Upstream: the server itself writes all three.
+fn own_service() -> [(Kind, Value); 3] {
+    let port = json!({"name": "https", "port": 6443, "protocol": "TCP"});
+    let metadata =
+        |labels: Value| json!({"name": "kubernetes", "namespace": "default", "labels": labels});
+    let endpoints = json!({
+        "metadata": metadata(json!({"endpointslice.kubernetes.io/skip-mirror": "true"})),
+        "subsets": [{"addresses": [{"ip": API_ADDRESS}], "ports": [port]}],
+    });
+    let slice = json!({
+        "metadata": metadata(json!({"kubernetes.io/service-name": "kubernetes"})),
+        "addressType": "IPv4", "endpoints": [{"addresses": [API_ADDRESS], "conditions": {"ready": true}}],
+        "ports": [port],
+    });
     let service = json!({
-        "metadata": {
-            "name": "kubernetes", "namespace": "default",
-            "labels": {"component": "apiserver", "provider": "kubernetes"},
-        },
+        "metadata": metadata(json!({"component": "apiserver", "provider": "kubernetes"})),
         "spec": {
             "type": "ClusterIP", "clusterIP": "10.96.0.1", "clusterIPs": ["10.96.0.1"],
             "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
         },
     });
-    make(server, Kind::Service, service).await;
+    [
+        (Kind::Service, service),
+        (Kind::Endpoints, endpoints),
+        (Kind::EndpointSlice, slice),
+    ]
 }
 
 async fn make(server: &Server, kind: Kind, object: Value) {

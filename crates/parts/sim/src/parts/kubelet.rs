@@ -19,6 +19,11 @@ pub(crate) enum Errand<'a> {
     Stream,
 }
 
+/// Where the kubelet of a node listens.
+pub(crate) fn address(node: &Object) -> String {
+    format!("{}:{PORT}", address_of(node))
+}
+
 /// Refuses what needs the kubelet of a pod whose node is gone or silent. A pod without a node has no kubelet to ask.
 pub(crate) fn reach(
     server: &Server,
@@ -41,7 +46,7 @@ pub(crate) fn reach(
     if !faults.state().lost_nodes.contains(name) {
         return Ok(());
     }
-    let address = format!("{}:{PORT}", address_of(&node));
+    let address = address(&node);
     let failed = format!("dial tcp {address}: connect: no route to host");
     let why = match errand {
         Errand::Stream => format!("error dialing backend: {failed}"),

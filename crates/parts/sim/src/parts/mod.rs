@@ -6,8 +6,10 @@ mod eviction;
 mod files;
 mod foundation;
 mod kubelet;
+mod line;
 mod log;
 mod metrics;
+mod proxy;
 mod shell;
 mod stream;
 
@@ -54,6 +56,12 @@ pub(crate) fn handlers(access: &Arc<Access>, means: &Means<'_>) -> Handlers {
     });
     for part in ["exec", "attach", "portforward"] {
         handlers.insert("", "pods", part, Arc::clone(&streams) as _);
+    }
+    let proxy = Arc::new(proxy::Proxy {
+        faults: means.faults.clone(),
+    });
+    for resource in ["pods", "services", "nodes"] {
+        handlers.insert("", resource, "proxy", Arc::clone(&proxy) as _);
     }
     let usage = Arc::new(metrics::Metrics {
         rules: Arc::clone(means.rules),

@@ -5,6 +5,7 @@ use object::time::Time;
 
 use crate::parts::archive;
 use crate::parts::files::{self, Entry};
+use crate::parts::line::{Joint, Line, Stream};
 use crate::read;
 
 /// What a command comes to.
@@ -36,20 +37,86 @@ pub(crate) fn run(command: &[String], pod: &Object, now: Time) -> Output {
 /// The answer to one line typed into a shell.
 pub(crate) fn run_line(line: &str, pod: &Object, now: Time) -> Output {
     let mut all = Output::default();
-    for part in line.split([';', '\n']).flat_map(|part| part.split("&&")) {
-        let words: Vec<&str> = part
-            .split_whitespace()
-            .map(|word| word.trim_matches(['"', '\'']))
-            .collect();
+    let mut line = Line::new(line);
+    let (mut was_run, mut piped) = (true, None);
+    loop {
+        let code = all.code;
+        let Some(command) = line.next(&|name| variable(name, code, pod)) else {
+            return all;
+        };
+        let is_run = match command.joint {
+            Joint::Always => true,
+            Joint::Success => all.code == 0,
+            Joint::Failure => all.code != 0,
+            Joint::Pipe => was_run,
+        };
+        was_run = is_run;
+        let input: Option<String> = piped.take();
+        let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
         let [name, arguments @ ..] = words.as_slice() else {
             continue;
         };
-        let one = run_words(base(name), arguments, pod, now);
-        all.stdout.push_str(&one.stdout);
-        all.stderr.push_str(&one.stderr);
+        if !is_run {
+            continue;
+        }
+        let one = match (base(name), input) {
+            ("cat" | "tee", Some(input)) if arguments.is_empty() => Output {
+                stdout: input,
+                ..Output::default()
+            },
+            (name, _) => run_words(name, arguments, pod, now),
+        };
+        let (stdout, stderr) = directed(one.stdout, one.stderr, &command.redirects);
+        if command.pipes {
+            piped = Some(stdout);
+        } else {
+            all.stdout.push_str(&stdout);
+        }
+        all.stderr.push_str(&stderr);
         all.code = one.code;
+        if base(name) == "exit" {
+            return all;
+        }
     }
-    all
+}
+
+/// What goes to the two streams once everything was sent where it was said to go, each by what the streams were then.
+fn directed(stdout: String, stderr: String, redirects: &[(Stream, Stream)]) -> (String, String) {
+    let (mut out_to, mut error_to) = (Stream::Out, Stream::Error);
+    for (from, to) in redirects {
+        let to = match to {
+            Stream::Out => out_to,
+            Stream::Error => error_to,
+            Stream::Nowhere => Stream::Nowhere,
+        };
+        match from {
+            Stream::Error => error_to = to,
+            _ => out_to = to,
+        }
+    }
+    let (mut out, mut error) = (String::new(), String::new());
+    for (text, to) in [(stdout, out_to), (stderr, error_to)] {
+        match to {
+            Stream::Out => out.push_str(&text),
+            Stream::Error => error.push_str(&text),
+            Stream::Nowhere => {}
+        }
+    }
+    (out, error)
+}
+
+/// What a variable stands for in a container.
+fn variable(name: &str, code: i32, pod: &Object) -> String {
+    match name {
+        "?" => code.to_string(),
+        "$" => "1".to_owned(),
+        name => {
+            let all = environment(pod);
+            let mut lines = all.lines();
+            let found = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+            found.unwrap_or_default().to_owned()
+        }
+    }
 }
 
 fn run_words(name: &str, arguments: &[&str], pod: &Object, now: Time) -> Output {
@@ -58,7 +125,13 @@ fn run_words(name: &str, arguments: &[&str], pod: &Object, now: Time) -> Output 
         ..Output::default()
     };
     match name {
-        "echo" => say(arguments.join(" ")),
+        "echo" => match arguments {
+            ["-n", rest @ ..] => Output {
+                stdout: rest.join(" "),
+                ..Output::default()
+            },
+            all => say(all.join(" ")),
+        },
         "hostname" => say(pod
             .text_at(&["spec", "hostname"])
             .unwrap_or(pod.name())
@@ -257,6 +330,20 @@ mod tests {
             (vec!["echo", "a", "b"], "a b\n", 0),
             (vec!["/bin/hostname"], "web-1\n", 0),
             (vec!["sh", "-c", "echo hi; exit 3"], "hi\n", 3),
+            (vec!["sh", "-c", "exit 3; echo hi"], "", 3),
+            (vec!["sh", "-c", "echo a; echo b >&2"], "a\n", 0),
+            (
+                vec!["sh", "-c", "cat /nothing 2>&1 || echo \"no $?\""],
+                "cat: /nothing: No such file or directory\nno 1\n",
+                0,
+            ),
+            (
+                vec!["sh", "-c", "cat /nothing 2>/dev/null && echo no"],
+                "",
+                1,
+            ),
+            (vec!["sh", "-c", "echo $A | cat"], "b\n", 0),
+            (vec!["sh", "-c", "echo -n \"$HOSTNAME\""], "web-1", 0),
             (
                 vec!["sh", "-c", "echo 'one' && date"],
                 "one\n2026-01-01T00:00:00Z\n",
@@ -290,5 +377,7 @@ mod tests {
             );
         }
         assert!(run(&["env".to_owned()], &pod, now).stdout.contains("A=b\n"));
+        let both = run_line("echo a; echo b >&2", &pod, now);
+        assert_eq!((both.stdout.as_str(), both.stderr.as_str()), ("a\n", "b\n"));
     }
 }

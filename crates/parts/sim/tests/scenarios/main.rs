@@ -8,7 +8,7 @@
 //! steps:
 //!   - apply: {kind: …}                                      # one object or a list; namespace default unless given
 //!   - after: 5s                                             # time goes by
-//!   - patch: {what: deployments/web, merge: {…}}            # and `part: status` for a part of an object
+//!   - patch: {what: deployments/web, merge: {…}}            # and `part: status` for a part of an object; `refused: …`
 //!   - delete: {what: pods/web-0, grace: 0, propagation: Foreground}
 //!   - call: {post: /api/v1/…, body: {…}, code: 201}         # any other request
 //!   - fault: {lostNodes: [m-node-1]}                        # on top of what is wrong already
@@ -34,6 +34,8 @@ mod run;
 mod trace;
 
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn every_scenario_goes_as_it_says() {
@@ -44,19 +46,28 @@ fn every_scenario_goes_as_it_says() {
         .collect();
     files.sort();
     let only = std::env::var("SCENARIO").unwrap_or_default();
-    let mut failures = Vec::new();
-    let mut count = 0;
-    for file in files {
-        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-        if !name.contains(&only) {
-            continue;
+    files.retain(|file| name_of(file).contains(&only));
+    // Each has a clock of its own, so they are played side by side.
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let play = || {
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let text = std::fs::read_to_string(file).unwrap();
+            if let Err(why) = run::run(&text) {
+                let failure = format!("{}: {why}", name_of(file));
+                failures.lock().unwrap().push(failure);
+            }
         }
-        count += 1;
-        let text = std::fs::read_to_string(&file).unwrap();
-        if let Err(why) = run::run(&text) {
-            failures.push(format!("{name}: {why}"));
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(play);
         }
-    }
+    });
+    let (failures, count) = (failures.into_inner().unwrap(), files.len());
     assert!(failures.is_empty(), "\n{}", failures.join("\n\n"));
     assert!(count >= 40 || !only.is_empty(), "only {count} scenarios");
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_stem().unwrap().to_string_lossy().into_owned()
 }

@@ -80,83 +80,52 @@ fn check(deployment: &Object, sets: &[Arc<Object>], pods_left: usize) -> String 
     shown.join(" ")
 }
 
+/// Sets of a Deployment of four pods, as `image:pods/available` each.
+fn sets(text: &str, surge: i64) -> Vec<Arc<Object>> {
+    let sets = text.split_whitespace().map(|one| {
+        let (image, pods) = one.split_once(':').unwrap();
+        let (pods, available) = pods.split_once('/').unwrap();
+        set(
+            image,
+            pods.parse().unwrap(),
+            available.parse().unwrap(),
+            4,
+            surge,
+        )
+    });
+    sets.collect()
+}
+
 #[test]
 fn one_revision_takes_over_from_another_within_the_bounds() {
     let rolling = |surge: Value, unavailable: Value| json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}});
-    let usual = rolling(json!("25%"), json!("25%"));
-    let (one, none) = (rolling(json!(1), json!(0)), rolling(json!(0), json!(1)));
-    for (strategy, surge, sets, expected) in [
+    let usual = (rolling(json!("25%"), json!("25%")), 1);
+    let one = (rolling(json!(1), json!(0)), 1);
+    let none = (rolling(json!(0), json!(1)), 0);
+    for (strategy, there, expected) in [
         // The first one comes at once and whole; a further one as far as the surge allows.
-        (&usual, 1, vec![], "new=4"),
-        (&usual, 1, vec![set("1", 4, 4, 4, 1)], "new=1"),
-        (&none, 0, vec![set("1", 4, 4, 4, 0)], "new=0"),
+        (&usual, "", "new=4"),
+        (&usual, "1:4/4", "new=1"),
+        (&none, "1:4/4", "new=0"),
         // The new one has grown as far as it may: the old one shrinks as far as availability allows.
-        (
-            &usual,
-            1,
-            vec![set("1", 4, 4, 4, 1), set("2", 1, 0, 4, 1)],
-            "1=3",
-        ),
-        (
-            &one,
-            1,
-            vec![set("1", 4, 4, 4, 1), set("2", 1, 0, 4, 1)],
-            "",
-        ),
-        (
-            &one,
-            1,
-            vec![set("1", 4, 4, 4, 1), set("2", 1, 1, 4, 1)],
-            "1=3",
-        ),
-        (
-            &one,
-            1,
-            vec![set("1", 3, 3, 4, 1), set("2", 1, 1, 4, 1)],
-            "2=2",
-        ),
-        (
-            &none,
-            0,
-            vec![set("1", 4, 4, 4, 0), set("2", 0, 0, 4, 0)],
-            "1=3",
-        ),
-        (
-            &none,
-            0,
-            vec![set("1", 3, 3, 4, 0), set("2", 0, 0, 4, 0)],
-            "2=1",
-        ),
+        (&usual, "1:4/4 2:1/0", "1=3"),
+        (&one, "1:4/4 2:1/0", ""),
+        (&one, "1:4/4 2:1/1", "1=3"),
+        (&one, "1:3/3 2:1/1", "2=2"),
+        (&none, "1:4/4 2:0/0", "1=3"),
+        (&none, "1:3/3 2:0/0", "2=1"),
         // Old ones that do not work go first, even when nothing else may.
-        (
-            &one,
-            1,
-            vec![set("1", 4, 2, 4, 1), set("2", 1, 0, 4, 1)],
-            "",
-        ),
-        (
-            &usual,
-            1,
-            vec![set("1", 3, 0, 4, 1), set("2", 2, 2, 4, 1)],
-            "1=1",
-        ),
+        (&one, "1:4/2 2:1/0", ""),
+        (&usual, "1:3/0 2:2/2", "1=1"),
         // The last step.
-        (
-            &usual,
-            1,
-            vec![set("1", 1, 1, 4, 1), set("2", 4, 4, 4, 1)],
-            "1=0",
-        ),
-        (
-            &usual,
-            1,
-            vec![set("1", 0, 0, 4, 1), set("2", 4, 4, 4, 1)],
-            "",
-        ),
+        (&usual, "1:1/1 2:4/4", "1=0"),
+        (&usual, "1:0/0 2:4/4", ""),
     ] {
-        let deployment = deployment(4, if sets.is_empty() { "1" } else { "2" }, strategy.clone());
-        let shown = format!("{strategy} surge {surge} {} sets", sets.len());
-        assert_eq!(check(&deployment, &sets, 0), expected, "{shown}");
+        let (strategy, surge) = strategy;
+        let image = if there.is_empty() { "1" } else { "2" };
+        let deployment = deployment(4, image, strategy.clone());
+        let found = check(&deployment, &sets(there, *surge), 0);
+        assert_eq!(found, expected, "{strategy}: {there}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use object::{Object, Value};
 use serde_json::json;
 
-use crate::controllers::template::hash_of;
+use crate::controllers::slices;
 use crate::engine::action::Plan;
 use crate::engine::kind::Kind;
 use crate::read;
@@ -129,39 +129,12 @@ fn slices(inputs: &Inputs<'_>, reached: &[&Object], plan: &mut Plan) {
             chunks.push(&[]);
         }
         for chunk in chunks {
-            let place = i64::try_from(wanted.len()).unwrap_or(0);
-            let suffix: String = hash_of(&json!(service.uid()), place)
-                .chars()
-                .take(5)
-                .collect();
-            let name = format!("{}-{suffix}", service.name());
+            let name = slices::name_of(service, wanted.len());
             let slice = slice(service, &name, &ports, chunk);
             wanted.insert(name, slice);
         }
     }
-    for slice in inputs.slices {
-        match wanted.remove(slice.name()) {
-            None => plan.delete(Kind::EndpointSlice, slice),
-            Some(next) => {
-                let same = ["endpoints", "ports"].iter().all(|field| {
-                    let empty = json!([]);
-                    next.get(field).unwrap_or(&empty)
-                        == slice
-                            .at(&[field])
-                            .filter(|value| !value.is_null())
-                            .unwrap_or(&empty)
-                });
-                if !same {
-                    let patch =
-                        json!({"endpoints": next.get("endpoints"), "ports": next.get("ports")});
-                    plan.merge(Kind::EndpointSlice, slice, patch);
-                }
-            }
-        }
-    }
-    for slice in wanted.into_values() {
-        plan.create(Kind::EndpointSlice, slice);
-    }
+    slices::settle(plan, inputs.slices, wanted);
 }
 
 fn slice(service: &Object, name: &str, ports: &[Value], endpoints: &[Value]) -> Value {
@@ -170,14 +143,8 @@ fn slice(service: &Object, name: &str, ports: &[Value], endpoints: &[Value]) -> 
         .and_then(Value::as_object)
         .cloned()
         .unwrap_or_default();
-    labels.insert(
-        "kubernetes.io/service-name".to_owned(),
-        json!(service.name()),
-    );
-    labels.insert(
-        "endpointslice.kubernetes.io/managed-by".to_owned(),
-        json!(MANAGER),
-    );
+    labels.insert(slices::SERVICE.to_owned(), json!(service.name()));
+    labels.insert(slices::MANAGED_BY.to_owned(), json!(MANAGER));
     if service.text_at(&["spec", "clusterIP"]) == Some("None") {
         labels.insert("service.kubernetes.io/headless".to_owned(), json!(""));
     }

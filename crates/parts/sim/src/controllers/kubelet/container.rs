@@ -6,8 +6,9 @@ use serde_json::json;
 
 use crate::behaviour::Behaviour;
 use crate::controllers::kubelet::ending::exit_code;
+use crate::controllers::kubelet::identity::{container_id, image_id};
 use crate::controllers::kubelet::image;
-use crate::controllers::template::hash_of;
+use crate::controllers::kubelet::resize::Verdict;
 use crate::read;
 
 /// The first wait between two starts of a container that keeps ending.
@@ -22,6 +23,8 @@ pub(crate) type Told = (bool, &'static str, String);
 pub(crate) struct Setting<'a> {
     pub(crate) pod: &'a Object,
     pub(crate) behaviour: &'a Behaviour,
+    /// What becomes of resources its containers do not have.
+    pub(crate) resize: &'a Verdict,
     /// What a container refers to and is not there, in words.
     pub(crate) lacks: &'a dyn Fn(&Value) -> Option<String>,
     /// What a container that has been running since a time was left with by whoever was connected to it.
@@ -37,9 +40,19 @@ pub(crate) struct Next {
 }
 
 /// What a container has behind it.
-struct Past {
-    restarts: i64,
-    last: Value,
+pub(super) struct Past {
+    pub(super) restarts: i64,
+    pub(super) last: Value,
+}
+
+impl Past {
+    /// That of a container that never ran.
+    pub(super) fn none() -> Self {
+        Self {
+            restarts: 0,
+            last: json!({}),
+        }
+    }
 }
 
 /// The status of a container that has not been started.
@@ -72,7 +85,10 @@ pub(crate) fn next(
             .unwrap_or_else(|| json!({})),
     };
     if let Some(started) = running.and_then(|running| read::time(running, "startedAt")) {
-        if let Some(known) = known.filter(|known| is_outdated(known, container)) {
+        let is_outdated = |known: &&Value| {
+            is_outdated(known, container) || setting.resize.restarts(container, known)
+        };
+        if let Some(known) = known.filter(is_outdated) {
             let last = replaced(setting, known);
             let mut next = begin(setting, container, Past { last, ..past }, setting.now, true);
             next.told.insert(0, replacement(container));
@@ -149,19 +165,19 @@ fn begin(
 }
 
 /// Whether a container runs an image that its pod no longer names.
-fn is_outdated(known: &Value, container: &Value) -> bool {
+pub(super) fn is_outdated(known: &Value, container: &Value) -> bool {
     read::text(known, "image") != read::text(container, "image")
 }
 
 /// The last state of a container that makes way for its new definition.
-fn replaced(setting: &Setting<'_>, known: &Value) -> Value {
+pub(super) fn replaced(setting: &Setting<'_>, known: &Value) -> Value {
     let mut old = known.clone();
     end(&mut old, exit_code(setting.pod, false), setting.now);
     old.get("state").cloned().unwrap_or_default()
 }
 
 /// What is told of it. Upstream: no restart policy keeps it from being started again.
-fn replacement(container: &Value) -> Told {
+pub(super) fn replacement(container: &Value) -> Told {
     let name = read::text(container, "name");
     let message = format!("Container {name} definition changed, will be restarted");
     (false, "Killing", message)
@@ -207,94 +223,19 @@ fn while_running(setting: &Setting<'_>, container: &Value, started: Time, past: 
     }
 }
 
-fn running(pod: &Object, container: &Value, started: Time, past: Past, is_ready: bool) -> Value {
+pub(super) fn running(
+    pod: &Object,
+    container: &Value,
+    started: Time,
+    past: Past,
+    is_ready: bool,
+) -> Value {
     json!({
         "name": container.get("name"), "image": container.get("image"), "imageID": image_id(container),
         "containerID": container_id(pod, container, past.restarts), "ready": is_ready, "started": true,
         "restartCount": past.restarts, "lastState": past.last,
         "state": {"running": {"startedAt": started.to_string()}},
     })
-}
-
-/// The status of a container that was started just now beside those of the pod, to look into it. It is never ready and
-/// not started again.
-pub(crate) fn guest(setting: &Setting<'_>, container: &Value, known: Option<&Value>) -> Next {
-    let started = known.and_then(|known| read::time(known.pointer("/state/running")?, "startedAt"));
-    let name = read::text(container, "name");
-    let mut next = Next {
-        status: known.cloned().unwrap_or_default(),
-        wake: None,
-        told: Vec::new(),
-    };
-    match (known, started) {
-        (None, _) => {
-            let past = Past {
-                restarts: 0,
-                last: json!({}),
-            };
-            next.status = running(setting.pod, container, setting.now, past, false);
-            next.told = starts(container);
-        }
-        (Some(_), Some(started)) => {
-            if let Some(code) = (setting.left)(name, started) {
-                end(&mut next.status, code, setting.now);
-            }
-        }
-        (Some(_), None) => {}
-    }
-    next
-}
-
-/// The status of an init container whose turn began and is over at times.
-pub(crate) fn initial(setting: &Setting<'_>, container: &Value, from: Time, done: Time) -> Value {
-    let past = Past {
-        restarts: 0,
-        last: json!({}),
-    };
-    let mut status = running(setting.pod, container, from, past, false);
-    if setting.now >= done {
-        end(&mut status, 0, done);
-        if let Some(fields) = status.as_object_mut() {
-            // Upstream: an init container is ready once it has done its work.
-            fields.insert("ready".to_owned(), json!(true));
-        }
-    }
-    status
-}
-
-/// The status of a sidecar whose turn began at a time. It runs from then on and is no trouble.
-pub(crate) fn sidecar(
-    setting: &Setting<'_>,
-    container: &Value,
-    known: Option<&Value>,
-    turn: Time,
-) -> Next {
-    let has_begun = |known: &&Value| known.pointer("/state/waiting").is_none();
-    let mut next = Next {
-        status: known.cloned().unwrap_or_default(),
-        wake: None,
-        told: Vec::new(),
-    };
-    let Some(known) = known.filter(has_begun) else {
-        let past = Past {
-            restarts: 0,
-            last: json!({}),
-        };
-        next.status = running(setting.pod, container, turn, past, true);
-        next.told = starts(container);
-        return next;
-    };
-    if known.pointer("/state/running").is_some() && is_outdated(known, container) {
-        let restarts = known.get("restartCount").and_then(Value::as_i64);
-        let past = Past {
-            restarts: restarts.unwrap_or(0).saturating_add(1),
-            last: replaced(setting, known),
-        };
-        next.status = running(setting.pod, container, setting.now, past, true);
-        next.told = vec![replacement(container)];
-        next.told.extend(starts(container));
-    }
-    next
 }
 
 /// A container that ended, and what its pod's restart policy makes of it.
@@ -391,30 +332,4 @@ fn spell(seconds: i64) -> String {
         (0, seconds) => format!("{seconds}s"),
         (minutes, seconds) => format!("{minutes}m{seconds}s"),
     }
-}
-
-fn image_id(container: &Value) -> String {
-    let image = read::text(container, "image");
-    let name = image.split(['@', ':']).next().unwrap_or_default();
-    format!("{name}@sha256:{}", digest(image))
-}
-
-fn container_id(pod: &Object, container: &Value, restarts: i64) -> String {
-    let seed = format!("{}/{}/{restarts}", pod.uid(), read::text(container, "name"));
-    format!("containerd://{}", digest(&seed))
-}
-
-/// Sixty-four digits that are always the same for the same text; nothing depends on what they are.
-fn digest(text: &str) -> String {
-    let seed = hash_of(&json!(text), 0);
-    let mut state: u64 = seed.bytes().fold(17, |sum, byte| {
-        sum.wrapping_mul(131).wrapping_add(u64::from(byte))
-    });
-    let parts = (0..4).map(|_| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        format!("{state:016x}")
-    });
-    parts.collect()
 }

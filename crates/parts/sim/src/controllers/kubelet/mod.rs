@@ -5,12 +5,15 @@
 //! Keeps:  no two pods of a node have the same address. A pod's next state follows from its present status and the
 //!         time alone, so a restart of the member changes nothing.
 
+mod companion;
 mod configuration;
 mod container;
 mod ending;
+mod identity;
 mod image;
 mod plan;
 mod pod;
+mod resize;
 #[cfg(test)]
 mod tests;
 
@@ -45,7 +48,8 @@ fn wakes(seen: &Seen, mirror: &Mirror, keys: &mut Vec<Arc<str>>) {
         }
         Kind::Node => keys.push(Arc::clone(&seen.key)),
         Kind::Pod => {
-            if let Some(pod) = &seen.after
+            // One that is gone leaves room for the others.
+            if let Some(pod) = seen.either()
                 && !read::node_of(pod).is_empty()
             {
                 keys.push(read::node_of(pod).into());

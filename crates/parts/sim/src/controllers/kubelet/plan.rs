@@ -10,6 +10,7 @@ use crate::controllers::kubelet::configuration::{self, Shelf, Source};
 use crate::controllers::kubelet::container::Setting;
 use crate::controllers::kubelet::ending;
 use crate::controllers::kubelet::pod::{self, Step};
+use crate::controllers::kubelet::resize;
 use crate::controllers::node::{address_of, subnet_of};
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
@@ -56,8 +57,10 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
             true => None,
             false => configuration::lacking(pod.namespace(), container, &find),
         };
+        let resize = resize::judge(pod, inputs.node, inputs.pods.iter().copied());
         let setting = Setting {
             pod,
+            resize: &resize,
             behaviour: &behaviour,
             lacks: &lacks,
             left: &|name, since| (inputs.left)(pod, name, since),

@@ -4,9 +4,11 @@ use object::time::Time;
 use object::{Map, Object, Value};
 use serde_json::json;
 
+use crate::controllers::kubelet::companion;
 use crate::controllers::kubelet::configuration::{self, Lookup};
 use crate::controllers::kubelet::container::{self, Setting, Told};
 use crate::controllers::kubelet::ending::KILLED;
+use crate::controllers::kubelet::resize::Verdict;
 use crate::read;
 
 /// What becomes of a pod.
@@ -62,10 +64,13 @@ pub(crate) fn step(setting: &Setting<'_>, find: Lookup<'_>, host: &str, address:
     }
     let mut status = Map::new();
     status.insert("phase".to_owned(), json!(phase));
-    status.insert(
-        "conditions".to_owned(),
-        conditions(pod, &containers, phase, now).into(),
-    );
+    if *setting.resize == Verdict::Granted {
+        let message = "Pod resize completed".to_owned();
+        containers.told.push((false, "ResizeCompleted", message));
+    }
+    let mut conditions = conditions(pod, &containers, phase, now);
+    setting.resize.show(&mut conditions, now);
+    status.insert("conditions".to_owned(), conditions.into());
     status.insert("hostIP".to_owned(), json!(host));
     status.insert("hostIPs".to_owned(), json!([{"ip": host}]));
     if containers.is_prepared || pod.text_at(&["status", "podIP"]).is_some() {
@@ -175,10 +180,12 @@ fn advance(setting: &Setting<'_>, began: Time, is_mounted: bool) -> Containers {
     for container in main {
         let status = named(known, container);
         let next = container::next(setting, container, status, initialized);
-        if status != Some(&next.status) {
+        let mut next_status = next.status;
+        allot(setting, container, status, &mut next_status);
+        if status != Some(&next_status) {
             containers.told.extend(next.told);
         }
-        containers.main.push(next.status);
+        containers.main.push(next_status);
         containers.wake = match (containers.wake, next.wake) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
@@ -186,12 +193,30 @@ fn advance(setting: &Setting<'_>, began: Time, is_mounted: bool) -> Containers {
     }
     let known = read::list(pod, &["status", "ephemeralContainerStatuses"]);
     for guest in read::list(pod, &["spec", "ephemeralContainers"]) {
-        let next = container::guest(setting, guest, named(known, guest));
+        let next = companion::guest(setting, guest, named(known, guest));
         containers.told.extend(next.told);
         containers.guests.push(next.status);
     }
     dismiss_sidecars(init, now, &mut containers);
     containers
+}
+
+/// Says what a container that runs has of the node.
+fn allot(setting: &Setting<'_>, container: &Value, before: Option<&Value>, status: &mut Value) {
+    let resources = setting.resize.resources(container, before);
+    let Some(fields) = status.as_object_mut().filter(|fields| {
+        let state = fields.get("state");
+        state.is_some_and(|state| state.get("running").is_some())
+    }) else {
+        return;
+    };
+    let requests = resources.and_then(|resources| resources.get("requests"));
+    for (field, value) in [("allocatedResources", requests), ("resources", resources)] {
+        match value {
+            Some(value) => drop(fields.insert(field.to_owned(), value.clone())),
+            None => drop(fields.shift_remove(field)),
+        }
+    }
 }
 
 /// Sidecars stop when nothing is left to stand beside. Asked to stop, they end well.
@@ -219,7 +244,7 @@ fn initialize(setting: &Setting<'_>, init: &[Value], pulled: Time, containers: &
             continue;
         }
         if is_sidecar(container) {
-            let next = container::sidecar(setting, container, before, turn);
+            let next = companion::sidecar(setting, container, before, turn);
             containers.told.extend(next.told);
             containers.init.push(next.status);
             continue;
@@ -232,7 +257,7 @@ fn initialize(setting: &Setting<'_>, init: &[Value], pulled: Time, containers: &
         // What is done stays as it was, whatever becomes of its definition.
         let status = match before.filter(|known| has_state(known, "terminated")) {
             Some(known) => known.clone(),
-            None => container::initial(setting, container, from, turn),
+            None => companion::initial(setting, container, from, turn),
         };
         containers.init.push(status);
     }

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::configuration;
 use super::container::Setting;
 use super::pod::{Step, step};
+use super::resize::Verdict;
 use crate::behaviour::Rules;
 use crate::read;
 
@@ -59,6 +60,7 @@ fn look(pod: &Object, second: i64) -> (Step, Vec<&'static str>) {
     let find = |_, _: &str| None;
     let setting = Setting {
         pod,
+        resize: &Verdict::Settled,
         behaviour: &behaviour,
         lacks: &|container| configuration::lacking("d", container, &find),
         left: &|name, _| (name == "left").then_some(3),

@@ -64,6 +64,8 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
     for (name, service) in view.mirror.all(Kind::APIService) {
         if service.label(MANAGED).is_some() && !wanted.contains_key(&**name) {
             plan.delete(Kind::APIService, service);
+        } else {
+            show(&mut plan, service, view);
         }
     }
     plan
@@ -95,19 +97,27 @@ fn wanted(view: &View<'_>) -> BTreeMap<String, Value> {
     wanted
 }
 
-/// Says that one of the member's own registrations is available.
+/// Says whether one of the member's own registrations is available: not while a fault takes its group away.
 fn show(plan: &mut Plan, service: &Object, view: &View<'_>) {
-    if service.label(MANAGED).is_none() || read::condition(service, "Available").is_some() {
+    if service.label(MANAGED).is_none() {
         return;
     }
-    let (reason, message) = if service.at(&["spec", "service"]).is_some() {
-        ("Passed", "all checks passed")
+    let group = service.text_at(&["spec", "group"]).unwrap_or_default();
+    let (status, reason, message) = if view.faults.dropped_groups.contains(group) {
+        let version = service.text_at(&["spec", "version"]).unwrap_or_default();
+        let message = format!(
+            "failing or missing response from /apis/{group}/{version}: the group was dropped by a fault"
+        );
+        ("False", "FailedDiscoveryCheck", message)
+    } else if service.at(&["spec", "service"]).is_some() {
+        ("True", "Passed", "all checks passed".to_owned())
     } else {
-        ("Local", "Local APIServices are always available")
+        let message = "Local APIServices are always available".to_owned();
+        ("True", "Local", message)
     };
-    let mut conditions = Vec::new();
+    let mut conditions = read::conditions(service);
     let condition =
-        json!({"type": "Available", "status": "True", "reason": reason, "message": message});
+        json!({"type": "Available", "status": status, "reason": reason, "message": message});
     read::put_condition(&mut conditions, condition, view.now);
     let status = json!({"conditions": conditions});
     plan.status(Kind::APIService, service, status, Writer::Controllers);

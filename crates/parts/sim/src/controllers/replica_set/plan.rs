@@ -17,6 +17,8 @@ const BURST: usize = 500;
 
 /// Everything the decision may look at.
 pub(crate) struct Inputs<'a> {
+    /// What the set is.
+    pub(crate) kind: Kind,
     pub(crate) set: &'a Object,
     /// All pods it controls.
     pub(crate) pods: &'a [&'a Arc<Object>],
@@ -51,7 +53,7 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
         }
     }
     let status = status(inputs, &active, &mut plan);
-    plan.status(Kind::ReplicaSet, set, status, Writer::Controllers);
+    plan.status(inputs.kind, set, status, Writer::Controllers);
     plan
 }
 

@@ -22,7 +22,7 @@ use crate::read;
 
 pub(crate) use fit::{first_untolerated, suits};
 use plan::{Inputs, Standing};
-pub(crate) use requests::requests_of;
+pub(crate) use requests::{Amounts, allocatable, requests_of};
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "scheduler",

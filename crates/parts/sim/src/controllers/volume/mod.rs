@@ -8,6 +8,7 @@ mod matching;
 
 use std::sync::Arc;
 
+use object::quantity::Quantity;
 use object::{Object, Value};
 use serde_json::json;
 
@@ -114,6 +115,16 @@ fn bind(plan: &mut Plan, claim: &Object, volume: &Object, view: &View<'_>) {
         plan.merge(Kind::PersistentVolumeClaim, claim, patch);
         return;
     }
+    if let Some(size) = growth(claim, volume) {
+        let by = Writer::Controllers;
+        let message = format!("External resizer is resizing volume {}", volume.name());
+        plan.report(claim, by, "Resizing", message);
+        let patch = json!({"spec": {"capacity": {"storage": size}}});
+        plan.merge(Kind::PersistentVolume, volume, patch);
+        let message = "Resize volume succeeded".to_owned();
+        plan.report(claim, by, "VolumeResizeSuccessful", message);
+        return;
+    }
     let status = json!({
         "phase": "Bound", "accessModes": volume.at(&["spec", "accessModes"]),
         "capacity": volume.at(&["spec", "capacity"]),
@@ -123,6 +134,15 @@ fn bind(plan: &mut Plan, claim: &Object, volume: &Object, view: &View<'_>) {
     if read::phase(volume) != "Bound" {
         set_phase(plan, volume, "Bound", view);
     }
+}
+
+/// What a claim asks for that its volume does not have. Admission has seen to it that the class lets volumes grow.
+fn growth(claim: &Object, volume: &Object) -> Option<String> {
+    let size = |value: Option<&Value>| value?.as_str()?.parse::<Quantity>().ok();
+    let wanted = claim.at(&["spec", "resources", "requests", "storage"]);
+    let has = size(volume.at(&["spec", "capacity", "storage"]))?;
+    let grows = size(wanted).is_some_and(|wanted| wanted > has);
+    Some(wanted?.as_str()?.to_owned()).filter(|_| grows)
 }
 
 /// A claim without a volume takes one that suits it, or one is made for it if its class can.

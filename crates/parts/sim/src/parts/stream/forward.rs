@@ -42,7 +42,7 @@ impl Caller {
             let head: Vec<u8> = self.pending.drain(..end + 4).collect();
             let head = String::from_utf8_lossy(&head).into_owned();
             self.body = body_length(&head);
-            answers.extend_from_slice(page(&head, pod, port).as_bytes());
+            answers.extend_from_slice(answer(&head, pod, port).as_bytes());
         }
         answers
     }
@@ -79,15 +79,17 @@ fn body_length(head: &str) -> usize {
 }
 
 /// The page every port shows.
-fn page(head: &str, pod: &Object, port: &str) -> String {
+pub(crate) fn page(method: &str, path: &str, pod: &Object, port: &str) -> String {
+    let (name, namespace) = (pod.name(), pod.namespace());
+    format!("pod {name} of namespace {namespace} answers {method} {path} on port {port}\n")
+}
+
+/// What a request is answered that came with a head.
+fn answer(head: &str, pod: &Object, port: &str) -> String {
     let mut words = head.split_whitespace();
     let method = words.next().unwrap_or_default();
     let path = words.next().unwrap_or_default();
-    let text = format!(
-        "pod {} of namespace {} answers {method} {path} on port {port}\n",
-        pod.name(),
-        pod.namespace()
-    );
+    let text = page(method, path, pod, port);
     let body = if method == "HEAD" { "" } else { text.as_str() };
     format!(
         "HTTP/1.1 200 OK\r\nserver: simulated\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {}\r\n\r\n{body}",

@@ -26,6 +26,8 @@ use serve::server::Server;
 use serve::status::Status;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
+pub(crate) use forward::page;
+
 use crate::faults::Faults;
 use crate::parts::kubelet::{self, Errand};
 use crate::parts::log;
