@@ -9,7 +9,7 @@ mod state;
 mod tests;
 
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -50,6 +50,11 @@ struct Shared<K> {
     state: Mutex<State<K>>,
     /// Something became due earlier than those who wait know.
     changed: Notify,
+}
+
+/// Looks at how full a queue is, without keeping it.
+pub struct Gauge<K> {
+    shared: Weak<Shared<K>>,
 }
 
 /// A key in the hands of a worker. Until this is dropped nobody else gets it.
@@ -163,6 +168,14 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         self.lock().counts(Instant::now())
     }
 
+    /// For whoever counts from outside, as long as the queue is there.
+    #[must_use]
+    pub fn gauge(&self) -> Gauge<K> {
+        Gauge {
+            shared: Arc::downgrade(&self.shared),
+        }
+    }
+
     /// Whether nothing is due at this moment and nobody looks at anything.
     #[must_use]
     pub fn is_idle(&self) -> bool {
@@ -180,6 +193,18 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         // Nothing that runs under the lock leaves it half changed.
         let state = self.shared.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Clone + Eq + Hash> Gauge<K> {
+    /// How full the queue is and what went through; `None` once it is closed or gone.
+    #[must_use]
+    pub fn counts(&self) -> Option<Counts> {
+        let queue = Queue {
+            shared: self.shared.upgrade()?,
+        };
+        let mut state = queue.lock();
+        (!state.is_closed()).then(|| state.counts(Instant::now()))
     }
 }
 
