@@ -277,9 +277,20 @@ impl Client {
         object: &Object,
         options: &WriteOptions,
     ) -> Result<Object, CallError> {
-        let path = options.query(resource.path(object.namespace()));
-        let ask = Ask::new(Method::POST, path.into_string()).saying(JSON, encode(object));
-        self.read(ask, resource).await
+        self.read(creation(resource, object, options), resource)
+            .await
+    }
+
+    /// Makes an object and leaves unread what came of it: whoever follows it will see, and reading costs as much as writing.
+    pub async fn create_unread(
+        &self,
+        resource: &ResourceType,
+        object: &Object,
+        options: &WriteOptions,
+    ) -> Result<(), CallError> {
+        self.call(creation(resource, object, options))
+            .await
+            .map(drop)
     }
 
     /// Creates something below an object, such as an eviction or a token, and returns what the server makes of it.
@@ -319,9 +330,24 @@ impl Client {
         options: &WriteOptions,
     ) -> Result<Object, CallError> {
         let path = options.query(part_path(resource, key, part));
-        let ask = Ask::new(Method::PATCH, path.into_string())
-            .saying(kind.media_type(), patch.to_string().into());
-        self.read(ask, resource).await
+        self.read(change(path.into_string(), kind, patch), resource)
+            .await
+    }
+
+    /// Changes an object and leaves unread what came of it.
+    pub async fn patch_unread(
+        &self,
+        resource: &ResourceType,
+        key: &ObjectKey,
+        kind: PatchKind,
+        patch: &Value,
+        part: &Part,
+        options: &WriteOptions,
+    ) -> Result<(), CallError> {
+        let path = options.query(part_path(resource, key, part));
+        self.call(change(path.into_string(), kind, patch))
+            .await
+            .map(drop)
     }
 
     /// Server-side apply under the options' field manager; `force` takes fields over from others.
@@ -482,6 +508,15 @@ impl Client {
             source,
         })
     }
+}
+
+fn creation(resource: &ResourceType, object: &Object, options: &WriteOptions) -> Ask {
+    let path = options.query(resource.path(object.namespace()));
+    Ask::new(Method::POST, path.into_string()).saying(JSON, encode(object))
+}
+
+fn change(path: String, kind: PatchKind, patch: &Value) -> Ask {
+    Ask::new(Method::PATCH, path).saying(kind.media_type(), patch.to_string().into())
 }
 
 impl std::fmt::Debug for Client {

@@ -12,6 +12,7 @@ use futures_util::FutureExt as _;
 use intent::Wake;
 use runtime::{CancellationToken, Queue, RetryAfter, Spawner, Taken, panic_text};
 use telemetry::chain;
+use telemetry::metrics::{Metric, Registry};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
@@ -20,6 +21,12 @@ use crate::execute::CarryOutError;
 
 /// How long a reconcile may take before it counts as failed. Calls have deadlines of their own; this is for a chain of them.
 const LONGEST_RECONCILE: Duration = Duration::from_secs(300);
+
+/// How a reconcile ended, as the reference names it.
+const SUCCESS: &str = "success";
+const REQUEUE: &str = "requeue";
+const REQUEUE_AFTER: &str = "requeue_after";
+const ERROR: &str = "error";
 
 /// Brings one key to where it should be.
 pub trait Reconcile: Send + Sync + 'static {
@@ -97,7 +104,13 @@ pub struct Controller<R: Reconcile> {
     workers: usize,
     caches: Vec<Cache>,
     subscriptions: Vec<Subscription>,
+    told: Option<Box<Told<R::Key>>>,
+    longest: Duration,
+    is_urgent: bool,
 }
+
+/// Is told how long a look at a key took and whether it succeeded, and adds that to the figures.
+type Told<K> = dyn Fn(&Registry, &K, Duration, bool) + Send + Sync;
 
 /// A controller that runs.
 pub struct Running<K: Clone + Eq + Hash> {
@@ -116,6 +129,9 @@ impl<R: Reconcile> Controller<R> {
             workers: 1,
             caches: Vec::new(),
             subscriptions: Vec::new(),
+            told: None,
+            longest: LONGEST_RECONCILE,
+            is_urgent: false,
         }
     }
 
@@ -163,6 +179,37 @@ impl<R: Reconcile> Controller<R> {
         self
     }
 
+    /// Tells, after each look at a key, how long it took and whether it succeeded: for figures that have a name of their own
+    /// beside those that every controller has.
+    #[must_use]
+    pub fn telling<F>(self, told: F) -> Self
+    where
+        F: Fn(&Registry, &R::Key, Duration, bool) + Send + Sync + 'static,
+    {
+        Self {
+            told: Some(Box::new(told)),
+            ..self
+        }
+    }
+
+    /// A look at a key may take so much longer than usual: some workers rest on purpose.
+    #[must_use]
+    pub fn patience(self, more: Duration) -> Self {
+        Self {
+            longest: LONGEST_RECONCILE.saturating_add(more),
+            ..self
+        }
+    }
+
+    /// Brings things on their way: while it cannot keep up, those who only tell what became of them give way.
+    #[must_use]
+    pub fn urgent(self) -> Self {
+        Self {
+            is_urgent: true,
+            ..self
+        }
+    }
+
     /// The queue, for those who find keys in other ways.
     #[must_use]
     pub fn queue(&self) -> Queue<R::Key> {
@@ -172,10 +219,14 @@ impl<R: Reconcile> Controller<R> {
     /// Starts the workers; they begin once all caches have synced.
     pub fn run(self, spawner: &Spawner, cx: Cx) -> Running<R::Key> {
         let queue = self.queue.clone();
+        count_queue(self.name, self.workers, &queue, &cx.metrics);
+        let counted = self.is_urgent.then(|| cx.pressure.count(&queue));
         let shell = Arc::new(Shell {
             name: self.name,
             reconciler: self.reconciler,
             queue: self.queue,
+            told: self.told,
+            longest: self.longest,
             cx,
         });
         let synced = {
@@ -200,6 +251,7 @@ impl<R: Reconcile> Controller<R> {
         spawner.spawn(format!("{} watches", self.name), |stop| async move {
             stop.cancelled().await;
             drop(subscriptions);
+            drop(counted);
             closing.close();
         });
         Running { queue }
@@ -211,6 +263,8 @@ struct Shell<R: Reconcile> {
     name: &'static str,
     reconciler: Arc<R>,
     queue: Queue<R::Key>,
+    told: Option<Box<Told<R::Key>>>,
+    longest: Duration,
     cx: Cx,
 }
 
@@ -247,32 +301,52 @@ impl<R: Reconcile> Shell<R> {
         // way is much.
         let reconciling = Box::pin(self.reconciler.reconcile(key, &self.cx)).instrument(span);
         let reconciling = AssertUnwindSafe(reconciling).catch_unwind();
-        let ended = tokio::time::timeout(LONGEST_RECONCILE, reconciling).await;
+        let ended = tokio::time::timeout(self.longest, reconciling).await;
         let took = start.elapsed();
-        let failed = match ended {
+        let result = match ended {
             Ok(Ok(Ok(wake))) => {
                 self.queue.forget(key);
-                if let Some(delay) = self.delay(wake) {
-                    self.queue.add_after(key.clone(), delay);
+                match self.delay(wake) {
+                    Some(delay) => {
+                        self.queue.add_after(key.clone(), delay);
+                        REQUEUE_AFTER
+                    }
+                    None => SUCCESS,
                 }
-                false
             }
             Ok(Ok(Err(error))) => {
                 self.fail(key, &error);
-                true
+                // Nothing is wrong with a plan that came too late.
+                if error.is_stale() { REQUEUE } else { ERROR }
             }
             Ok(Err(panic)) => {
                 let panic = panic_text(&*panic);
                 tracing::error!(controller = self.name, ?key, panic, "reconcile panicked");
                 self.queue.retry(key.clone());
-                true
+                let panics = Metric::ControllerReconcilePanicsTotal;
+                self.cx.metrics.add(panics, &[self.name], 1.0);
+                ERROR
             }
             Err(_) => {
                 tracing::warn!(controller = self.name, ?key, "reconcile took too long");
                 self.queue.retry(key.clone());
-                true
+                ERROR
             }
         };
+        self.measure(key, took, result);
+    }
+
+    fn measure(&self, key: &R::Key, took: Duration, result: &'static str) {
+        let metrics = &self.cx.metrics;
+        metrics.add(Metric::ControllerReconcileTotal, &[self.name, result], 1.0);
+        if result == ERROR {
+            metrics.add(Metric::ControllerReconcileErrorsTotal, &[self.name], 1.0);
+        }
+        metrics.observe(Metric::ControllerReconcileTimeSeconds, &[self.name], took);
+        let failed = matches!(result, ERROR | REQUEUE);
+        if let Some(told) = &self.told {
+            told(metrics, key, took, !failed);
+        }
         self.cx.observer.reconciled(self.name, took, failed);
     }
 
@@ -293,6 +367,8 @@ impl<R: Reconcile> Shell<R> {
         }
         if error.is_terminal() {
             tracing::warn!(controller, ?key, error = %chain(error), "reconcile failed for good");
+            let terminal = Metric::ControllerTerminalErrorsTotal;
+            self.cx.metrics.add(terminal, &[controller], 1.0);
             return self.queue.forget(key);
         }
         match error.retry_after() {
@@ -306,6 +382,49 @@ impl<R: Reconcile> Shell<R> {
             tracing::warn!(controller, ?key, failures, error = %chain(error), "reconcile keeps failing");
         }
     }
+}
+
+/// Lets whoever reads the figures see how full a controller's queue is, as long as it runs.
+fn count_queue<K>(name: &'static str, workers: usize, queue: &Queue<K>, metrics: &Registry)
+where
+    K: Clone + Eq + Hash + Send + 'static,
+{
+    let gauge = queue.gauge();
+    metrics.while_of_use(move |metrics| {
+        let Some(counts) = gauge.counts() else {
+            return false;
+        };
+        for (metric, labels, figure) in [
+            (
+                Metric::WorkqueueDepth,
+                &[name, name][..],
+                counts.ready as f64,
+            ),
+            (
+                Metric::WorkqueueAddsTotal,
+                &[name, name],
+                counts.added as f64,
+            ),
+            (
+                Metric::WorkqueueRetriesTotal,
+                &[name, name],
+                counts.retried as f64,
+            ),
+            (
+                Metric::ControllerActiveWorkers,
+                &[name],
+                counts.running as f64,
+            ),
+            (
+                Metric::ControllerMaxConcurrentReconciles,
+                &[name],
+                workers as f64,
+            ),
+        ] {
+            metrics.add(metric, labels, figure);
+        }
+        true
+    });
 }
 
 #[cfg(test)]

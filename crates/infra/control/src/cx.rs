@@ -7,10 +7,12 @@ use client::Client;
 use intent::Plan;
 use object::time::Time;
 use runtime::Clock;
+use telemetry::metrics::Registry;
 
 use crate::events::Recorder;
 use crate::execute::{self, CarryOutError};
 use crate::observe::{Observer, Quiet};
+use crate::pressure::Pressure;
 
 /// What a reconcile has at hand: a client, a clock, and the executor of plans; clones share them.
 #[derive(Clone)]
@@ -23,6 +25,10 @@ pub struct Cx {
     pub events: Recorder,
     /// The name under which fields are written.
     pub manager: &'static str,
+    /// What is counted and measured.
+    pub metrics: Registry,
+    /// Whether what can wait should.
+    pub pressure: Pressure,
     pub(crate) observer: Arc<dyn Observer>,
 }
 
@@ -35,6 +41,8 @@ impl Cx {
             clock,
             events,
             manager,
+            metrics: Registry::default(),
+            pressure: Pressure::default(),
             observer: Arc::new(Quiet),
         }
     }
@@ -43,6 +51,18 @@ impl Cx {
     #[must_use]
     pub fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
         Self { observer, ..self }
+    }
+
+    /// The same, with figures that somebody reads.
+    #[must_use]
+    pub fn measured_by(self, metrics: Registry) -> Self {
+        Self { metrics, ..self }
+    }
+
+    /// The same, giving way to the urgent controllers of others too.
+    #[must_use]
+    pub fn pressed_by(self, pressure: Pressure) -> Self {
+        Self { pressure, ..self }
     }
 
     /// Carries a plan out, action by action, up to the first that fails. What is already as wanted counts as done.

@@ -170,7 +170,7 @@ async fn write(sink: &EventSink, entry: &Entry) -> Result<ObjectKey, CallError> 
         let patch = json!({"count": entry.count, "lastTimestamp": entry.last});
         let patched = sink
             .client
-            .patch(
+            .patch_unread(
                 &events(),
                 key,
                 PatchKind::Merge,
@@ -180,14 +180,16 @@ async fn write(sink: &EventSink, entry: &Entry) -> Result<ObjectKey, CallError> 
             )
             .await;
         match patched {
-            Ok(_) => return Ok(key.clone()),
+            Ok(()) => return Ok(key.clone()),
             // It has expired in the meantime: a new one, then.
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
         }
     }
     let event = new_event(sink, entry);
-    sink.client.create(&events(), &event, &options).await?;
+    sink.client
+        .create_unread(&events(), &event, &options)
+        .await?;
     Ok(event.key())
 }
 

@@ -35,7 +35,12 @@ impl CarryOutError {
     /// Whether the world has moved on since the plan was made: it must be made again, and nothing is wrong.
     #[must_use]
     pub fn is_stale(&self) -> bool {
-        self.source.is_conflict() || self.source.is_already_exists() || self.source.is_wrong_uid()
+        // What was to be changed is gone: whoever took it away will be heard of.
+        let is_gone = self.source.is_not_found() && matches!(self.verb, "patch" | "replace");
+        is_gone
+            || self.source.is_conflict()
+            || self.source.is_already_exists()
+            || self.source.is_wrong_uid()
     }
 }
 
@@ -65,7 +70,7 @@ async fn act(cx: &Cx, action: &Action) -> Result<(), CallError> {
     let client = &cx.client;
     match action {
         Action::Create { resource, object } => {
-            client.create(resource, object, &options).await.map(drop)
+            client.create_unread(resource, object, &options).await
         }
         Action::Apply {
             resource,
@@ -90,9 +95,8 @@ async fn act(cx: &Cx, action: &Action) -> Result<(), CallError> {
         } => {
             let patch = with_preconditions(patch, uid.as_deref(), revision.as_deref());
             client
-                .patch(resource, key, PatchKind::Merge, &patch, part, &options)
+                .patch_unread(resource, key, PatchKind::Merge, &patch, part, &options)
                 .await
-                .map(drop)
         }
         Action::Replace {
             resource,

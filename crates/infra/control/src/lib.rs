@@ -18,6 +18,7 @@ pub mod election;
 mod events;
 mod execute;
 mod observe;
+mod pressure;
 #[cfg(test)]
 mod scripted;
 
@@ -26,5 +27,6 @@ pub use crate::cx::Cx;
 pub use crate::events::{EventSink, Recorder};
 pub use crate::execute::CarryOutError;
 pub use crate::observe::{Observer, Quiet};
+pub use crate::pressure::{Pressure, Turn};
 /// When a controller wants to look at a key again.
 pub use intent::Wake;

@@ -106,10 +106,10 @@ impl Content {
 
     fn insert(&mut self, key: ObjectKey, after: Arc<Object>, before: Option<&Arc<Object>>) {
         for index in self.indexes.values_mut() {
-            if let Some(before) = before {
-                index.remove(&key, before);
+            match before {
+                Some(before) => index.change(&key, before, &after),
+                None => index.insert(&key, &after),
             }
-            index.insert(&key, &after);
         }
         self.objects.insert(key, after);
     }
@@ -131,6 +131,22 @@ impl Index {
         for text in (self.keys)(object) {
             let entry = self.entries.entry(text).or_default();
             entry.insert(key.clone(), Arc::clone(object));
+        }
+    }
+
+    /// Most changes leave an object where it is found.
+    fn change(&mut self, key: &ObjectKey, before: &Object, after: &Arc<Object>) {
+        let texts = (self.keys)(after);
+        if (self.keys)(before) != texts {
+            self.remove(key, before);
+            self.insert(key, after);
+            return;
+        }
+        for text in &texts {
+            let entry = self.entries.get_mut(text);
+            if let Some(held) = entry.and_then(|entry| entry.get_mut(key)) {
+                *held = Arc::clone(after);
+            }
         }
     }
 

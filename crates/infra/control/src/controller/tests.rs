@@ -69,6 +69,47 @@ async fn looks(keys: &[&str]) -> Vec<(String, u64)> {
     log.clone()
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_is_looked_at_is_counted_until_the_controller_ends() {
+    let tasks = Tasks::new();
+    let clock = Clock::tied(Time::from_unix_seconds(0));
+    let metrics = Registry::default();
+    let cx = Cx::new(Api::default().client(), clock, Recorder::silent(), "tester")
+        .measured_by(metrics.clone());
+    let running = Controller::new("test", Script::default())
+        .workers(3)
+        .run(&tasks.spawner(), cx);
+    for key in [
+        "is well",
+        "fails twice",
+        "never will",
+        "panics twice",
+        "in a minute",
+    ] {
+        running.queue.add(key.to_owned());
+    }
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let text = metrics.text();
+    for line in [
+        // One that was well at once, and two that were in the end.
+        "controller_runtime_reconcile_total{controller=\"test\",result=\"success\"} 3",
+        "controller_runtime_reconcile_total{controller=\"test\",result=\"requeue_after\"} 1",
+        "controller_runtime_reconcile_total{controller=\"test\",result=\"error\"} 5",
+        "controller_runtime_reconcile_errors_total{controller=\"test\"} 5",
+        "controller_runtime_reconcile_panics_total{controller=\"test\"} 2",
+        "controller_runtime_terminal_reconcile_errors_total{controller=\"test\"} 1",
+        "controller_runtime_reconcile_time_seconds_count{controller=\"test\"} 9",
+        "controller_runtime_max_concurrent_reconciles{controller=\"test\"} 3",
+        "controller_runtime_active_workers{controller=\"test\"} 0",
+        "workqueue_depth{name=\"test\",controller=\"test\"} 0",
+    ] {
+        assert!(text.lines().any(|have| have == line), "{line}\n{text}");
+    }
+    running.queue.close();
+    assert!(!metrics.text().contains("workqueue_depth"));
+    drop(tasks);
+}
+
 async fn check(key: &str, times: &[u64]) {
     let found: Vec<u64> = looks(&[key]).await.into_iter().map(|(_, at)| at).collect();
     assert_eq!(found, times, "{key}");

@@ -1,0 +1,172 @@
+//! Whether more waits of what everybody waits for than can be done at once.
+//!
+//! Some controllers bring things on their way, and others tell what became of them. What is told can wait a moment, and is
+//! told once for several changes then; so those who tell ask here first, and few of them write at once.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use runtime::Queue;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Duration, Instant, sleep};
+
+/// So many keys that are due are more than the workers are about to take.
+const HIGH: usize = 8;
+/// How often somebody who waits for calm looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What waits in the queues of all urgent controllers, and who may report; clones are the same.
+#[derive(Clone)]
+pub struct Pressure {
+    queues: Arc<Mutex<Queues>>,
+    turns: Arc<Semaphore>,
+}
+
+/// Lets its holder write a report.
+#[must_use = "others wait for the turn until it is dropped"]
+pub struct Turn<'p> {
+    _permit: SemaphorePermit<'p>,
+}
+
+#[derive(Default)]
+struct Queues {
+    next: u64,
+    waiting: BTreeMap<u64, Box<dyn Fn() -> usize + Send>>,
+}
+
+/// Counts a queue for as long as it is held.
+pub(crate) struct Counted {
+    pressure: Pressure,
+    id: u64,
+}
+
+impl Pressure {
+    /// Whether those who can wait should.
+    #[must_use]
+    pub fn is_high(&self) -> bool {
+        self.lock()
+            .waiting
+            .values()
+            .any(|waiting| waiting() >= HIGH)
+    }
+
+    /// Waits until it is not high, but no longer than that.
+    pub async fn calm(&self, longest: Duration) {
+        let end = Instant::now() + longest;
+        while self.is_high() && Instant::now() < end {
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until it is one's turn to write a report.
+    pub async fn turn(&self) -> Turn<'_> {
+        let permit = self.turns.acquire().await;
+        Turn {
+            _permit: permit.expect("invariant: nobody closes the semaphore"),
+        }
+    }
+
+    /// Counts a queue too.
+    pub(crate) fn count<K>(&self, queue: &Queue<K>) -> Counted
+    where
+        K: Clone + Eq + Hash + Send + 'static,
+    {
+        let queue = queue.clone();
+        let mut queues = self.lock();
+        let id = queues.next;
+        queues.next += 1;
+        let waiting = Box::new(move || queue.counts().ready);
+        queues.waiting.insert(id, waiting);
+        drop(queues);
+        Counted {
+            pressure: self.clone(),
+            id,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queues> {
+        // Nothing that runs under the lock leaves it half changed.
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Pressure {
+    fn default() -> Self {
+        Self {
+            queues: Arc::default(),
+            turns: Arc::new(Semaphore::new(turns())),
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.pressure.lock().waiting.remove(&self.id);
+    }
+}
+
+impl fmt::Debug for Pressure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pressure").finish_non_exhaustive()
+    }
+}
+
+/// How many reports are written at once, in all parts together: two for two processors are a thousand a second, since each
+/// waits for the disk more than it computes. More wait for their turn, in order.
+fn turns() -> usize {
+    std::thread::available_parallelism().map_or(2, |processors| processors.get().max(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use runtime::RetryAfter;
+
+    use super::*;
+
+    #[test]
+    fn only_keys_that_wait_for_a_worker_press() {
+        let pressure = Pressure::default();
+        let (one, other) = (
+            Queue::new(RetryAfter::default()),
+            Queue::new(RetryAfter::default()),
+        );
+        let counted = (pressure.count(&one), pressure.count(&other));
+        for key in 0..HIGH {
+            assert!(!pressure.is_high());
+            one.add(key);
+            other.add_after(key, std::time::Duration::from_secs(60));
+        }
+        assert!(pressure.is_high());
+        // Whoever is gone presses no longer.
+        drop(counted);
+        assert!(!pressure.is_high());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reports_wait_for_calm_but_not_for_ever() {
+        let pressure = Pressure::default();
+        let queue = Queue::new(RetryAfter::default());
+        let _counted = pressure.count(&queue);
+        let begun = Instant::now();
+        pressure.calm(Duration::from_secs(3)).await;
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        (0..HIGH).for_each(|key| queue.add(key));
+        pressure.calm(Duration::from_secs(3)).await;
+        assert_eq!(begun.elapsed(), Duration::from_secs(3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn few_report_at_once() {
+        let pressure = Pressure::default();
+        let mut held = Vec::new();
+        for _ in 0..turns() {
+            held.push(pressure.turn().await);
+        }
+        let next = tokio::time::timeout(LOOK, pressure.turn());
+        assert!(next.await.is_err());
+        held.clear();
+        let _turn = pressure.turn().await;
+    }
+}
