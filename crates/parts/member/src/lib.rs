@@ -4,8 +4,8 @@
 //! works' status. The same loops run in the control plane for members it can reach, and beside a member that it cannot;
 //! nothing here assumes which.
 //!
-//! Entry points: [`fleet::run`] for the loops that face members; [`lifecycle::run`], [`monitor::run`], [`namespaces::run`]
-//! and [`impersonation::run`] for what every control plane does for its clusters; [`join::join`] and [`join::unjoin`];
+//! Entry points: [`fleet::run`] for the loops that face members; [`lifecycle::run`], [`monitor::run`], [`namespaces::run`],
+//! [`impersonation::run`] and [`credentials::run`] for what every control plane does for its clusters; [`join::join`] and [`join::unjoin`];
 //! [`proxy::Proxy`] for requests that users send through to members.
 //!
 //! Invariants:
@@ -24,6 +24,7 @@ pub mod monitor;
 pub mod namespaces;
 
 pub mod connect;
+pub mod credentials;
 pub mod join;
 pub mod proxy;
 

@@ -62,6 +62,18 @@ pub fn cluster_role_bindings() -> ResourceType {
     ResourceType::cluster(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings")
 }
 
+/// `rbac.authorization.k8s.io/v1` Role.
+#[must_use]
+pub fn roles() -> ResourceType {
+    ResourceType::namespaced(RBAC, "v1", "Role", "roles")
+}
+
+/// `rbac.authorization.k8s.io/v1` RoleBinding.
+#[must_use]
+pub fn role_bindings() -> ResourceType {
+    ResourceType::namespaced(RBAC, "v1", "RoleBinding", "rolebindings")
+}
+
 /// The API group of roles and bindings.
 pub const RBAC: &str = "rbac.authorization.k8s.io";
 

@@ -1,6 +1,7 @@
 //! What a work says about having been applied.
 
 use api::{
+    names,
     well_known::{
         annotations::TEMPLATE_UID,
         conditions::work::{
@@ -31,27 +32,27 @@ pub(crate) enum Done {
     Changed,
     /// It could not be written, for this reason.
     Failed(String),
+    /// It is not in the member, and must not be brought there for the moment.
+    Absent,
 }
 
-/// The patch of a work's conditions, with the events about it. `done` is what became of each manifest, or `None` if its
-/// changes are held back. Nothing is written when the conditions say it already.
-pub(crate) fn plan(
-    object: &Object,
-    work: &Work,
-    done: Option<&[(&Object, Done)]>,
-    now: Time,
-) -> Plan {
+/// The patch of a work's conditions, with the events about it. `done` is what became of each manifest; while its changes
+/// are held back, only whether it is there. Nothing is written when the conditions say it already.
+pub(crate) fn plan(object: &Object, work: &Work, done: &[(&Object, Done)], now: Time) -> Plan {
     let mut plan = Plan::default();
     let mut conditions = work.status.conditions.clone();
     if let Some((condition, event)) = dispatching(object, work) {
         conditions = with_condition(conditions, condition, now).0;
         plan.extend(event);
     }
-    if let Some(done) = done {
-        if let Some(applied) = applied(&conditions, done) {
-            conditions = with_condition(conditions, applied, now).0;
-        }
+    let applied = if work.spec.suspend_dispatching.unwrap_or_default() {
+        missed(&conditions, done)
+    } else {
         plan.extend(events(object, done));
+        applied(&conditions, done)
+    };
+    if let Some(applied) = applied {
+        conditions = with_condition(conditions, applied, now).0;
     }
     if conditions != work.status.conditions {
         // No revision: only this crate writes a work's conditions, and its other status is written beside them.
@@ -65,6 +66,20 @@ pub(crate) fn plan(
         };
         plan.actions.insert(0, patch);
     }
+    plan
+}
+
+/// Whether the work was applied just now, for the first time and without a failure.
+pub(crate) fn is_first(work: &Work, done: &[(&Object, Done)]) -> bool {
+    find(&work.status.conditions, APPLIED).is_none()
+        && !done.is_empty()
+        && done.iter().all(|(_, done)| *done == Done::Made)
+}
+
+/// What there is to tell of what was done, apart from what the work itself says.
+pub(crate) fn news(object: &Object, done: &[(&Object, Done)]) -> Plan {
+    let mut plan = Plan::default();
+    plan.extend(events(object, done));
     plan
 }
 
@@ -142,22 +157,41 @@ fn applied(conditions: &[Condition], done: &[(&Object, Done)]) -> Option<Conditi
     ))
 }
 
+/// That a work is applied no longer, because somebody deleted in the member what must not be made again for the moment.
+fn missed(conditions: &[Condition], done: &[(&Object, Done)]) -> Option<Condition> {
+    let missing: Vec<String> = done
+        .iter()
+        .filter(|(_, done)| *done == Done::Absent)
+        .map(|(manifest, _)| format!("{} {}", manifest.kind(), manifest.key()))
+        .collect();
+    if missing.is_empty() || !is_true(conditions, APPLIED) {
+        return None;
+    }
+    let message = format!(
+        "gone from the member, and not made again while dispatching is suspended: {}",
+        missing.join(", ")
+    );
+    let status = ConditionStatus::False;
+    Some(Condition::new(APPLIED, status, APPLIED_FAILED, message))
+}
+
 /// What is told about each manifest that was written or could not be: on the work, and on the template it came from.
 fn events(object: &Object, done: &[(&Object, Done)]) -> Vec<Action> {
     let mut events = Vec::new();
+    let cluster = names::cluster_of_execution_space(object.namespace()).unwrap_or_default();
     for (manifest, done) in done {
         let what = format!("{} {}", manifest.kind(), manifest.key());
         let (kind, reason, message) = match done {
-            Done::Kept => continue,
+            Done::Kept | Done::Absent => continue,
             Done::Made | Done::Changed => (
                 EventKind::Normal,
                 SYNC_SUCCEED,
-                format!("applied {what} to the cluster"),
+                format!("applied {what} to cluster {cluster}"),
             ),
             Done::Failed(why) => (
                 EventKind::Warning,
                 SYNC_FAILED,
-                format!("cannot apply {what}: {why}"),
+                format!("cannot apply {what} to cluster {cluster}: {why}"),
             ),
         };
         events.push(Action::report(
@@ -173,8 +207,8 @@ fn events(object: &Object, done: &[(&Object, Done)]) -> Vec<Action> {
     events
 }
 
-/// The template that a manifest was made from, if the manifest says.
-fn template_of(manifest: &Object) -> Option<ObjectRef> {
+/// The template that a manifest or a member's object was made from, if that says.
+pub(crate) fn template_of(manifest: &Object) -> Option<ObjectRef> {
     let uid = manifest
         .annotation(TEMPLATE_UID)
         .filter(|uid| !uid.is_empty())?;

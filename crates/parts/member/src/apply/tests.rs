@@ -383,17 +383,17 @@ fn a_work_says_what_became_of_it() {
     let (object, fresh) = work(json!([]), false);
     check(
         "first time",
-        &outcome::plan(&object, &fresh, Some(&[(&template, Done::Made)]), at(0)),
+        &outcome::plan(&object, &fresh, &[(&template, Done::Made)], at(0)),
         &[
             r#"patch Work karmada-es-m1/web-1 @w/status {"status":{"conditions":[{"type":"Dispatching","status":"True","lastTransitionTime":"<t0>","reason":"Dispatching","message":"Work is being dispatched to member clusters."},{"type":"Applied","status":"True","lastTransitionTime":"<t0>","reason":"AppliedSuccessful","message":"Manifest has been successfully applied"}]}}"#,
-            "report Work karmada-es-m1/web-1 Normal SyncSucceed: applied Deployment shop/web to the cluster",
-            "report Deployment shop/web Normal SyncSucceed: applied Deployment shop/web to the cluster",
+            "report Work karmada-es-m1/web-1 Normal SyncSucceed: applied Deployment shop/web to cluster m1",
+            "report Deployment shop/web Normal SyncSucceed: applied Deployment shop/web to cluster m1",
         ],
     );
     let (object, known) = work(json!([dispatching("True"), applied]), false);
     check(
         "nothing new",
-        &outcome::plan(&object, &known, Some(&[(&plain, Done::Kept)]), at(0)),
+        &outcome::plan(&object, &known, &[(&plain, Done::Kept)], at(0)),
         &[],
     );
     let again = format!(
@@ -401,10 +401,10 @@ fn a_work_says_what_became_of_it() {
     );
     check(
         "made again",
-        &outcome::plan(&object, &known, Some(&[(&plain, Done::Made)]), at(0)),
+        &outcome::plan(&object, &known, &[(&plain, Done::Made)], at(0)),
         &[
             &again,
-            "report Work karmada-es-m1/web-1 Normal SyncSucceed: applied Deployment shop/web to the cluster",
+            "report Work karmada-es-m1/web-1 Normal SyncSucceed: applied Deployment shop/web to cluster m1",
         ],
     );
     let done = [
@@ -417,11 +417,11 @@ fn a_work_says_what_became_of_it() {
     );
     check(
         "one of three",
-        &outcome::plan(&object, &known, Some(&done), at(0)),
+        &outcome::plan(&object, &known, &done, at(0)),
         &[
             &failed,
-            "report Work karmada-es-m1/web-1 Warning SyncFailed: cannot apply Deployment shop/web: no room",
-            "report Work karmada-es-m1/web-1 Warning SyncFailed: cannot apply Deployment shop/web: no time",
+            "report Work karmada-es-m1/web-1 Warning SyncFailed: cannot apply Deployment shop/web to cluster m1: no room",
+            "report Work karmada-es-m1/web-1 Warning SyncFailed: cannot apply Deployment shop/web to cluster m1: no time",
         ],
     );
 }
@@ -431,7 +431,7 @@ fn holding_changes_back_is_said_once() {
     let (object, held) = work(json!([]), true);
     check(
         "held",
-        &outcome::plan(&object, &held, None, at(0)),
+        &outcome::plan(&object, &held, &[], at(0)),
         &[
             r#"patch Work karmada-es-m1/web-1 @w/status {"status":{"conditions":[{"type":"Dispatching","status":"False","lastTransitionTime":"<t0>","reason":"SuspendDispatching","message":"Work dispatching is in a suspended state."}]}}"#,
             "report Work karmada-es-m1/web-1 Normal WorkDispatching: Work dispatching is in a suspended state.",
@@ -440,7 +440,29 @@ fn holding_changes_back_is_said_once() {
     let (object, said) = work(json!([dispatching("False")]), true);
     check(
         "said already",
-        &outcome::plan(&object, &said, None, at(0)),
+        &outcome::plan(&object, &said, &[], at(0)),
         &[],
+    );
+    let plain = manifest("v1", json!({}));
+    let gone = [(&plain, Done::Absent)];
+    check(
+        "never there",
+        &outcome::plan(&object, &said, &gone, at(0)),
+        &[],
+    );
+    let applied = json!({"type": "Applied", "status": "True", "reason": "AppliedSuccessful",
+                         "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let (object, said) = work(json!([dispatching("False"), applied]), true);
+    check(
+        "there",
+        &outcome::plan(&object, &said, &[(&plain, Done::Kept)], at(0)),
+        &[],
+    );
+    check(
+        "deleted by somebody",
+        &outcome::plan(&object, &said, &gone, at(0)),
+        &[
+            r#"patch Work karmada-es-m1/web-1 @w/status {"status":{"conditions":[{"type":"Dispatching","status":"False","lastTransitionTime":"2026-01-01T00:00:00Z","reason":"Dispatching","message":"d"},{"type":"Applied","status":"False","lastTransitionTime":"<t0>","reason":"AppliedFailed","message":"gone from the member, and not made again while dispatching is suspended: Deployment shop/web"}]}}"#,
+        ],
     );
 }

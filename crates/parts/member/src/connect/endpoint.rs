@@ -131,9 +131,16 @@ pub(crate) fn impersonator_token(
     token(secret).ok_or_else(|| LinkError::NoToken(name.clone()))
 }
 
-/// The secret, if it is the cluster's own: by its name or by its owner.
+/// Whether a secret is the cluster's own: by its name or by its owner.
 ///
 /// Invariant: whoever may write Clusters cannot have other clusters' credentials sent to an endpoint of their choice.
+pub(crate) fn is_own_secret(cluster: &Cluster, secret: &Object) -> bool {
+    let (name, uid) = (&cluster.metadata.name, &cluster.metadata.uid);
+    let is_named_so = secret.name() == name || secret.name() == impersonation_secret(name);
+    is_named_so || (!uid.is_empty() && secret.owner_references().any(|owner| owner.uid == *uid))
+}
+
+/// The secret that a cluster refers to, if it is there and its own.
 fn own_secret<'s>(
     cluster: &Cluster,
     reference: &LocalSecretReference,
@@ -146,10 +153,7 @@ fn own_secret<'s>(
             secret: key,
         });
     };
-    let is_named_so = reference.name == *name || reference.name == impersonation_secret(name);
-    let uid = &cluster.metadata.uid;
-    let is_owned = !uid.is_empty() && secret.owner_references().any(|owner| owner.uid == *uid);
-    if is_named_so || is_owned {
+    if is_own_secret(cluster, secret) {
         return Ok(secret);
     }
     Err(LinkError::SecretForeign {
@@ -158,7 +162,8 @@ fn own_secret<'s>(
     })
 }
 
-fn token(secret: &Object) -> Option<String> {
+/// The token in a secret, if there is one.
+pub(crate) fn token(secret: &Object) -> Option<String> {
     let token = String::from_utf8(value(secret, "token")?).ok()?;
     let token = token.trim();
     (!token.is_empty()).then(|| token.to_owned())

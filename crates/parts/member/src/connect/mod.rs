@@ -16,7 +16,9 @@ use std::time::Duration;
 use client::{BoxError, Client, Endpoint, KubeconfigSource};
 
 pub use crate::connect::endpoint::{Link, LinkError, link, secret_key};
-pub(crate) use crate::connect::endpoint::{identity, impersonator_token, trust};
+pub(crate) use crate::connect::endpoint::{
+    identity, impersonator_token, is_own_secret, token as token_in, trust,
+};
 
 /// A client, or why there is none.
 pub type Connecting<'a> = Pin<Box<dyn Future<Output = Result<Client, BoxError>> + Send + 'a>>;

@@ -11,6 +11,7 @@ use interpret::Interpreter;
 use object::condition;
 use runtime::Spawner;
 use telemetry::chain;
+use telemetry::metrics::{MEMBER, Metric, Registry};
 use tokio::sync::{Notify, watch};
 
 use crate::connect::{Link, LinkError};
@@ -31,6 +32,7 @@ pub(crate) struct Member {
     branch: Spawner,
     link: watch::Sender<Linked>,
     wanted: Arc<Notify>,
+    metrics: Registry,
     state: Mutex<State>,
 }
 
@@ -65,6 +67,7 @@ impl Member {
             branch,
             link,
             wanted,
+            metrics: fleet.cx.metrics.clone(),
             state: Mutex::default(),
         }
     }
@@ -93,14 +96,13 @@ impl Member {
         let branch = self.branch.branch();
         let options = &fleet.options;
         let space = execution_space(&self.name);
-        let clock = fleet.cx.clock.clone();
         let census = options.counts_room && options.reports;
         let connection = Arc::new(Connection::new(
             client,
             space.clone(),
             census,
             Arc::clone(&shared.atlas),
-            clock,
+            &fleet.cx,
             &branch,
         ));
         if options.applies {
@@ -114,7 +116,11 @@ impl Member {
             let controller = Controller::new("execution", reconciler)
                 .workers(options.workers)
                 .needs(works)
-                .needs(clusters);
+                .needs(clusters)
+                .telling(|metrics, _, took, succeeded| {
+                    let result = if succeeded { "success" } else { "error" };
+                    metrics.observe(Metric::WorkSyncWorkloadDurationSeconds, &[result], took);
+                });
             connection.wake_through(controller.queue(), works.clone());
             write(&shared.routes).insert(space, controller.queue());
             controller.run(&branch, fleet.cx.clone());
@@ -166,6 +172,7 @@ impl Member {
             branch.stop();
         }
         self.branch.finish().await;
+        self.metrics.forget(MEMBER, &self.name);
         tracing::info!(cluster = self.name, "member let go");
     }
 

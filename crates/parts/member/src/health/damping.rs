@@ -33,22 +33,25 @@ pub(crate) struct Damping {
 impl Damping {
     /// The condition to believe: the observed one, or the stored one while the observed has not lasted long enough.
     ///
-    /// The first observation is believed at once, so that a restart does not hide what happened meanwhile.
+    /// A state lasts from when the look at the member `begun` that found it first, which is long before `now` where the
+    /// member did not answer. The first observation is believed at once, so that a restart does not hide what happened
+    /// meanwhile.
     pub(crate) fn settle(
         &mut self,
         stored: Option<&Condition>,
         observed: Condition,
         thresholds: Thresholds,
+        begun: Time,
         now: Time,
     ) -> Condition {
         let Some((status, since)) = self.seen else {
-            self.seen = Some((observed.status, now));
+            self.seen = Some((observed.status, begun));
             return observed;
         };
         let since = if status == observed.status {
             since
         } else {
-            now
+            begun
         };
         self.seen = Some((observed.status, since));
         let Some(stored) = stored else {

@@ -17,7 +17,8 @@ pub(crate) enum Answer {
 /// The Ready condition that follows.
 ///
 /// Upstream: an answer outside 2xx counts as no answer at all, so that a member that says it is not ready is reported as
-/// not reachable.
+/// not reachable. Here a member that does not take the credentials, such as one that was set up anew, is told apart in the
+/// message.
 pub(crate) fn condition(answer: Answer) -> Condition {
     let (status, reason, message) = match answer {
         Answer::Status(200) => (
@@ -29,6 +30,16 @@ pub(crate) fn condition(answer: Answer) -> Condition {
             ConditionStatus::False,
             CLUSTER_NOT_READY,
             "cluster is reachable but health endpoint responded without ok",
+        ),
+        Answer::Status(401) => (
+            ConditionStatus::False,
+            CLUSTER_NOT_REACHABLE,
+            "cluster is not reachable: it does not know the credentials of the control plane any more; put a good token into the secret that spec.secretRef names, or unjoin the cluster and join it again",
+        ),
+        Answer::Status(403) => (
+            ConditionStatus::False,
+            CLUSTER_NOT_REACHABLE,
+            "cluster is not reachable: the account of the control plane may not ask whether it is well; give it back its role, or unjoin the cluster and join it again",
         ),
         Answer::Status(_) | Answer::Silence => (
             ConditionStatus::False,

@@ -16,6 +16,7 @@ fn follow(stored: Option<u16>, probes: &[(i64, Answer)]) -> String {
             condition(*answer),
             Thresholds::default(),
             at(*second),
+            at(*second),
         );
         shown.push(match settled.status {
             ConditionStatus::True => "T",
@@ -61,6 +62,23 @@ fn a_blip_is_not_believed_and_an_outage_is() {
 }
 
 #[test]
+fn a_member_that_is_cut_off_is_found_out_as_soon_as_one_that_refuses() {
+    let mut damping = Damping::default();
+    let mut stored = condition(Answer::Status(200));
+    let mut look = |answer, begun, now| {
+        let observed = condition(answer);
+        let thresholds = Thresholds::default();
+        stored = damping.settle(Some(&stored), observed, thresholds, at(begun), at(now));
+        stored.is_true()
+    };
+    assert!(look(Answer::Status(200), 0, 0));
+    // Each look waits ten seconds for an answer that does not come.
+    assert!(look(Answer::Silence, 10, 20));
+    assert!(look(Answer::Silence, 20, 30));
+    assert!(!look(Answer::Silence, 30, 40));
+}
+
+#[test]
 fn the_first_look_is_believed_at_once() {
     assert_eq!(follow(Some(200), &[(0, Answer::Silence)]), "F");
     assert_eq!(follow(Some(500), &[(0, Answer::Status(200))]), "T");
@@ -92,6 +110,14 @@ fn answers_mean_what_the_reference_says() {
         (
             Answer::Silence,
             "False ClusterNotReachable: cluster is not reachable",
+        ),
+        (
+            Answer::Status(401),
+            "False ClusterNotReachable: cluster is not reachable: it does not know the credentials of the control plane any more; put a good token into the secret that spec.secretRef names, or unjoin the cluster and join it again",
+        ),
+        (
+            Answer::Status(403),
+            "False ClusterNotReachable: cluster is not reachable: the account of the control plane may not ask whether it is well; give it back its role, or unjoin the cluster and join it again",
         ),
     ] {
         let Condition {

@@ -1,8 +1,10 @@
 //! Keeps in every member the rules by which the proxy may act as users of the control plane.
 //!
 //! Reads:  clusters, ClusterRoles and ClusterRoleBindings of the control plane.
-//! Writes: two works for each cluster: a ClusterRole that lists who may be impersonated, and its binding.
-//! Keeps:  only those may be impersonated in a member who may use the proxy to it.
+//! Writes: works for each cluster: a ClusterRole that lists who may be impersonated and its binding; the same in each
+//!         namespace whose service accounts may be; and what the administrator of the control plane may do there.
+//! Keeps:  only those may be impersonated in a member who may use the proxy to it, and nobody only because they are of the
+//!         system.
 
 mod plan;
 #[cfg(test)]
@@ -15,11 +17,14 @@ use api::names::{cluster_of_execution_space, execution_space};
 use api::work::v1alpha1::Work;
 use client::{Cache, Caches, Change, Scope};
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
-use object::{Object, ObjectKey};
+use object::{Object, ObjectKey, Value};
 use runtime::Spawner;
 
-use crate::impersonation::plan::{Inputs, bare, plan};
-use crate::{resources, sending};
+use crate::impersonation::plan::{Inputs, is_ours, plan};
+use crate::resources;
+
+/// The works that this has made, by the execution namespace they are in.
+const OF_IMPERSONATION: &str = "rules of impersonation";
 
 struct Impersonation {
     clusters: Cache,
@@ -39,6 +44,7 @@ pub fn run(caches: &Caches, cx: Cx, spawner: &Spawner) {
         bindings: follow(resources::cluster_role_bindings()),
         works: follow(resources::of::<Work>()),
     };
+    impersonation.works.index_by(OF_IMPERSONATION, spaces);
     let (clusters, namespaces, works) = (
         impersonation.clusters.clone(),
         impersonation.namespaces.clone(),
@@ -77,15 +83,32 @@ impl Reconcile for Impersonation {
         let (roles, bindings) = (self.roles.list(), self.bindings.list());
         let roles: Vec<&Object> = roles.iter().map(Arc::as_ref).collect();
         let bindings: Vec<&Object> = bindings.iter().map(Arc::as_ref).collect();
-        let works = bare().map(|object| self.works.get(&sending::key(&object, name)));
+        let works = self.works.indexed(OF_IMPERSONATION, &execution_space(name));
+        let works: Vec<&Object> = works.iter().map(Arc::as_ref).collect();
+        let views = [&self.roles, &self.bindings, &self.works];
         let plan = plan(&Inputs {
             cluster: &cluster,
             roles: &roles,
             bindings: &bindings,
-            works: [works[0].as_deref(), works[1].as_deref()],
+            works: &works,
+            are_all: views.iter().all(|view| view.complete().is_some()),
         });
         cx.carry_out(&plan).await?;
         Ok(plan.wake)
+    }
+}
+
+/// The execution namespace of a work, if it is one of these.
+fn spaces(work: &Object) -> Vec<String> {
+    let manifest = work.at(&["spec", "workload", "manifests"]);
+    let manifest = manifest
+        .and_then(Value::as_array)
+        .and_then(|all| all.first());
+    // Works of users' own templates belong to nobody.
+    let is_for_cluster = work.owner_references().any(|owner| owner.kind == "Cluster");
+    match is_for_cluster && manifest.is_some_and(is_ours) {
+        true => vec![work.namespace().to_owned()],
+        false => Vec::new(),
     }
 }
 

@@ -1,18 +1,24 @@
 //! Whom the proxy may act as in a cluster.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::names::IMPERSONATOR_ACCOUNT;
 use api::well_known::events::cluster::SYNC_IMPERSONATION_CONFIG_SUCCEED;
 use intent::{Action, EventKind, ObjectRef, Plan};
-use object::{Object, ObjectKey, Value};
+use object::{Object, ObjectKey, ResourceType, Value};
 use serde_json::json;
 
 use crate::resources::{self, RBAC};
-use crate::sending::{Sending, send};
+use crate::sending::{self, Sending, send};
 
-/// The group that may do everything everywhere.
-const MASTERS: &str = "system:masters";
+/// What the names of users and groups of the system begin with.
+const SYSTEM: &str = "system:";
+/// Where the accounts of the system are.
+const SYSTEM_NAMESPACE: &str = "kube-system";
+/// Who administers the control plane.
+const ADMINISTRATOR: &str = "system:admin";
+/// The binding in a member that says what the administrator may do there.
+const ADMINISTRATION: &str = "karmada-impersonator-admin";
 
 /// Everything the decision may look at.
 pub(super) struct Inputs<'a> {
@@ -20,16 +26,19 @@ pub(super) struct Inputs<'a> {
     /// All ClusterRoles and ClusterRoleBindings of the control plane.
     pub(super) roles: &'a [&'a Object],
     pub(super) bindings: &'a [&'a Object],
-    /// The works for the role and for its binding, if they are there.
-    pub(super) works: [Option<&'a Object>; 2],
+    /// The works for the cluster that were made here.
+    pub(super) works: &'a [&'a Object],
+    /// Whether all of these are all that there are.
+    pub(super) are_all: bool,
 }
 
 /// Who may be impersonated.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Subjects<'a> {
     users: BTreeSet<&'a str>,
-    accounts: BTreeSet<&'a str>,
     groups: BTreeSet<&'a str>,
+    /// Service accounts by their namespaces.
+    accounts: BTreeMap<&'a str, BTreeSet<&'a str>>,
 }
 
 /// How a role lets its subjects through the proxy.
@@ -41,7 +50,7 @@ enum Grant {
     Wildcard,
 }
 
-/// The role and the binding in the cluster, each as a work.
+/// The roles and their bindings in the cluster, each as a work.
 pub(super) fn plan(inputs: &Inputs<'_>) -> Plan {
     let mut plan = Plan::default();
     let cluster = inputs.cluster;
@@ -49,18 +58,29 @@ pub(super) fn plan(inputs: &Inputs<'_>) -> Plan {
     let Some(namespace) = account.filter(|_| !cluster.is_terminating()) else {
         return plan;
     };
-    for (object, existing) in objects(inputs, namespace).into_iter().zip(inputs.works) {
+    let mut wanted = BTreeSet::new();
+    for object in objects(inputs, namespace) {
+        let key = sending::key(&object, cluster.name());
+        let existing = inputs.works.iter().find(|work| work.key() == key);
+        wanted.insert(key);
         let sending = Sending {
             cluster: cluster.name(),
             owner: cluster,
             object,
             annotations: Vec::new(),
-            existing,
+            existing: existing.copied(),
         };
         match send(sending) {
             Ok(action) => plan.extend(action),
             Err(error) => plan.problem(cluster.name(), error.to_string()),
         }
+    }
+    if inputs.are_all {
+        let is_left = |work: &&&Object| !wanted.contains(&work.key()) && !work.is_terminating();
+        plan.extend(inputs.works.iter().filter(is_left).map(|work| {
+            let cause = "nobody it names may use the proxy to the cluster any more";
+            Action::delete(resources::of::<api::work::v1alpha1::Work>(), work, cause)
+        }));
     }
     if !plan.is_empty() {
         plan.push(Action::report(
@@ -73,51 +93,84 @@ pub(super) fn plan(inputs: &Inputs<'_>) -> Plan {
     plan
 }
 
-/// The role and the binding by their names alone, for whoever looks for their works.
-pub(super) fn bare() -> [Object; 2] {
-    let key = ObjectKey::cluster(IMPERSONATOR_ACCOUNT);
-    [
-        resources::cluster_roles(),
-        resources::cluster_role_bindings(),
-    ]
-    .map(|resource| Object::new(&resource.kind, &key))
+/// Whether a manifest is one of those that are made here.
+pub(super) fn is_ours(manifest: &Value) -> bool {
+    let name = manifest
+        .get("metadata")
+        .map_or("", |meta| text(meta, "name"));
+    text(manifest, "apiVersion").starts_with(RBAC)
+        && (name == IMPERSONATOR_ACCOUNT || name == ADMINISTRATION)
 }
 
-fn objects(inputs: &Inputs<'_>, namespace: &str) -> [Object; 2] {
-    let [mut role, mut binding] = bare();
+/// What the cluster is to have.
+fn objects(inputs: &Inputs<'_>, namespace: &str) -> Vec<Object> {
     let subjects = subjects(inputs);
     let rule = |resource: &str, names: &BTreeSet<&str>| {
         let rule = json!({"apiGroups": [""], "resources": [resource], "verbs": ["impersonate"], "resourceNames": names});
         (!names.is_empty()).then_some(rule)
     };
-    let rules: Vec<Value> = [
+    let account =
+        json!({"kind": "ServiceAccount", "name": IMPERSONATOR_ACCOUNT, "namespace": namespace});
+    let everywhere = ObjectKey::cluster(IMPERSONATOR_ACCOUNT);
+    let rules = [
         rule("users", &subjects.users),
-        rule("serviceaccounts", &subjects.accounts),
         rule("groups", &subjects.groups),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    for (object, field, value) in [
-        (&mut role, "rules", Value::Array(rules)),
-        (
-            &mut binding,
-            "roleRef",
-            json!({"apiGroup": RBAC, "kind": "ClusterRole", "name": IMPERSONATOR_ACCOUNT}),
+    ];
+    let rules: Vec<Value> = rules.into_iter().flatten().collect();
+    let mut all = vec![
+        role(&resources::cluster_roles(), &everywhere, rules),
+        binding(
+            &resources::cluster_role_bindings(),
+            &everywhere,
+            &cluster_role(IMPERSONATOR_ACCOUNT),
+            &account,
         ),
-    ] {
-        object.fields_mut().insert(field.to_owned(), value);
+    ];
+    // A rule for the whole cluster would be about accounts of that name in all namespaces.
+    for (space, names) in &subjects.accounts {
+        let there = ObjectKey::namespaced(*space, IMPERSONATOR_ACCOUNT);
+        let rules = rule("serviceaccounts", names).into_iter().collect();
+        let own = json!({"apiGroup": RBAC, "kind": "Role", "name": IMPERSONATOR_ACCOUNT});
+        all.push(role(&resources::roles(), &there, rules));
+        all.push(binding(&resources::role_bindings(), &there, &own, &account));
     }
-    let subject =
-        json!([{"kind": "ServiceAccount", "name": IMPERSONATOR_ACCOUNT, "namespace": namespace}]);
-    binding.fields_mut().insert("subjects".to_owned(), subject);
-    [role, binding]
+    // Upstream: the administrator is of the masters' group there too, which nobody in the member can restrict.
+    if subjects.users.contains(ADMINISTRATOR) {
+        let there = ObjectKey::cluster(ADMINISTRATION);
+        let user = json!({"apiGroup": RBAC, "kind": "User", "name": ADMINISTRATOR});
+        all.push(binding(
+            &resources::cluster_role_bindings(),
+            &there,
+            &cluster_role("cluster-admin"),
+            &user,
+        ));
+    }
+    all
+}
+
+fn role(resource: &ResourceType, key: &ObjectKey, rules: Vec<Value>) -> Object {
+    let mut role = Object::new(&resource.kind, key);
+    role.fields_mut()
+        .insert("rules".to_owned(), Value::Array(rules));
+    role
+}
+
+fn binding(resource: &ResourceType, key: &ObjectKey, role: &Value, subject: &Value) -> Object {
+    let mut binding = Object::new(&resource.kind, key);
+    let fields = binding.fields_mut();
+    fields.insert("roleRef".to_owned(), role.clone());
+    fields.insert("subjects".to_owned(), json!([subject]));
+    binding
+}
+
+fn cluster_role(name: &str) -> Value {
+    json!({"apiGroup": RBAC, "kind": "ClusterRole", "name": name})
 }
 
 /// Who is bound to a role that leads through the proxy to this cluster.
 ///
-/// Upstream: whoever may do everything may also be impersonated everywhere, so that `system:masters` always may. Here that
-/// group is only in it if a role that names the proxy is bound to it.
+/// Upstream: whoever may do everything may also be impersonated everywhere, so that `system:masters` and the control plane's
+/// own parts always may. Here those of the system are only in it if a role that names the proxy is bound to them.
 fn subjects<'a>(inputs: &Inputs<'a>) -> Subjects<'a> {
     let mut subjects = Subjects::default();
     for binding in inputs.bindings {
@@ -131,12 +184,18 @@ fn subjects<'a>(inputs: &Inputs<'a>) -> Subjects<'a> {
             continue;
         };
         for subject in list(binding, "subjects") {
-            let name = text(subject, "name");
+            let (name, namespace) = (text(subject, "name"), text(subject, "namespace"));
+            let is_of_system = name.starts_with(SYSTEM) || namespace == SYSTEM_NAMESPACE;
+            if is_of_system && grant == Grant::Wildcard {
+                continue;
+            }
             match text(subject, "kind") {
                 "User" => _ = subjects.users.insert(name),
-                "ServiceAccount" => _ = subjects.accounts.insert(name),
-                "Group" if name == MASTERS && grant == Grant::Wildcard => {}
                 "Group" => _ = subjects.groups.insert(name),
+                "ServiceAccount" if !namespace.is_empty() => {
+                    let there = subjects.accounts.entry(namespace).or_default();
+                    there.insert(name);
+                }
                 _ => {}
             }
         }

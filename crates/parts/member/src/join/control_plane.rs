@@ -5,9 +5,12 @@ use api::names::impersonation_secret;
 use client::{Client, PatchKind, WriteOptions};
 use intent::Part;
 use object::base64::encode;
+use object::time::Time;
 use object::{Object, ObjectKey, ObjectMeta};
 use serde_json::json;
 
+use crate::connect::token_in;
+use crate::credentials::token::Claims;
 use crate::join::member::{Credentials, mark};
 use crate::join::{JoinError, JoinOptions, MANAGER, in_control_plane};
 use crate::resources;
@@ -20,19 +23,7 @@ pub(super) async fn register(
     credentials: &Credentials,
 ) -> Result<(), JoinError> {
     ensure_namespace(control, &options.namespace).await?;
-    let impersonator = ObjectKey::namespaced(
-        options.namespace.as_str(),
-        impersonation_secret(&options.name),
-    );
-    let own = ObjectKey::namespaced(options.namespace.as_str(), options.name.as_str());
-    let token = encode(credentials.impersonator.as_bytes());
-    keep(control, &impersonator, &options.name, &[("token", token)]).await?;
-    let mut values = vec![("token", encode(credentials.token.as_bytes()))];
-    // Where nobody checks certificates there may be no authority to keep.
-    if !credentials.ca.is_empty() || !options.insecure {
-        values.push(("caBundle", encode(&credentials.ca)));
-    }
-    keep(control, &own, &options.name, &values).await?;
+    let [own, impersonator] = keep_all(control, options, credentials).await?;
     let cluster = api::read::write(&describe(options, id, &own, &impersonator));
     let resource = resources::of::<Cluster>();
     let created = control
@@ -54,6 +45,48 @@ pub(super) async fn register(
         give_to(control, secret, &cluster).await?;
     }
     Ok(())
+}
+
+/// Keeps all credentials; where they are: the control plane's own, and those for impersonating.
+pub(super) async fn keep_all(
+    control: &Client,
+    options: &JoinOptions,
+    credentials: &Credentials,
+) -> Result<[ObjectKey; 2], JoinError> {
+    let impersonator = ObjectKey::namespaced(
+        options.namespace.as_str(),
+        impersonation_secret(&options.name),
+    );
+    let own = own_key(options);
+    let token = encode(credentials.impersonator.as_bytes());
+    keep(control, &impersonator, &options.name, &[("token", token)]).await?;
+    let mut values = vec![("token", encode(credentials.token.as_bytes()))];
+    // Where nobody checks certificates there may be no authority to keep.
+    if !credentials.ca.is_empty() || !options.insecure {
+        values.push(("caBundle", encode(&credentials.ca)));
+    }
+    keep(control, &own, &options.name, &values).await?;
+    Ok([own, impersonator])
+}
+
+/// When another token should be asked for, if the one that is kept ends at all.
+pub(super) async fn renewal(
+    control: &Client,
+    options: &JoinOptions,
+) -> Result<Option<Time>, JoinError> {
+    let key = own_key(options);
+    match control.get(&resources::secrets(), &key).await {
+        Ok(secret) => {
+            let claims = token_in(&secret).as_deref().and_then(Claims::of);
+            Ok(claims.map(|claims| claims.renewal()))
+        }
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(in_control_plane(format!("read the secret {key}"))(error)),
+    }
+}
+
+fn own_key(options: &JoinOptions) -> ObjectKey {
+    ObjectKey::namespaced(options.namespace.as_str(), options.name.as_str())
 }
 
 fn describe(options: &JoinOptions, id: &str, own: &ObjectKey, impersonator: &ObjectKey) -> Cluster {

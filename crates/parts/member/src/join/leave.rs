@@ -137,6 +137,11 @@ pub async fn unjoin(
         uid: Some(cluster.uid().to_owned()),
         ..DeleteOptions::default()
     };
+    // Whoever cannot be reached keeps what it has, also when nothing holds the cluster back.
+    let kept = match options.force && !is_ready(&cluster) {
+        true => count_objects(control, &options.name).await,
+        false => 0,
+    };
     match control.delete(&resource, &key, &deletion).await {
         Ok(_) => {}
         Err(error) if error.is_not_found() => {}
@@ -151,6 +156,8 @@ pub async fn unjoin(
             });
         }
         force(control, &options.name, &mut result).await;
+    } else if kept > 0 {
+        result.left_behind.push(unmanaged(kept));
     }
     if let Some(member) = member {
         clean(member, options, &mut result).await?;
@@ -232,18 +239,12 @@ async fn force(control: &Client, name: &str, result: &mut Unjoined) {
         .await
     {
         Ok(works) => {
-            let mut objects = 0;
             for work in &works.items {
-                let manifests = work
-                    .at(&["spec", "workload", "manifests"])
-                    .and_then(Value::as_array);
-                objects += manifests.map_or(0, Vec::len);
                 drop_finalizer(control, &resource, work, finalizers::EXECUTION, result).await;
             }
+            let objects = objects_in(&works.items);
             if objects > 0 {
-                result.left_behind.push(format!(
-                    "{objects} objects stay in the member and are no longer managed"
-                ));
+                result.left_behind.push(unmanaged(objects));
             }
         }
         Err(error) => result
@@ -260,6 +261,34 @@ async fn force(control: &Client, name: &str, result: &mut Unjoined) {
             .left_behind
             .push(format!("the cluster {name}: {}", chain(&error))),
     }
+}
+
+fn is_ready(cluster: &Object) -> bool {
+    let conditions = cluster.at(&["status", "conditions"]);
+    let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+    conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+}
+
+/// How many objects works put into a member; none if nobody knows.
+async fn count_objects(control: &Client, name: &str) -> usize {
+    let space = execution_space(name);
+    let resource = resources::of::<Work>();
+    let works = control
+        .list_all(&resource, &space, &ListOptions::default())
+        .await;
+    works.map_or(0, |works| objects_in(&works.items))
+}
+
+fn objects_in(works: &[Object]) -> usize {
+    let manifests = works.iter().filter_map(|work| {
+        let manifests = work.at(&["spec", "workload", "manifests"])?;
+        manifests.as_array().map(Vec::len)
+    });
+    manifests.sum()
+}
+
+fn unmanaged(objects: usize) -> String {
+    format!("{objects} objects stay in the member and are no longer managed")
 }
 
 async fn drop_finalizer(

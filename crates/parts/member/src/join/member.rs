@@ -10,6 +10,7 @@ use object::base64::decode;
 use object::{Object, ObjectKey, ResourceType, Value};
 use serde_json::json;
 
+use crate::credentials::token;
 use crate::join::{JoinError, JoinOptions, MANAGER, in_member};
 use crate::resources::{self, RBAC};
 
@@ -70,8 +71,11 @@ pub(super) async fn prepare(
         &binding,
     )
     .await?;
-    let (token, ca) = token_of(member, &account).await?;
-    let (impersonator, _) = token_of(member, &impersonator).await?;
+    let (lasting, ca) = token_of(member, &account).await?;
+    let token = bound(member, &account, options).await?.unwrap_or(lasting);
+    let (lasting, _) = token_of(member, &impersonator).await?;
+    let issued = bound(member, &impersonator, options).await?;
+    let impersonator = issued.unwrap_or(lasting);
     let ca = if ca.is_empty() {
         options.ca.clone()
     } else {
@@ -156,6 +160,17 @@ async fn token_of(member: &Client, account: &ObjectKey) -> Result<(String, Vec<u
         }
         tokio::time::sleep(TOKEN_POLL).await;
     }
+}
+
+/// A token that ends, and ends at once if the account's Secret is deleted. `None` if the member has only the lasting ones
+/// in Secrets.
+async fn bound(
+    member: &Client,
+    account: &ObjectKey,
+    options: &JoinOptions,
+) -> Result<Option<String>, JoinError> {
+    let issued = token::issue(member, account, options.token_seconds).await;
+    issued.map_err(in_member(format!("ask for a token of {account}")))
 }
 
 /// Declares an object with our mark: made if it is not there, brought to this if it is.

@@ -12,7 +12,9 @@ mod member;
 
 use client::{CallError, Client};
 use object::ObjectKey;
+use object::time::Time;
 
+use crate::credentials::LIFETIME_SECONDS;
 pub use crate::join::leave::{UnjoinError, UnjoinOptions, Unjoined, unjoin};
 
 /// The field manager of what joining writes.
@@ -41,6 +43,8 @@ pub struct JoinOptions {
     pub zones: Vec<String>,
     /// Only checks whether the cluster could be joined.
     pub dry_run: bool,
+    /// How long the tokens are asked to last that the control plane is given, in seconds.
+    pub token_seconds: i64,
 }
 
 impl JoinOptions {
@@ -58,6 +62,7 @@ impl JoinOptions {
             region: String::new(),
             zones: Vec::new(),
             dry_run: false,
+            token_seconds: LIFETIME_SECONDS,
         }
     }
 }
@@ -156,6 +161,23 @@ pub async fn join(
     let credentials = member::prepare(member, options).await?;
     control_plane::register(control, options, &id, &credentials).await?;
     Ok(Joined { id })
+}
+
+/// Gives the control plane new tokens of a cluster that has joined before, if those it has are old or have ended while
+/// nobody could replace them; whether it did.
+pub async fn renew(
+    control: &Client,
+    member: &Client,
+    options: &JoinOptions,
+    now: Time,
+) -> Result<bool, JoinError> {
+    let due = control_plane::renewal(control, options).await?;
+    if due.is_none_or(|due| due > now) {
+        return Ok(false);
+    }
+    let credentials = member::prepare(member, options).await?;
+    control_plane::keep_all(control, options, &credentials).await?;
+    Ok(true)
 }
 
 fn in_member(doing: impl Into<String>) -> impl FnOnce(CallError) -> JoinError {

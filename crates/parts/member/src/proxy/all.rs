@@ -45,11 +45,9 @@ impl Proxy {
         server: &Server,
         call: &Call,
         mut asked: Asked,
+        path: &str,
     ) -> Result<Response<Body>, Status> {
         let uri = asked.parts.uri.clone();
-        let Some(path) = head::path_below(&uri, ALL) else {
-            return Err(Status::unknown_path());
-        };
         let (target, watches) =
             Target::parse(path).map_err(|error| Status::bad_request(error.to_string()))?;
         let Target::Resource(target) = target else {

@@ -6,6 +6,9 @@ use http::header::{
 };
 use http::uri::{InvalidUri, Uri};
 use serve::call::User;
+use serve::target::Target;
+
+use crate::proxy::all::ALL;
 
 /// Said between two neighbours, not between the ends.
 const HOP_BY_HOP: [HeaderName; 5] = [CONNECTION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
@@ -18,16 +21,45 @@ const HOP_BY_HOP_TEXTS: [&str; 4] = [
 ];
 /// Every header that says whom to act as.
 const IMPERSONATE: &str = "impersonate-";
-/// Groups that a member gives by itself.
-const GIVEN: [&str; 2] = ["system:authenticated", "system:unauthenticated"];
+/// Groups that a member gives by itself, and the one that is not asked for: nobody in the member could restrict it. What
+/// the administrator may do there stands in a binding of the member's.
+const KEPT: [&str; 3] = [
+    "system:authenticated",
+    "system:unauthenticated",
+    "system:masters",
+];
+/// What the name of a service account as a user begins with; its namespace follows.
+const ACCOUNT: &str = "system:serviceaccount:";
+/// The group of all service accounts; that of those in one namespace begins with it.
+const ACCOUNTS: &str = "system:serviceaccounts";
 
 /// What follows `clusters/NAME/proxy` in a path, as it was written; empty if nothing does.
 pub(super) fn path_below<'u>(uri: &'u Uri, cluster: &str) -> Option<&'u str> {
-    let start = format!("/clusters/{cluster}/proxy");
+    const CLUSTERS: &str = "/clusters/";
     let path = uri.path();
-    let at = path.find(&start)?;
-    let rest = path.get(at + start.len()..)?;
+    let at = path.find(CLUSTERS)?;
+    let (name, _) = path.get(at + CLUSTERS.len()..)?.split_once('/')?;
+    // The one name that may be written in another way.
+    let is_all = cluster == ALL && name.eq_ignore_ascii_case("%2a");
+    if name != cluster && !is_all {
+        return None;
+    }
+    let below = path.get(at + CLUSTERS.len() + name.len()..)?;
+    let rest = below.strip_prefix("/proxy")?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+}
+
+/// Whether a path of a member leads to a connection in which everything can be done: into a pod, or through to what it
+/// listens to.
+pub(super) fn leads_inside(path: &str, is_upgrade: bool) -> bool {
+    let Ok((Target::Resource(target), _)) = Target::parse(path) else {
+        return false;
+    };
+    match target.subresource.as_str() {
+        "exec" | "attach" | "portforward" => true,
+        "proxy" => is_upgrade,
+        _ => false,
+    }
 }
 
 /// The path and query to ask of the member.
@@ -91,17 +123,40 @@ pub(super) fn act_as(headers: &mut HeaderMap, user: &User, token: &str) -> Resul
         HeaderValue::from_str(text).map_err(|_| format!("the {what} cannot be sent in a header"))
     };
     headers.insert("impersonate-user", text("user's name", &user.name)?);
-    for group in user
-        .groups
-        .iter()
-        .filter(|group| !GIVEN.contains(&group.as_str()))
-    {
+    for group in groups(user) {
         headers.append("impersonate-group", text("name of a group", group)?);
     }
     let mut authorization = text("token", &format!("Bearer {token}"))?;
     authorization.set_sensitive(true);
     headers.insert(AUTHORIZATION, authorization);
     Ok(())
+}
+
+/// The groups to ask for. Those that every service account has need not be: a member knows them if none is asked for.
+fn groups(user: &User) -> Vec<&str> {
+    let kept = |group: &&str| !KEPT.contains(group);
+    let all: Vec<&str> = user
+        .groups
+        .iter()
+        .map(String::as_str)
+        .filter(kept)
+        .collect();
+    let namespace = user
+        .name
+        .strip_prefix(ACCOUNT)
+        .and_then(|rest| rest.split_once(':'))
+        .map(|(namespace, _)| namespace);
+    let is_usual = |group: &&str| {
+        *group == ACCOUNTS
+            || group
+                .strip_prefix(ACCOUNTS)
+                .and_then(|rest| rest.strip_prefix(':'))
+                == namespace
+    };
+    match namespace.is_some() && all.iter().all(is_usual) {
+        true => Vec::new(),
+        false => all,
+    }
 }
 
 fn is_hop_by_hop(name: &HeaderName) -> bool {

@@ -58,9 +58,13 @@ pub struct Proxy {
     client: Client,
     connector: Arc<dyn Connect>,
     spawner: Spawner,
+    may_connect: Box<MayConnect>,
     /// One client for each member, as long as it is reached in the same way.
     reached: Mutex<HashMap<String, Reached>>,
 }
+
+/// Whether a user may `create` on `clusters/proxy` of the cluster of that name.
+pub type MayConnect = dyn Fn(&User, &str) -> bool + Send + Sync;
 
 /// A member that was reached.
 #[derive(Clone)]
@@ -75,9 +79,15 @@ struct Reached {
 }
 
 impl Proxy {
-    /// A proxy to the clusters that are in the caches. `spawner` runs connections that were upgraded.
+    /// A proxy to the clusters that are in the caches. `spawner` runs connections that were upgraded; who may have one that
+    /// leads into a pod says `may_connect`, whatever the method of the request.
     #[must_use]
-    pub fn new(caches: &Caches, connector: Arc<dyn Connect>, spawner: Spawner) -> Self {
+    pub fn new(
+        caches: &Caches,
+        connector: Arc<dyn Connect>,
+        spawner: Spawner,
+        may_connect: Box<MayConnect>,
+    ) -> Self {
         Self {
             clusters: caches.follow(&resources::of::<Cluster>(), Scope::all()),
             secrets: caches.follow(
@@ -87,6 +97,7 @@ impl Proxy {
             client: caches.client().clone(),
             connector,
             spawner,
+            may_connect,
             reached: Mutex::default(),
         }
     }
@@ -98,13 +109,21 @@ impl Proxy {
         asked: Asked,
     ) -> Result<Response<Body>, Status> {
         let name = &call.target.name;
-        if name == all::ALL {
-            return self.carry_to_all(server, call, asked).await;
-        }
         let uri = asked.parts.uri.clone();
         let Some(path) = head::path_below(&uri, name) else {
             return Err(Status::unknown_path());
         };
+        let is_upgrade = head::is_upgrade(&asked.parts.headers);
+        if head::leads_inside(path, is_upgrade) && !(self.may_connect)(&call.user, name) {
+            let why = format!(
+                "User {:?} cannot create resource \"clusters/proxy\" in API group \"cluster.karmada.io\" at the cluster scope: connections into pods need more than get",
+                call.user.name
+            );
+            return Err(Status::forbidden(subject(name), &why));
+        }
+        if name == all::ALL {
+            return self.carry_to_all(server, call, asked, path).await;
+        }
         if path.is_empty() && matches!(asked.parts.method, Method::GET | Method::HEAD) {
             return Ok(moved(&asked.parts.uri));
         }
@@ -157,11 +176,7 @@ impl Proxy {
         mut request: Request<ClientBody>,
     ) -> Result<Response<client::AnswerBody>, Status> {
         let Some(object) = self.clusters.get(&ObjectKey::cluster(name)) else {
-            return Err(Status::not_found(Subject {
-                group: "cluster.karmada.io",
-                resource: "clusters",
-                name,
-            }));
+            return Err(Status::not_found(subject(name)));
         };
         let (reached, token) = self.reach(&object).await?;
         head::act_as(request.headers_mut(), user, &token)
@@ -307,6 +322,14 @@ impl Handler for Proxy {
 impl std::fmt::Debug for Proxy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Proxy").finish_non_exhaustive()
+    }
+}
+
+fn subject(cluster: &str) -> Subject<'_> {
+    Subject {
+        group: "cluster.karmada.io",
+        resource: "clusters",
+        name: cluster,
     }
 }
 

@@ -3,7 +3,7 @@
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use serve::call::User;
 
-use crate::proxy::head::{act_as, forwarded, is_upgrade, path_below, returned, uri};
+use crate::proxy::head::{act_as, forwarded, is_upgrade, leads_inside, path_below, returned, uri};
 
 fn headers(entries: &[(&str, &str)]) -> HeaderMap {
     entries
@@ -52,6 +52,79 @@ fn paths_go_on_as_they_were_written() {
         path_below(&format!("{root}/y").parse().unwrap(), "m2"),
         None
     );
+}
+
+#[test]
+fn all_members_may_be_written_in_two_ways() {
+    let root = "/apis/cluster.karmada.io/v1alpha1/clusters";
+    for (path, expected) in [
+        ("/*/proxy/api/v1/pods", Some("/api/v1/pods")),
+        ("/%2A/proxy/api/v1/pods", Some("/api/v1/pods")),
+        ("/%2a/proxy", Some("")),
+        ("/m1/proxy/api", None),
+        ("/*/status", None),
+    ] {
+        let whole = format!("{root}{path}").parse().unwrap();
+        assert_eq!(path_below(&whole, "*"), expected, "{path}");
+    }
+    let whole = format!("{root}/%2A/proxy/api").parse().unwrap();
+    assert_eq!(path_below(&whole, "m1"), None);
+}
+
+#[test]
+fn connections_into_pods_are_told_apart() {
+    let pod = "/api/v1/namespaces/a/pods/p";
+    for (path, is_upgrade, expected) in [
+        (format!("{pod}/exec"), true, true),
+        (format!("{pod}/exec"), false, true),
+        (format!("{pod}/attach"), true, true),
+        (format!("{pod}/portforward"), true, true),
+        (format!("{pod}/proxy/x"), true, true),
+        (format!("{pod}/proxy/x"), false, false),
+        ("/api/v1/nodes/n/proxy/exec/a/b/c".to_owned(), true, true),
+        (format!("{pod}/log"), false, false),
+        (pod.to_owned(), true, false),
+        ("/api/v1/namespaces/a/pods/exec".to_owned(), true, false),
+        ("/exec".to_owned(), true, false),
+    ] {
+        assert_eq!(leads_inside(&path, is_upgrade), expected, "{path}");
+    }
+}
+
+/// A service account is somebody in its namespace, and the masters' group stays in the control plane.
+#[test]
+fn groups_that_a_member_gives_by_itself_are_not_asked_for() {
+    let account = "system:serviceaccount:shop:till";
+    let usual = ["system:serviceaccounts", "system:serviceaccounts:shop"];
+    for (name, groups, expected) in [
+        (account, usual.to_vec(), ""),
+        (
+            account,
+            vec!["system:serviceaccounts", "system:serviceaccounts:bank"],
+            "impersonate-group: system:serviceaccounts; impersonate-group: system:serviceaccounts:bank; ",
+        ),
+        (
+            account,
+            vec!["system:serviceaccounts", "devs"],
+            "impersonate-group: devs; impersonate-group: system:serviceaccounts; ",
+        ),
+        (
+            "ann",
+            vec!["system:serviceaccounts"],
+            "impersonate-group: system:serviceaccounts; ",
+        ),
+        ("system:admin", vec!["system:masters"], ""),
+    ] {
+        let user = User {
+            name: name.to_owned(),
+            groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+            ..User::default()
+        };
+        let mut sent = HeaderMap::new();
+        act_as(&mut sent, &user, "t").unwrap();
+        let expected = format!("authorization: Bearer t; {expected}impersonate-user: {name}");
+        assert_eq!(shown(&sent), expected);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a member's objects say, as their work reports it.
 
 use api::{
+    names,
     well_known::events::work::{INTERPRET_HEALTH_FAILED, REFLECT_STATUS_FAILED},
     work::{
         ResourceHealth,
@@ -11,6 +12,7 @@ use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use interpret::InterpretError;
 use object::{Object, Value};
 
+use crate::apply::outcome::template_of;
 use crate::reflect::reading::Reading;
 use crate::resources;
 
@@ -18,15 +20,22 @@ use crate::resources;
 /// each manifest of the work, in order; `None` where there is no object or it was not read.
 ///
 /// An object that is not there leaves its last report in place: it is about to be made again, and its own status will
-/// replace the report.
-pub(crate) fn plan(object: &Object, work: &Work, observed: &[Option<Reading<'_>>]) -> Plan {
+/// replace the report. One that is `gone`, and not to be made again for the moment, takes its report along.
+pub(crate) fn plan(
+    object: &Object,
+    work: &Work,
+    observed: &[Option<Reading<'_>>],
+    gone: &[bool],
+) -> Plan {
     let mut plan = Plan::default();
     let reported = &work.status.manifest_statuses;
     let mut next = Vec::new();
     for (ordinal, seen) in observed.iter().enumerate() {
+        let is_gone = gone.get(ordinal).copied().unwrap_or_default();
         let ordinal = i64::try_from(ordinal).unwrap_or(i64::MAX);
         match seen {
             Some(seen) => next.push(report(object, ordinal, seen, &mut plan)),
+            None if is_gone => {}
             None => next.extend(
                 reported
                     .iter()
@@ -56,18 +65,17 @@ pub(crate) fn plan(object: &Object, work: &Work, observed: &[Option<Reading<'_>>
 fn report(work: &Object, ordinal: i64, reading: &Reading<'_>, plan: &mut Plan) -> ManifestStatus {
     let seen = reading.object;
     let mut fail = |reason: &str, error: &InterpretError| {
+        let cluster = names::cluster_of_execution_space(work.namespace()).unwrap_or_default();
         let message = format!(
-            "{} {}: {}",
+            "{} {} in cluster {cluster}: {}",
             seen.kind(),
             seen.key(),
             telemetry::chain(error)
         );
-        plan.push(Action::report(
-            ObjectRef::of(work),
-            EventKind::Warning,
-            reason,
-            message,
-        ));
+        let warn = |about| Action::report(about, EventKind::Warning, reason, message.clone());
+        plan.push(warn(ObjectRef::of(work)));
+        // Works are not what its author looks at.
+        plan.extend(template_of(seen).map(warn));
     };
     let status = match &reading.status {
         Ok(status) => status.clone(),

@@ -41,7 +41,7 @@ fn work(reported: Value) -> (Object, Work) {
 #[test]
 fn status_and_health_are_reported_once() {
     let (object, fresh) = work(json!([]));
-    let first = plan(&object, &fresh, &[read(&deployment(1))]);
+    let first = plan(&object, &fresh, &[read(&deployment(1))], &[]);
     let intent::Action::Patch {
         patch,
         uid,
@@ -64,11 +64,20 @@ fn status_and_health_are_reported_once() {
     let (object, known) = work(patch["status"]["manifestStatuses"].clone());
     check(
         "nothing new",
-        &plan(&object, &known, &[read(&deployment(1))]),
+        &plan(&object, &known, &[read(&deployment(1))], &[]),
         &[],
     );
-    check("gone for a moment", &plan(&object, &known, &[None]), &[]);
-    let next = plan(&object, &known, &[read(&deployment(2))]);
+    check(
+        "gone for a moment",
+        &plan(&object, &known, &[None], &[false]),
+        &[],
+    );
+    check(
+        "gone and not made again",
+        &plan(&object, &known, &[None], &[true]),
+        &[r#"patch Work karmada-es-m1/web-1 @w/status {"status":{"manifestStatuses":[]}}"#],
+    );
+    let next = plan(&object, &known, &[read(&deployment(2))], &[]);
     let intent::Action::Patch { patch, .. } = &next.actions[0] else {
         panic!("{next:?}");
     };
@@ -81,7 +90,7 @@ fn a_kind_without_rules_is_reported_as_it_is() {
     let thing = object(
         json!({"apiVersion": "x/v1", "kind": "Thing", "metadata": {"name": "t"}, "status": {"phase": "Good"}}),
     );
-    let plan = plan(&object_, &fresh, &[read(&thing)]);
+    let plan = plan(&object_, &fresh, &[read(&thing)], &[]);
     let intent::Action::Patch { patch, .. } = &plan.actions[0] else {
         panic!("{plan:?}");
     };

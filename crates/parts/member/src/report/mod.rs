@@ -4,6 +4,7 @@
 //! Writes: the cluster's status, but for conditions and fields of others.
 //! Keeps:  what is known of a member stays when it does not answer; only its Ready condition changes.
 
+mod figures;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -14,11 +15,12 @@ use std::time::Duration;
 
 use api::cluster::{ApiEnablement, ApiResource, Cluster};
 use api::well_known::finalizers;
-use client::{Cache, CallError, Discovery};
+use client::{Cache, Discovery};
 use control::{Cx, ReconcileError};
 use object::{Object, ObjectKey};
 use runtime::CancellationToken;
 use telemetry::chain;
+use telemetry::metrics::Metric;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
@@ -35,6 +37,9 @@ pub(crate) type Linked = Result<Arc<Connection>, String>;
 pub struct Rhythm {
     /// How often a member is asked whether it is well. Upstream: `--cluster-status-update-frequency`.
     pub period: Duration,
+    /// How long it may take to answer. Upstream: as long as any call, 32 s, so that a member which is cut off is found out
+    /// much later than one that refuses.
+    pub patience: Duration,
     /// How long a change must last to be believed.
     pub thresholds: Thresholds,
     /// How often a member is asked for its kinds when nothing suggests that they have changed.
@@ -47,6 +52,7 @@ impl Default for Rhythm {
     fn default() -> Self {
         Self {
             period: Duration::from_secs(10),
+            patience: Duration::from_secs(10),
             thresholds: Thresholds::default(),
             discovery: Duration::from_secs(60),
             settle: Duration::from_secs(1),
@@ -110,6 +116,7 @@ impl Reporter {
                     () = tokio::time::sleep(wait) => {}
                 }
             }
+            let begun = Instant::now();
             // In a box, so that a reporter that waits is small: there is one for each member.
             let reporting = Box::pin(self.report());
             let reported = tokio::select! {
@@ -120,7 +127,11 @@ impl Reporter {
             if let Err(error) = reported {
                 tracing::debug!(cluster = self.cluster, error = %chain(&error), "cannot report on the member");
             }
-            due = Instant::now() + self.rhythm.period;
+            let metric = Metric::ClusterSyncStatusDurationSeconds;
+            let took = begun.elapsed();
+            self.cx.metrics.observe(metric, &[&self.cluster], took);
+            // From where it began: one that does not answer is not asked less often for that.
+            due = begun + self.rhythm.period;
         }
     }
 
@@ -135,8 +146,9 @@ impl Reporter {
             return Ok(());
         }
         let linked = self.link.borrow().clone();
+        let begun = self.cx.now();
         let answer = match &linked {
-            Ok(connection) => Some(probe(connection).await),
+            Ok(connection) => Some(probe(connection, self.rhythm.patience).await),
             Err(_) => None,
         };
         let observed = match (&linked, answer) {
@@ -149,13 +161,17 @@ impl Reporter {
         let now = self.cx.now();
         let ready = self
             .damping
-            .settle(stored, observed, self.rhythm.thresholds, now);
+            .settle(stored, observed, self.rhythm.thresholds, begun, now);
         let findings = match &linked {
             Ok(connection) if is_well && ready.is_true() => {
                 Some(self.find_out(connection, &cluster).await)
             }
             _ => None,
         };
+        let room = findings
+            .as_ref()
+            .and_then(|findings| findings.room.as_ref());
+        figures::show(&self.cx.metrics, &cluster, ready.is_true(), room);
         let decided = plan(&object, &cluster, ready.clone(), findings.clone(), now);
         let written = self.cx.carry_out(&decided).await;
         let Err(error) = written else {
@@ -210,13 +226,20 @@ impl Reporter {
 }
 
 /// Asks a member whether it is well; one that does not know the newer path is asked by the older.
-async fn probe(connection: &Connection) -> Answer {
-    let answer = |result: Result<(u16, String), CallError>| match connection.heard(result) {
-        Ok((code, _)) => Answer::Status(code),
-        Err(_) => Answer::Silence,
+async fn probe(connection: &Connection, patience: Duration) -> Answer {
+    let ask = async |path| {
+        let answered = tokio::time::timeout(patience, connection.client.ready(path)).await;
+        let Ok(result) = answered else {
+            connection.unheard();
+            return Answer::Silence;
+        };
+        match connection.heard(result) {
+            Ok((code, _)) => Answer::Status(code),
+            Err(_) => Answer::Silence,
+        }
     };
-    match answer(connection.client.ready("/readyz").await) {
-        Answer::Status(404) => answer(connection.client.ready("/healthz").await),
+    match ask("/readyz").await {
+        Answer::Status(404) => ask("/healthz").await,
         other => other,
     }
 }

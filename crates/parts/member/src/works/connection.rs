@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use api::names::cluster_of_execution_space;
 use api::well_known::annotations::{WORK_NAME, WORK_NAMESPACE};
 use api::well_known::conditions::work::APPLIED;
 use api::well_known::labels::{MANAGED, TRUE};
 use client::{Cache, Caches, CallError, Change, Client, Detail, Scope, Subscription, WriteOptions};
-use control::Cx;
+use control::{Cx, Pressure};
 use intent::{Action, Plan};
 use object::{Object, ObjectKey, ResourceType, Value};
-use runtime::{Clock, Priority, Queue, Spawner};
+use runtime::{Priority, Queue, Spawner};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -22,10 +23,15 @@ use crate::apply::undeclared::take_out;
 use crate::census::Feed;
 use crate::resources;
 use crate::works::atlas::Atlas;
+use crate::works::figures::Counted;
 use crate::works::kinds::Kinds;
 
 /// How long a change in the member waits for those that follow it: controllers there report in several small steps.
 const GATHERING: Duration = Duration::from_millis(15);
+/// How long it waits while templates do not get on their way as fast as they come.
+const GIVING_WAY: Duration = Duration::from_secs(2);
+/// How urgent it is to report: less than to bring.
+const REPORT: Priority = -1;
 /// How many fields of one object a member may not know before it is believed that something else is wrong.
 const UNDECLARED_AT_MOST: usize = 40;
 
@@ -72,6 +78,8 @@ pub(crate) struct Connection {
     followed: Mutex<HashMap<ResourceType, (Cache, Subscription)>>,
     /// The works themselves, once somebody looks at works.
     works: OnceLock<Cache>,
+    /// Whether reports should wait.
+    pressure: Pressure,
     definitions: Definitions,
 }
 
@@ -81,9 +89,10 @@ impl Connection {
         namespace: String,
         census: bool,
         atlas: Arc<Atlas>,
-        clock: Clock,
+        surroundings: &Cx,
         spawner: &Spawner,
     ) -> Self {
+        let clock = surroundings.clock.clone();
         let feed = census.then(|| Feed::start(client.clone(), spawner));
         let caches = Caches::new(client.clone(), spawner.clone(), clock.clone());
         Self {
@@ -92,13 +101,15 @@ impl Connection {
             census: feed,
             queue: OnceLock::new(),
             // Events about what happens in a member are told on the work and the template, in the control plane.
-            member: Cx::new(client.clone(), clock, control::Recorder::silent(), MANAGER),
+            member: Cx::new(client.clone(), clock, control::Recorder::silent(), MANAGER)
+                .measured_by(surroundings.metrics.clone()),
             definitions: Definitions::follow(&caches),
             caches,
             namespace,
             breaker: Mutex::default(),
             followed: Mutex::default(),
             works: OnceLock::new(),
+            pressure: surroundings.pressure.clone(),
             client,
         }
     }
@@ -113,14 +124,17 @@ impl Connection {
         let cache = self.caches.follow(resource, scope);
         let queue = self.queue.get().cloned().unwrap_or_default();
         let namespace = self.namespace.clone();
+        let pressure = self.pressure.clone();
         let subscription = cache.on_change(move |change| {
-            // What is gone is to come back at once; what an object says of itself may be said again in a moment.
-            let wait = match (&change.before, &change.after) {
-                (Some(_), Some(_)) => GATHERING,
-                _ => Duration::ZERO,
+            // What is gone is to come back at once; what an object says of itself may be said again in a moment, the more so
+            // if it is new.
+            let (wait, priority) = match &change.after {
+                None => (Duration::ZERO, 0),
+                Some(_) if pressure.is_high() => (GIVING_WAY, REPORT),
+                Some(_) => (GATHERING, REPORT),
             };
             for key in works_of(change, &namespace) {
-                queue.add_after(key, wait);
+                queue.add_with(key, Instant::now() + wait, priority);
             }
         });
         followed.insert(resource.clone(), (cache.clone(), subscription));
@@ -174,6 +188,11 @@ impl Connection {
         result
     }
 
+    /// Notes that the member did not answer while somebody waited.
+    pub(crate) fn unheard(&self) {
+        lock(&self.breaker).silent(Instant::now());
+    }
+
     /// The member's object as it is now, if there is one.
     pub(crate) async fn read(
         &self,
@@ -189,6 +208,14 @@ impl Connection {
 
     /// Writes to the member, and returns what the object became where the member says.
     pub(crate) async fn write(&self, action: Action) -> Result<Option<Object>, CallError> {
+        let counted = Counted::of(&action, |object| self.records.get(object).is_some());
+        let written = self.carry_out(action).await;
+        let cluster = cluster_of_execution_space(&self.namespace).unwrap_or_default();
+        counted.add(&self.member.metrics, cluster, written.is_ok());
+        written
+    }
+
+    async fn carry_out(&self, action: Action) -> Result<Option<Object>, CallError> {
         let options = WriteOptions::by(MANAGER);
         let written = match &action {
             Action::Create { resource, object } => self

@@ -7,11 +7,13 @@
 
 pub(crate) mod atlas;
 pub(crate) mod connection;
+mod figures;
 mod kinds;
 mod release;
 mod sync;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::work::v1alpha1::Work;
 use client::Cache;
@@ -26,6 +28,9 @@ use crate::apply::outcome::{self, Done};
 use crate::health;
 use crate::reflect::{self, reading::Reading};
 use crate::works::sync::Trouble;
+
+/// How long a member may take to tell that an object was made before its work is looked at again without that.
+const FIRST_WORD: Duration = Duration::from_secs(2);
 
 /// Looks at one work at a time.
 pub(crate) struct Works {
@@ -72,8 +77,11 @@ impl Reconcile for Works {
                 }
             }
         }
-        let outcome = (!is_held).then_some(done.as_slice());
-        let outcome = outcome::plan(&object, &work, outcome, cx.now());
+        if outcome::is_first(&work, &done) {
+            // One write will tell that it is there and what it says of itself. That it is there wakes this again.
+            cx.carry_out(&outcome::news(&object, &done)).await?;
+            return Ok(Wake::After(FIRST_WORD));
+        }
         let mut readings = Vec::with_capacity(seen.len());
         for object in seen.iter().map(Option::as_deref) {
             readings.push(match object {
@@ -81,8 +89,14 @@ impl Reconcile for Works {
                 None => None,
             });
         }
-        let reports = reflect::plan::plan(&object, &work, &readings);
-        cx.carry_out(&together(outcome, reports)).await?;
+        let outcome = outcome::plan(&object, &work, &done, cx.now());
+        let gone: Vec<bool> = done.iter().map(|(_, done)| *done == Done::Absent).collect();
+        let reports = reflect::plan::plan(&object, &work, &readings, &gone);
+        let plan = together(outcome, reports);
+        if !plan.is_empty() {
+            let _turn = cx.pressure.turn().await;
+            cx.carry_out(&plan).await?;
+        }
         let failure = done.into_iter().find_map(|(_, done)| match done {
             Done::Failed(why) => Some(why),
             _ => None,

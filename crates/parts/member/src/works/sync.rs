@@ -48,8 +48,12 @@ impl Works {
         let resource = self.connection.kinds.find(&kind).await.map_err(of_kind)?;
         let seen = self.look(&resource, &manifest.key()).await?;
         if is_held {
+            let done = match &seen.object {
+                Some(_) => Done::Kept,
+                None => Done::Absent,
+            };
             return Ok(Synced {
-                done: Done::Kept,
+                done,
                 seen: seen.object.filter(|object| is_of(object, work)),
             });
         }

@@ -23,6 +23,36 @@ fn config_map(data: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "shop"}, "data": data})
 }
 
+/// The namespace of the works for the member.
+const SPACE: &str = "karmada-es-m1";
+/// How long a change takes at the most.
+const PROMPT: Duration = Duration::from_secs(2);
+
+/// Waits until a work says that it was applied, or was not, which takes no longer than it should.
+async fn says(world: &World, work: &str, expected: &str) {
+    let said = async || world.applied(work).await == expected;
+    let what = format!("{work} says {expected}");
+    world.within(PROMPT, &what, said).await;
+}
+
+/// Waits until the ConfigMap in the member has this data, which takes no longer than it should.
+async fn holds(world: &World, what: &str, expected: Value) {
+    let held = async || data(world).await == expected;
+    world.within(PROMPT, what, held).await;
+}
+
+/// Waits until a work is gone.
+async fn goes(world: &World, work: &str) {
+    let gone = async || world.work(work).await.is_none();
+    world.until(&format!("{work} is gone"), gone).await;
+}
+
+/// Changes a work.
+async fn change(world: &World, work: &str, patch: Value) {
+    world.control.patch(&works(), SPACE, work, patch).await;
+}
+
+/// What the ConfigMap in the member has.
 async fn data(world: &World) -> Value {
     let found = world.in_member(&config_maps(), "c").await;
     found
@@ -36,39 +66,24 @@ async fn a_work_is_brought_changed_and_taken_away() {
     world
         .send("w", config_map(&json!({"a": "1", "b": "2"})))
         .await;
-    world
-        .within(Duration::from_secs(2), "it is there", async || {
-            data(&world).await == json!({"a": "1", "b": "2"})
-        })
-        .await;
-    world
-        .within(Duration::from_secs(2), "it says so", async || {
-            world.applied("w").await == "True AppliedSuccessful"
-        })
-        .await;
+    holds(&world, "it is there", json!({"a": "1", "b": "2"})).await;
+    says(&world, "w", "True AppliedSuccessful").await;
     let next = marked("w", config_map(&json!({"a": "3"})));
+    change(
+        &world,
+        "w",
+        json!({"spec": {"workload": {"manifests": [next]}}}),
+    )
+    .await;
+    holds(&world, "a field left", json!({"a": "3"})).await;
+    world.control.delete(&works(), SPACE, "w").await;
     world
-        .control
-        .patch(
-            &works(),
-            "karmada-es-m1",
-            "w",
-            json!({"spec": {"workload": {"manifests": [next]}}}),
-        )
-        .await;
-    world
-        .within(Duration::from_secs(2), "a field left", async || {
-            data(&world).await == json!({"a": "3"})
-        })
-        .await;
-    world.control.delete(&works(), "karmada-es-m1", "w").await;
-    world
-        .within(Duration::from_secs(2), "it is gone", async || {
+        .within(PROMPT, "it is gone", async || {
             world.in_member(&config_maps(), "c").await.is_none()
         })
         .await;
     world
-        .within(Duration::from_secs(2), "and so is the work", async || {
+        .within(PROMPT, "and so is the work", async || {
             world.work("w").await.is_none()
         })
         .await;
@@ -79,11 +94,7 @@ async fn a_work_is_brought_changed_and_taken_away() {
 async fn what_is_changed_or_deleted_by_hand_comes_back() {
     let world = World::joined().await;
     world.send("w", config_map(&json!({"a": "1"}))).await;
-    world
-        .until("it is there", async || {
-            world.applied("w").await == "True AppliedSuccessful"
-        })
-        .await;
+    says(&world, "w", "True AppliedSuccessful").await;
     world
         .member
         .patch(
@@ -93,24 +104,15 @@ async fn what_is_changed_or_deleted_by_hand_comes_back() {
             json!({"data": {"a": "x", "theirs": "y"}}),
         )
         .await;
-    world
-        .within(
-            Duration::from_secs(2),
-            "ours is back, what was added goes",
-            async || data(&world).await == json!({"a": "1"}),
-        )
-        .await;
+    holds(
+        &world,
+        "ours is back, what was added goes",
+        json!({"a": "1"}),
+    )
+    .await;
     world.member.delete(&config_maps(), "shop", "c").await;
-    world
-        .within(Duration::from_secs(2), "it is back", async || {
-            data(&world).await == json!({"a": "1"})
-        })
-        .await;
-    world
-        .within(Duration::from_secs(2), "it says so", async || {
-            world.applied("w").await == "True ReCreateSuccessful"
-        })
-        .await;
+    holds(&world, "it is back", json!({"a": "1"})).await;
+    says(&world, "w", "True ReCreateSuccessful").await;
     world.end().await;
 }
 
@@ -125,19 +127,13 @@ async fn somebody_elses_object_is_left_alone_until_overwriting_is_asked_for() {
         )
         .await;
     world.send("w", config_map(&json!({"a": "1"}))).await;
-    world
-        .until("it is refused", async || {
-            world.applied("w").await == "False AppliedFailed"
-        })
-        .await;
+    says(&world, "w", "False AppliedFailed").await;
     assert_eq!(data(&world).await, json!({"theirs": "1"}));
     let message = world.work("w").await.unwrap();
     let message = message.at(&["status", "conditions"]).unwrap().to_string();
     assert!(message.contains("already exists in the cluster m1 and the work.karmada.io/conflict-resolution strategy value is empty"), "{message}");
-    world.control.delete(&works(), "karmada-es-m1", "w").await;
-    world
-        .until("the work goes", async || world.work("w").await.is_none())
-        .await;
+    world.control.delete(&works(), SPACE, "w").await;
+    goes(&world, "w").await;
     assert_eq!(
         data(&world).await,
         json!({"theirs": "1"}),
@@ -147,11 +143,7 @@ async fn somebody_elses_object_is_left_alone_until_overwriting_is_asked_for() {
     overwriting["metadata"]["annotations"] =
         json!({"work.karmada.io/conflict-resolution": "overwrite"});
     world.send("w2", overwriting).await;
-    world
-        .until("it is adopted", async || {
-            world.applied("w2").await == "True AppliedSuccessful"
-        })
-        .await;
+    says(&world, "w2", "True AppliedSuccessful").await;
     assert_eq!(
         data(&world).await,
         json!({"a": "1"}),
@@ -167,11 +159,7 @@ async fn status_and_health_come_back() {
         "spec": {"replicas": 2, "selector": {"matchLabels": {"a": "b"}},
                  "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
     world.send("w", manifest).await;
-    world
-        .until("it is there", async || {
-            world.applied("w").await == "True AppliedSuccessful"
-        })
-        .await;
+    says(&world, "w", "True AppliedSuccessful").await;
     let reported = async |field: &str| {
         let work = world.work("w").await.unwrap();
         let statuses = work
@@ -196,7 +184,7 @@ async fn status_and_health_come_back() {
         .patch_part(&deployments(), "shop", "web", status, intent::Part::Status)
         .await;
     world
-        .within(Duration::from_secs(2), "it is well", async || {
+        .within(PROMPT, "it is well", async || {
             reported("health").await == "Healthy"
         })
         .await;
@@ -208,17 +196,10 @@ async fn status_and_health_come_back() {
 async fn what_is_held_back_is_reported_on_but_not_touched() {
     let world = World::joined().await;
     world.send("w", config_map(&json!({"a": "1"}))).await;
-    world
-        .until("it is there", async || {
-            world.applied("w").await == "True AppliedSuccessful"
-        })
-        .await;
+    says(&world, "w", "True AppliedSuccessful").await;
     let next = marked("w", config_map(&json!({"a": "2"})));
     let spec = json!({"spec": {"suspendDispatching": true, "workload": {"manifests": [next]}}});
-    world
-        .control
-        .patch(&works(), "karmada-es-m1", "w", spec)
-        .await;
+    change(&world, "w", spec).await;
     world
         .until("it says so", async || {
             crate::world::condition(&world.work("w").await.unwrap(), "Dispatching")
@@ -228,20 +209,8 @@ async fn what_is_held_back_is_reported_on_but_not_touched() {
     world.member.delete(&config_maps(), "shop", "c").await;
     world.pass(30).await;
     assert!(world.in_member(&config_maps(), "c").await.is_none());
-    world
-        .control
-        .patch(
-            &works(),
-            "karmada-es-m1",
-            "w",
-            json!({"spec": {"suspendDispatching": false}}),
-        )
-        .await;
-    world
-        .within(Duration::from_secs(2), "it goes on", async || {
-            data(&world).await == json!({"a": "2"})
-        })
-        .await;
+    change(&world, "w", json!({"spec": {"suspendDispatching": false}})).await;
+    holds(&world, "it goes on", json!({"a": "2"})).await;
     world.end().await;
 }
 
@@ -249,25 +218,16 @@ async fn what_is_held_back_is_reported_on_but_not_touched() {
 async fn what_is_to_be_preserved_stays_without_marks() {
     let world = World::joined().await;
     world.send("w", config_map(&json!({"a": "1"}))).await;
-    world
-        .until("it is there", async || {
-            world.applied("w").await == "True AppliedSuccessful"
-        })
-        .await;
-    world
-        .control
-        .patch(
-            &works(),
-            "karmada-es-m1",
-            "w",
-            json!({"spec": {"preserveResourcesOnDeletion": true}}),
-        )
-        .await;
+    says(&world, "w", "True AppliedSuccessful").await;
+    change(
+        &world,
+        "w",
+        json!({"spec": {"preserveResourcesOnDeletion": true}}),
+    )
+    .await;
     world.pass(1).await;
-    world.control.delete(&works(), "karmada-es-m1", "w").await;
-    world
-        .until("the work is gone", async || world.work("w").await.is_none())
-        .await;
+    world.control.delete(&works(), SPACE, "w").await;
+    goes(&world, "w").await;
     let left = world.in_member(&config_maps(), "c").await.unwrap();
     assert_eq!(
         (
@@ -310,23 +270,15 @@ async fn works_wait_for_a_member_that_is_cut_off_and_go_on_when_it_is_back() {
 async fn a_kind_that_is_missing_is_named_and_tried_again() {
     let world = World::joined().await;
     world.send("w", json!({"apiVersion": "x.example/v1", "kind": "Thing", "metadata": {"name": "t", "namespace": "shop"}})).await;
-    world
-        .until("it is refused", async || {
-            world.applied("w").await == "False AppliedFailed"
-        })
-        .await;
+    says(&world, "w", "False AppliedFailed").await;
     let work = world.work("w").await.unwrap();
     let message = work.at(&["status", "conditions"]).unwrap().to_string();
     assert!(
         message.contains(r#"no matches for kind \"Thing\" in version \"x.example/v1\""#),
         "{message}"
     );
-    world.control.delete(&works(), "karmada-es-m1", "w").await;
-    world
-        .until("it goes: there can be none", async || {
-            world.work("w").await.is_none()
-        })
-        .await;
+    world.control.delete(&works(), SPACE, "w").await;
+    goes(&world, "w").await;
     world.end().await;
 }
 
@@ -336,21 +288,15 @@ async fn a_cluster_goes_with_its_works_or_without_its_member() {
     for is_cut_off in [false, true] {
         let world = World::joined().await;
         world.send("w", config_map(&json!({"a": "1"}))).await;
-        world
-            .until("it is there", async || {
-                world.applied("w").await == "True AppliedSuccessful"
-            })
-            .await;
+        says(&world, "w", "True AppliedSuccessful").await;
         if is_cut_off {
             world.member.cut_off();
         }
         world.control.delete(&clusters, "", "m1").await;
         // Nobody deletes what is in a namespace here: that is the work of another part.
         world.pass(1).await;
-        world.control.delete(&works(), "karmada-es-m1", "w").await;
-        world
-            .until("the work is gone", async || world.work("w").await.is_none())
-            .await;
+        world.control.delete(&works(), SPACE, "w").await;
+        goes(&world, "w").await;
         assert_eq!(
             world.in_member(&config_maps(), "c").await.is_some(),
             is_cut_off
