@@ -27,17 +27,19 @@ const WEB: &str = "
 ";
 const MINUTE: Duration = Duration::from_secs(60);
 
+/// Waits until the template says that so many pods are ready.
+async fn reports_ready(world: &World, pods: u32) {
+    let what = format!("{pods} pods are ready");
+    let path = "status.readyReplicas";
+    let found = async || world.field("deployments", "default/web", path).await;
+    world.until_is(&what, MINUTE, pods, found).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_template_reaches_its_members_and_its_status_comes_back() {
     let world = World::with_members(3).await;
     world.apply(WEB).await;
-    world
-        .until_is("all pods are ready", MINUTE, json!(6), async || {
-            world
-                .field("deployments", "default/web", "status.readyReplicas")
-                .await
-        })
-        .await;
+    reports_ready(&world, 6).await;
     for member in ["m1", "m2", "m3"] {
         let ready =
             world
@@ -51,13 +53,7 @@ async fn a_template_reaches_its_members_and_its_status_comes_back() {
 async fn a_control_plane_that_starts_anew_goes_on_where_it_was() {
     let world = World::with_members(2).await;
     world.apply(WEB).await;
-    world
-        .until_is("all pods are ready", MINUTE, json!(6), async || {
-            world
-                .field("deployments", "default/web", "status.readyReplicas")
-                .await
-        })
-        .await;
+    reports_ready(&world, 6).await;
     world.restart().await;
     world.advance(MINUTE).await;
     let before = world.member("m1").get("deployments", "default/web").await;
@@ -72,13 +68,7 @@ async fn a_control_plane_that_starts_anew_goes_on_where_it_was() {
             json!({"spec": {"replicas": 8}}),
         )
         .await;
-    world
-        .until_is("the new ones are ready too", MINUTE, json!(8), async || {
-            world
-                .field("deployments", "default/web", "status.readyReplicas")
-                .await
-        })
-        .await;
+    reports_ready(&world, 8).await;
     world.delete("deployments", "default/web").await;
     world
         .until("nothing is left", MINUTE, async || {

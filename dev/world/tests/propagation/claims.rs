@@ -10,15 +10,16 @@ use crate::stage::{
 #[tokio::test(start_paused = true)]
 async fn a01_a_template_is_claimed_bound_and_brought_to_its_member() {
     let stage = Stage::with(2).await;
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
     stage
-        .apply(&all(&[
-            deployment("web", 2),
-            policy("p", &one_deployment("web"), &on("m1")),
-        ]))
+        .spread(&[deployment("web", 2)], &one_deployment("web"), "m1")
         .await;
-    stage.there("m1", "deployments", "test/web", true).await;
-    let web = stage.get("deployments", "test/web").await.unwrap();
-    let p = stage.get("propagationpolicies", "test/p").await.unwrap();
+    web_in_m1.comes().await;
+    let web = stage.template("deployments", "test/web").found().await;
+    let p = stage
+        .template("propagationpolicies", "test/p")
+        .found()
+        .await;
     let id = "propagationpolicy.karmada.io/permanent-id";
     assert_eq!(web.label(id), p.label(id));
     assert!(web.label(id).is_some_and(|id| !id.is_empty()));
@@ -28,7 +29,7 @@ async fn a01_a_template_is_claimed_bound_and_brought_to_its_member() {
         (Some("test"), Some("p"))
     );
 
-    let binding = stage.get("rb", "test/web-deployment").await.unwrap();
+    let binding = stage.template("rb", "test/web-deployment").found().await;
     let owner = binding.owner_references().next().unwrap();
     assert_eq!(
         (owner.kind.as_str(), owner.uid.as_str()),
@@ -46,15 +47,14 @@ async fn a01_a_template_is_claimed_bound_and_brought_to_its_member() {
     assert_eq!(binding.integer_at(&["spec", "replicas"]), Some(2));
 
     let name = api::names::work_name("Deployment", "web", "test");
-    let work = stage.get("works", &format!("karmada-es-m1/{name}")).await;
+    let work = stage
+        .template("works", &format!("karmada-es-m1/{name}"))
+        .get()
+        .await;
     let works = stage.works_of("Deployment", "test/web").await;
     assert_eq!(works.len(), 1, "one work for one cluster");
     assert_eq!(work.as_ref().map(|work| work.key()), Some(works[0].key()));
-    let copy = stage
-        .member("m1")
-        .get("deployments", "test/web")
-        .await
-        .unwrap();
+    let copy = web_in_m1.found().await;
     assert_eq!(copy.label("karmada.io/managed"), Some("true"));
     assert_eq!(
         copy.label(id),
@@ -63,10 +63,9 @@ async fn a01_a_template_is_claimed_bound_and_brought_to_its_member() {
     );
     assert!(
         stage
-            .member("m2")
-            .get("deployments", "test/web")
+            .copy("m2", "deployments", "test/web")
+            .is_missing()
             .await
-            .is_none()
     );
 }
 
@@ -120,8 +119,8 @@ async fn a03_and_p03_a_policy_of_the_namespace_goes_before_any_cluster_wide_one(
         ]))
         .await;
     stage.claimed("web", "pp/near").await;
-    stage.there("m1", "clusterroles", "readers", true).await;
-    let binding = stage.get("crb", "readers-clusterrole").await.unwrap();
+    stage.copy("m1", "clusterroles", "readers").comes().await;
+    let binding = stage.template("crb", "readers-clusterrole").found().await;
     assert_eq!(
         binding.annotation("clusterpropagationpolicy.karmada.io/name"),
         Some("far")
@@ -206,59 +205,53 @@ async fn a06_a_policy_that_preempts_must_name_what_it_takes() {
 #[tokio::test(start_paused = true)]
 async fn a07_and_p06_deleting_a_policy_touches_nothing_but_claims() {
     let stage = Stage::with(1).await;
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
+    let p = stage.template("propagationpolicies", "test/p");
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy("p", DEPLOYMENTS, &on("m1")),
-        ]))
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1")
         .await;
-    stage.there("m1", "deployments", "test/web", true).await;
+    web_in_m1.comes().await;
     let works = stage.names("works", "karmada-es-m1").await;
-    stage.delete("propagationpolicies", "test/p").await;
+    p.delete().await;
     stage.claimed("web", "").await;
     stage
         .until("the policy is gone", crate::stage::SOON, async || {
-            stage.get("propagationpolicies", "test/p").await.is_none()
+            p.is_missing().await
         })
         .await;
-    let binding = stage.get("rb", "test/web-deployment").await.unwrap();
+    let binding = stage.template("rb", "test/web-deployment").found().await;
     let is_claim = |key: &&str| key.starts_with("propagationpolicy.karmada.io/");
     assert_eq!(binding.labels().into_keys().find(is_claim), None);
     assert_eq!(stage.names("works", "karmada-es-m1").await, works);
     stage
-        .patch("deployments", "test/web", json!({"spec": {"replicas": 3}}))
+        .template("deployments", "test/web")
+        .patch(json!({"spec": {"replicas": 3}}))
         .await;
-    stage
-        .keeps("m1", "deployments", "test/web", "spec.replicas", json!(1))
-        .await;
+    web_in_m1.keeps("spec.replicas", 1).await;
     stage.apply(&policy("q", DEPLOYMENTS, &on("m1"))).await;
-    stage
-        .has("m1", "deployments", "test/web", "spec.replicas", json!(3))
-        .await;
+    web_in_m1.shows("spec.replicas", 3).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a08_and_p07_a_template_that_is_no_longer_selected_is_let_go() {
     let stage = Stage::with(1).await;
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy("p", DEPLOYMENTS, &on("m1")),
-        ]))
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1")
         .await;
-    stage.there("m1", "deployments", "test/web", true).await;
-    let before = stage.member("m1").get("deployments", "test/web").await;
+    web_in_m1.comes().await;
+    let before = web_in_m1.get().await;
     stage
         .apply(&policy("p", &one_deployment("other"), &on("m1")))
         .await;
     stage.claimed("web", "").await;
     stage.advance(WHILE).await;
-    let after = stage.member("m1").get("deployments", "test/web").await;
+    let after = web_in_m1.get().await;
     assert_eq!(
         before.map(|copy| copy.uid().to_owned()),
         after.map(|copy| copy.uid().to_owned())
     );
-    assert!(stage.get("rb", "test/web-deployment").await.is_some());
+    assert!(stage.template("rb", "test/web-deployment").is_there().await);
 }
 
 #[tokio::test(start_paused = true)]
@@ -277,17 +270,23 @@ async fn a11_what_belongs_to_the_system_is_never_claimed() {
             config_map("seen", "{a: b}"),
         ]))
         .await;
-    stage.there("m1", "configmaps", "test/seen", true).await;
+    stage.copy("m1", "configmaps", "test/seen").comes().await;
     stage.advance(WHILE).await;
     assert_eq!(stage.claim("configmaps", "kube-foo/c").await, json!(null));
     assert_eq!(stage.claim("leases", "test/l").await, json!(null));
-    assert!(stage.get("rb", "kube-foo/c-configmap").await.is_none());
-    assert!(stage.get("rb", "test/l-lease").await.is_none());
+    assert!(
+        stage
+            .template("rb", "kube-foo/c-configmap")
+            .is_missing()
+            .await
+    );
+    assert!(stage.template("rb", "test/l-lease").is_missing().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a12_a_policy_waits_for_the_overrides_it_depends_on() {
     let stage = Stage::with(1).await;
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
     stage
         .apply(&all(&[
             deployment("web", 1),
@@ -302,7 +301,12 @@ async fn a12_a_policy_waits_for_the_overrides_it_depends_on() {
         .told("Deployment", "test/web", "ApplyPolicyFailed", "op1")
         .await;
     stage.advance(WHILE).await;
-    assert!(stage.get("rb", "test/web-deployment").await.is_none());
+    assert!(
+        stage
+            .template("rb", "test/web-deployment")
+            .is_missing()
+            .await
+    );
     stage
         .apply(&overriding(
             "op1",
@@ -311,40 +315,27 @@ async fn a12_a_policy_waits_for_the_overrides_it_depends_on() {
             "{labelsOverrider: [{operator: add, value: {over: ridden}}]}",
         ))
         .await;
-    stage
-        .has(
-            "m1",
-            "deployments",
-            "test/web",
-            "metadata.labels.over",
-            json!("ridden"),
-        )
-        .await;
-    let copy = stage
-        .member("m1")
-        .get("deployments", "test/web")
-        .await
-        .unwrap();
+    web_in_m1.shows("metadata.labels.over", "ridden").await;
+    let copy = web_in_m1.found().await;
     assert_eq!(copy.generation(), 1, "the first work has the override");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a13_what_somebody_else_has_claimed_is_left_alone() {
     let stage = Stage::with(1).await;
+    let template = "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: test, labels: {resourcetemplate.karmada.io/claimed-by: MultiClusterService}}, spec: {ports: [{port: 80}]}}".to_owned();
     stage
-        .apply(&all(&[
-            "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: test, labels: {resourcetemplate.karmada.io/claimed-by: MultiClusterService}}, spec: {ports: [{port: 80}]}}".to_owned(),
-            policy("p", "{apiVersion: v1, kind: Service}", &on("m1")),
-        ]))
+        .spread(&[template], "{apiVersion: v1, kind: Service}", "m1")
         .await;
     stage.advance(WHILE).await;
     assert_eq!(stage.claim("services", "test/s").await, json!(null));
-    assert!(stage.get("rb", "test/s-service").await.is_none());
+    assert!(stage.template("rb", "test/s-service").is_missing().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn p02_kinds_of_the_same_name_in_two_groups_do_not_mix() {
     let stage = Stage::with(1).await;
+    let binding = stage.template("rb", "test/x-thing");
     for group in ["one.example.com", "two.example.com"] {
         stage.apply(&format!(
             "{{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {{name: things.{group}}}, spec: {{group: {group}, scope: Namespaced, names: {{plural: things, singular: thing, kind: Thing}}, versions: [{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}]}}}}"
@@ -364,13 +355,8 @@ async fn p02_kinds_of_the_same_name_in_two_groups_do_not_mix() {
             &on("m1"),
         ))
         .await;
-    stage
-        .shows(
-            "rb",
-            "test/x-thing",
-            "spec.resource.apiVersion",
-            json!("one.example.com/v1"),
-        )
+    binding
+        .shows("spec.resource.apiVersion", "one.example.com/v1")
         .await;
     stage.apply(&thing("two.example.com")).await;
     stage
@@ -378,9 +364,7 @@ async fn p02_kinds_of_the_same_name_in_two_groups_do_not_mix() {
         .await;
     stage.advance(WHILE).await;
     assert_eq!(
-        stage
-            .field("rb", "test/x-thing", "spec.resource.apiVersion")
-            .await,
+        binding.field("spec.resource.apiVersion").await,
         json!("one.example.com/v1")
     );
 }
@@ -389,12 +373,9 @@ async fn p02_kinds_of_the_same_name_in_two_groups_do_not_mix() {
 async fn p31_a_policy_and_a_template_edited_at_once_end_in_one_binding_with_both() {
     let stage = Stage::with(2).await;
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy("p", DEPLOYMENTS, &on("m1")),
-        ]))
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1")
         .await;
-    stage.there("m1", "deployments", "test/web", true).await;
+    stage.copy("m1", "deployments", "test/web").comes().await;
     for round in 2..6 {
         let member = ["m1", "m2"][round % 2];
         let replicas = u32::try_from(round).unwrap();
@@ -405,17 +386,12 @@ async fn p31_a_policy_and_a_template_edited_at_once_end_in_one_binding_with_both
             ]))
             .await;
         stage
-            .has(
-                member,
-                "deployments",
-                "test/web",
-                "spec.replicas",
-                json!(round),
-            )
+            .copy(member, "deployments", "test/web")
+            .shows("spec.replicas", json!(round))
             .await;
         let other = ["m1", "m2"][(round + 1) % 2];
-        stage.there(other, "deployments", "test/web", false).await;
-        let binding = stage.get("rb", "test/web-deployment").await.unwrap();
+        stage.copy(other, "deployments", "test/web").goes().await;
+        let binding = stage.template("rb", "test/web-deployment").found().await;
         let placement = ["spec", "placement", "clusterAffinity", "clusterNames"];
         assert_eq!(
             (binding.at(&["spec", "replicas"]), binding.at(&placement)),
@@ -432,41 +408,29 @@ async fn p05_half_a_claim_is_no_claim() {
         "namespace: test, labels: {propagationpolicy.karmada.io/permanent-id: somebody}",
         1,
     );
-    stage
-        .apply(&all(&[half, policy("p", DEPLOYMENTS, &on("m1"))]))
-        .await;
+    stage.spread(&[half], DEPLOYMENTS, "m1").await;
     stage.claimed("web", "pp/p").await;
-    stage.there("m1", "deployments", "test/web", true).await;
+    stage.copy("m1", "deployments", "test/web").comes().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn p08_and_p09_an_edit_moves_the_revision_and_nothing_of_the_scheduler() {
     let stage = Stage::with(2).await;
+    let binding = stage.template("rb", "test/web-deployment");
     stage
-        .apply(&all(&[
-            deployment("web", 2),
-            policy("p", DEPLOYMENTS, &on("m1, m2")),
-        ]))
+        .spread(&[deployment("web", 2)], DEPLOYMENTS, "m1, m2")
         .await;
-    stage.there("m2", "deployments", "test/web", true).await;
-    let before = stage.get("rb", "test/web-deployment").await.unwrap();
+    stage.copy("m2", "deployments", "test/web").comes().await;
+    let before = binding.found().await;
     stage
-        .patch(
-            "deployments",
-            "test/web",
-            json!({"metadata": {"annotations": {"edited": "yes"}}}),
-        )
+        .template("deployments", "test/web")
+        .patch(json!({"metadata": {"annotations": {"edited": "yes"}}}))
         .await;
     stage
-        .has(
-            "m1",
-            "deployments",
-            "test/web",
-            "metadata.annotations.edited",
-            json!("yes"),
-        )
+        .copy("m1", "deployments", "test/web")
+        .shows("metadata.annotations.edited", "yes")
         .await;
-    let after = stage.get("rb", "test/web-deployment").await.unwrap();
+    let after = binding.found().await;
     assert_eq!(
         before.at(&["spec", "clusters"]),
         after.at(&["spec", "clusters"])

@@ -7,21 +7,24 @@ use crate::stage::{SOON, Stage, WHILE};
 const DOWN: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterTaintPolicy, metadata: {name: dns}, spec: {addOnConditions: [{conditionType: DnsReady, operator: In, statusValues: ['False']}], removeOnConditions: [{conditionType: DnsReady, operator: In, statusValues: ['True']}], taints: [{key: dns, effect: NoSchedule}]}}";
 
 async fn dns(stage: &Stage, cluster: &str, status: &str) {
-    let mut conditions = stage.field("clusters", cluster, "status.conditions").await;
+    let mut conditions = stage
+        .template("clusters", cluster)
+        .field("status.conditions")
+        .await;
     let list = conditions.as_array_mut().unwrap();
     list.retain(|condition| condition["type"] != "DnsReady");
     list.push(json!({"type": "DnsReady", "status": status, "reason": "Test", "message": "", "lastTransitionTime": "2030-01-01T00:00:00Z"}));
     stage
-        .patch_status(
-            "clusters",
-            cluster,
-            json!({"status": {"conditions": conditions}}),
-        )
+        .template("clusters", cluster)
+        .patch_status(json!({"status": {"conditions": conditions}}))
         .await;
 }
 
 async fn is_tainted(stage: &Stage, cluster: &str) -> bool {
-    let taints = stage.field("clusters", cluster, "spec.taints").await;
+    let taints = stage
+        .template("clusters", cluster)
+        .field("spec.taints")
+        .await;
     taints
         .as_array()
         .into_iter()
@@ -52,7 +55,7 @@ async fn conditions_of_a_cluster_put_taints_on_it_and_take_them_off() {
                 })
                 .await;
             // Taints stay when their policy goes.
-            stage.delete("clustertaintpolicies", "dns").await;
+            stage.template("clustertaintpolicies", "dns").delete().await;
             stage.advance(WHILE).await;
             assert!(is_tainted(&stage, "m1").await);
         }
@@ -67,28 +70,21 @@ async fn remedies_call_for_actions_as_long_as_they_are_there() {
         .await;
     for cluster in ["m1", "m2"] {
         stage
-            .shows(
-                "clusters",
-                cluster,
-                "status.remedyActions",
-                json!(["TrafficControl"]),
-            )
+            .template("clusters", cluster)
+            .shows("status.remedyActions", json!(["TrafficControl"]))
             .await;
     }
     // The cluster's own reports leave them alone.
     stage.advance(SOON * 10).await;
     stage
-        .shows(
-            "clusters",
-            "m1",
-            "status.remedyActions",
-            json!(["TrafficControl"]),
-        )
+        .template("clusters", "m1")
+        .shows("status.remedyActions", json!(["TrafficControl"]))
         .await;
-    stage.delete("remedies", "r").await;
+    stage.template("remedies", "r").delete().await;
     for cluster in ["m1", "m2"] {
         stage
-            .shows("clusters", cluster, "status.remedyActions", json!(null))
+            .template("clusters", cluster)
+            .shows("status.remedyActions", json!(null))
             .await;
     }
 }
@@ -96,6 +92,9 @@ async fn remedies_call_for_actions_as_long_as_they_are_there() {
 #[tokio::test(start_paused = true)]
 async fn a_quota_is_shared_out_and_what_is_used_comes_back() {
     let stage = Stage::with(2).await;
+    let q_in_m1 = stage.copy("m1", "resourcequotas", "test/q");
+    let q_in_m2 = stage.copy("m2", "resourcequotas", "test/q");
+    let q = stage.template("federatedresourcequotas", "test/q");
     let quota = |shares: &str| {
         format!(
             "{{apiVersion: policy.karmada.io/v1alpha1, kind: FederatedResourceQuota, metadata: {{name: q, namespace: test}}, spec: {{overall: {{pods: '10'}}, staticAssignments: [{shares}]}}}}"
@@ -106,67 +105,23 @@ async fn a_quota_is_shared_out_and_what_is_used_comes_back() {
             "{clusterName: m1, hard: {pods: '4'}}, {clusterName: m2, hard: {pods: '2'}}",
         ))
         .await;
-    stage
-        .has(
-            "m1",
-            "resourcequotas",
-            "test/q",
-            "spec.hard.pods",
-            json!("4"),
-        )
-        .await;
-    stage
-        .has(
-            "m2",
-            "resourcequotas",
-            "test/q",
-            "spec.hard.pods",
-            json!("2"),
-        )
-        .await;
-    stage
-        .shows(
-            "federatedresourcequotas",
-            "test/q",
-            "status.overall.pods",
-            json!("10"),
-        )
-        .await;
+    q_in_m1.shows("spec.hard.pods", "4").await;
+    q_in_m2.shows("spec.hard.pods", "2").await;
+    q.shows("status.overall.pods", "10").await;
     stage
         .member("m1")
         .apply("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: test}, spec: {containers: [{name: c, image: i}]}}")
         .await;
-    stage
-        .shows(
-            "federatedresourcequotas",
-            "test/q",
-            "status.overallUsed.pods",
-            json!("1"),
-        )
-        .await;
-    stage
-        .shows(
-            "federatedresourcequotas",
-            "test/q",
-            "status.aggregatedStatus.clusterName=m1.used.pods",
-            json!("1"),
-        )
+    q.shows("status.overallUsed.pods", "1").await;
+    q.shows("status.aggregatedStatus.clusterName=m1.used.pods", "1")
         .await;
     stage
         .apply(&quota("{clusterName: m1, hard: {pods: '5'}}"))
         .await;
-    stage
-        .has(
-            "m1",
-            "resourcequotas",
-            "test/q",
-            "spec.hard.pods",
-            json!("5"),
-        )
-        .await;
-    stage.there("m2", "resourcequotas", "test/q", false).await;
-    stage.delete("federatedresourcequotas", "test/q").await;
-    stage.there("m1", "resourcequotas", "test/q", false).await;
+    q_in_m1.shows("spec.hard.pods", "5").await;
+    q_in_m2.goes().await;
+    q.delete().await;
+    q_in_m1.goes().await;
     let refused = stage
         .try_apply(&quota("{clusterName: m1, hard: {pods: '11'}}"))
         .await

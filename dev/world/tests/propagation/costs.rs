@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use http::Method;
-use world::json;
 
 use crate::stage::{CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, config_map, deployment, on, policy};
 
@@ -68,12 +67,8 @@ async fn a_deployment_on_two_members_takes_few_requests() {
     // The first of its kind makes members' caches look, which later ones do not.
     stage.apply(&deployment("first", 2)).await;
     stage
-        .shows(
-            "deployments",
-            "test/first",
-            "status.readyReplicas",
-            json!(4),
-        )
+        .template("deployments", "test/first")
+        .shows("status.readyReplicas", 4)
         .await;
     stage.advance(SOON).await;
     let before = requests(&stage).await;
@@ -86,15 +81,16 @@ async fn a_deployment_on_two_members_takes_few_requests() {
             ("POST deployments", 1),
             // The claim.
             ("PATCH deployments", 1),
-            // Members report that it is there, that its pods are made, and that they are ready.
+            // Members report that it is there and its pods are made, and that they are ready.
             ("PATCH deployments/status", 2),
             ("POST resourcebindings", 1),
             ("PATCH resourcebindings/placing", 1),
-            ("PATCH resourcebindings/status", 3),
+            ("PATCH resourcebindings/status", 2),
             ("POST works", 2),
-            ("PATCH works/status", 6),
-            // ApplyPolicySucceed, ScheduleBindingSucceed twice, SyncWorkSucceed, SyncSucceed on the template and on each work.
-            ("POST events", 7),
+            ("PATCH works/status", 4),
+            // ApplyPolicySucceed, ScheduleBindingSucceed twice, SyncWorkSucceed, SyncSucceed of each member on the template
+            // and on its work.
+            ("POST events", 8),
         ],
     )
     .await;
@@ -105,7 +101,7 @@ async fn a_config_map_on_two_members_takes_few_requests() {
     let stage = Stage::with(2).await;
     stage.apply(&policy("p", CONFIG_MAPS, &on("m1, m2"))).await;
     stage.apply(&config_map("first", "{a: b}")).await;
-    stage.there("m2", "configmaps", "test/first", true).await;
+    stage.copy("m2", "configmaps", "test/first").comes().await;
     stage.advance(SOON).await;
     let before = requests(&stage).await;
     stage
@@ -124,7 +120,7 @@ async fn a_config_map_on_two_members_takes_few_requests() {
             ("PATCH resourcebindings/status", 1),
             ("POST works", 2),
             ("PATCH works/status", 2),
-            ("POST events", 7),
+            ("POST events", 8),
         ],
     )
     .await;

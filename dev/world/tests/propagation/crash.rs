@@ -94,7 +94,7 @@ async fn roll_out(seed: Option<u64>) -> Vec<String> {
             stage.restart().await;
         }
     }
-    stage.delete("configmaps", "test/c0").await;
+    stage.template("configmaps", "test/c0").delete().await;
     if seed.is_some() {
         stage.restart().await;
     }

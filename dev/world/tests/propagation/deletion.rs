@@ -7,6 +7,9 @@ use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, all, deployment, on, policy}
 #[tokio::test(start_paused = true)]
 async fn a32_and_p18_what_is_to_be_preserved_stays_without_our_marks() {
     let stage = Stage::with(1).await;
+    let web = stage.template("deployments", "test/web");
+    let lost_in_m1 = stage.copy("m1", "deployments", "test/lost");
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
     let spec = format!("preserveResourcesOnDeletion: true, {}", on("m1"));
     stage
         .apply(&all(&[
@@ -15,25 +18,16 @@ async fn a32_and_p18_what_is_to_be_preserved_stays_without_our_marks() {
             policy("p", DEPLOYMENTS, &spec),
         ]))
         .await;
-    stage
-        .shows("deployments", "test/web", "status.readyReplicas", json!(1))
-        .await;
-    stage.there("m1", "deployments", "test/lost", true).await;
-    let uid = stage
-        .member("m1")
-        .field("deployments", "test/web", "metadata.uid")
-        .await;
-    stage.delete("deployments", "test/web").await;
+    web.shows("status.readyReplicas", 1).await;
+    lost_in_m1.comes().await;
+    let uid = web_in_m1.field("metadata.uid").await;
+    web.delete().await;
     stage
         .until("the work is gone", SOON, async || {
             stage.works_of("Deployment", "web").await.is_empty()
         })
         .await;
-    let copy = stage
-        .member("m1")
-        .get("deployments", "test/web")
-        .await
-        .unwrap();
+    let copy = web_in_m1.found().await;
     assert_eq!(json!(copy.uid()), uid);
     assert_eq!(copy.label("karmada.io/managed"), None);
     let is_ours =
@@ -42,8 +36,8 @@ async fn a32_and_p18_what_is_to_be_preserved_stays_without_our_marks() {
     assert_eq!(copy.annotations().into_keys().find(is_ours), None);
     // A copy that is not there holds nothing up.
     stage.member("m1").faults().cut_off(true);
-    stage.member("m1").delete("deployments", "test/lost").await;
-    stage.delete("deployments", "test/lost").await;
+    lost_in_m1.delete().await;
+    stage.template("deployments", "test/lost").delete().await;
     stage.member("m1").faults().cut_off(false);
     stage
         .until("the work is gone", SOON * 5, async || {
@@ -55,29 +49,23 @@ async fn a32_and_p18_what_is_to_be_preserved_stays_without_our_marks() {
 #[tokio::test(start_paused = true)]
 async fn a33_a_cluster_that_leaves_the_policy_loses_its_copy_and_the_event_says_why() {
     let stage = Stage::with(2).await;
+    let web_in_m2 = stage.copy("m2", "deployments", "test/web");
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy("p", DEPLOYMENTS, &on("m1, m2")),
-        ]))
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1, m2")
         .await;
-    stage.there("m2", "deployments", "test/web", true).await;
-    stage.there("m1", "deployments", "test/web", true).await;
-    let kept = stage
-        .member("m1")
-        .field("deployments", "test/web", "metadata.uid")
-        .await;
+    web_in_m2.comes().await;
+    web_in_m1.comes().await;
+    let kept = web_in_m1.field("metadata.uid").await;
     let work = stage.work("Deployment", "web", "m2").await.unwrap();
     stage.apply(&policy("p", DEPLOYMENTS, &on("m1"))).await;
-    stage.there("m2", "deployments", "test/web", false).await;
+    web_in_m2.goes().await;
     stage
         .until("the work is gone", SOON, async || {
             stage.work("Deployment", "web", "m2").await.is_none()
         })
         .await;
-    stage
-        .keeps("m1", "deployments", "test/web", "metadata.uid", kept)
-        .await;
+    web_in_m1.keeps("metadata.uid", kept).await;
     let message = "cluster m2 is not among those of binding test/web-deployment";
     stage
         .told("Work", &work.key().to_string(), "", message)
@@ -87,6 +75,7 @@ async fn a33_a_cluster_that_leaves_the_policy_loses_its_copy_and_the_event_says_
 #[tokio::test(start_paused = true)]
 async fn a36_a_protected_object_is_not_deleted() {
     let stage = Stage::with(1).await;
+    let web = stage.template("deployments", "test/web");
     let protected = |value: &str| {
         deployment("web", 1).replacen(
             "namespace: test",
@@ -107,8 +96,8 @@ async fn a36_a_protected_object_is_not_deleted() {
     );
     assert_eq!(refused.code(), 403);
     stage.apply(&protected("Never")).await;
-    stage.delete("deployments", "test/web").await;
-    assert!(stage.get("deployments", "test/web").await.is_none());
+    web.delete().await;
+    assert!(web.is_missing().await);
     // Our own kinds are protected alike.
     stage.apply(&deployment("other", 1)).await;
     stage
@@ -129,27 +118,18 @@ async fn a36_a_protected_object_is_not_deleted() {
 #[tokio::test(start_paused = true)]
 async fn every_deletion_says_why() {
     let stage = Stage::with(1).await;
+    let web = stage.template("deployments", "test/web");
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy("p", DEPLOYMENTS, &on("m1")),
-        ]))
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1")
         .await;
-    stage
-        .shows("deployments", "test/web", "status.readyReplicas", json!(1))
-        .await;
-    let work = stage
-        .work("Deployment", "web", "m1")
-        .await
-        .unwrap()
-        .key()
-        .to_string();
-    stage.delete("deployments", "test/web").await;
-    stage.there("m1", "deployments", "test/web", false).await;
+    web.shows("status.readyReplicas", 1).await;
+    let work = stage.work_of("Deployment", "web", "m1").await;
+    web.delete().await;
+    stage.copy("m1", "deployments", "test/web").goes().await;
     stage
         .told(
             "Work",
-            &work,
+            &work.name,
             "",
             "its binding test/web-deployment is being deleted",
         )
@@ -158,66 +138,51 @@ async fn every_deletion_says_why() {
         .told("ResourceBinding", "test/web-deployment", "", "web")
         .await;
     stage.advance(WHILE).await;
-    assert!(stage.get("rb", "test/web-deployment").await.is_none());
+    assert!(
+        stage
+            .template("rb", "test/web-deployment")
+            .is_missing()
+            .await
+    );
     assert!(stage.works_of("Deployment", "web").await.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn p32_a_cluster_that_is_purged_directly_holds_back_only_where_there_is_no_copy_yet() {
     let stage = Stage::with(3).await;
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
+    let web_in_m2 = stage.copy("m2", "deployments", "test/web");
+    let web_in_m3 = stage.copy("m3", "deployments", "test/web");
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy("p", DEPLOYMENTS, &on("m1, m2")),
-        ]))
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1, m2")
         .await;
-    stage.there("m1", "deployments", "test/web", true).await;
-    stage.there("m2", "deployments", "test/web", true).await;
+    web_in_m1.comes().await;
+    web_in_m2.comes().await;
     // The copy in m1 cannot be deleted while the member is away, and is to be gone before there is one in m3.
     stage.member("m1").faults().cut_off(true);
     let task =
         json!({"fromCluster": "m1", "purgeMode": "Directly", "reason": "Test", "producer": "test"});
     let left = json!([{"name": "m2", "replicas": 1}]);
     let moved = json!({"spec": {"clusters": left, "gracefulEvictionTasks": [task]}});
-    stage.patch("rb", "test/web-deployment", moved).await;
+    stage
+        .template("rb", "test/web-deployment")
+        .patch(moved)
+        .await;
     stage.apply(&policy("p", DEPLOYMENTS, &on("m2, m3"))).await;
     stage
-        .patch(
-            "deployments",
-            "test/web",
-            json!({"metadata": {"labels": {"new": "yes"}}}),
-        )
+        .template("deployments", "test/web")
+        .patch(json!({"metadata": {"labels": {"new": "yes"}}}))
         .await;
-    stage
-        .has(
-            "m2",
-            "deployments",
-            "test/web",
-            "metadata.labels.new",
-            json!("yes"),
-        )
-        .await;
+    web_in_m2.shows("metadata.labels.new", "yes").await;
     stage.advance(WHILE).await;
-    assert!(
-        stage
-            .member("m3")
-            .get("deployments", "test/web")
-            .await
-            .is_none()
-    );
+    assert!(web_in_m3.is_missing().await);
     stage.member("m1").faults().cut_off(false);
     stage
         .until(
             "the copy moves once m1 has lost its own",
             SOON * 5,
-            async || {
-                stage
-                    .member("m3")
-                    .get("deployments", "test/web")
-                    .await
-                    .is_some()
-            },
+            async || web_in_m3.is_there().await,
         )
         .await;
-    stage.there("m1", "deployments", "test/web", false).await;
+    web_in_m1.goes().await;
 }

@@ -14,7 +14,7 @@ fn referring(name: &str, env: &str) -> String {
 }
 
 async fn required_by(stage: &Stage, binding: &str) -> Value {
-    let list = stage.field("rb", binding, "spec.requiredBy").await;
+    let list = stage.template("rb", binding).field("spec.requiredBy").await;
     let names = list.as_array().into_iter().flatten();
     names.map(|entry| entry["name"].clone()).collect()
 }
@@ -22,6 +22,7 @@ async fn required_by(stage: &Stage, binding: &str) -> Value {
 #[tokio::test(start_paused = true)]
 async fn a30_p27_and_p29_references_are_sent_along_and_called_back() {
     let stage = Stage::with(2).await;
+    let binding = stage.template("rb", "test/settings-configmap");
     let spec = format!("propagateDeps: true, {}", on("m1, m2"));
     stage
         .apply(&all(&[
@@ -33,16 +34,17 @@ async fn a30_p27_and_p29_references_are_sent_along_and_called_back() {
         .await;
     for member in ["m1", "m2"] {
         stage
-            .has(member, "configmaps", "test/settings", "data.a", json!("b"))
+            .copy(member, "configmaps", "test/settings")
+            .shows("data.a", "b")
             .await;
-        stage.there(member, "secrets", "test/key", true).await;
+        stage.copy(member, "secrets", "test/key").comes().await;
     }
-    let referrer = stage.get("rb", "test/web-deployment").await.unwrap();
+    let referrer = stage.template("rb", "test/web-deployment").found().await;
     let id = referrer
         .label("resourcebinding.karmada.io/permanent-id")
         .unwrap()
         .to_owned();
-    let attached = stage.get("rb", "test/settings-configmap").await.unwrap();
+    let attached = binding.found().await;
     let is_marked = attached.labels().iter().any(|(key, value)| {
         key.starts_with("resourcebinding.karmada.io/depended-by-") && **value == *id
     });
@@ -58,11 +60,13 @@ async fn a30_p27_and_p29_references_are_sent_along_and_called_back() {
     assert!(config < noted.find("Secret").unwrap(), "sorted: {noted}");
 
     stage
-        .patch("configmaps", "test/settings", json!({"data": {"a": "c"}}))
+        .template("configmaps", "test/settings")
+        .patch(json!({"data": {"a": "c"}}))
         .await;
     for member in ["m1", "m2"] {
         stage
-            .has(member, "configmaps", "test/settings", "data.a", json!("c"))
+            .copy(member, "configmaps", "test/settings")
+            .shows("data.a", "c")
             .await;
     }
     stage
@@ -70,9 +74,10 @@ async fn a30_p27_and_p29_references_are_sent_along_and_called_back() {
         .await;
     for member in ["m1", "m2"] {
         stage
-            .there(member, "configmaps", "test/settings", false)
+            .copy(member, "configmaps", "test/settings")
+            .goes()
             .await;
-        stage.there(member, "secrets", "test/key", true).await;
+        stage.copy(member, "secrets", "test/key").comes().await;
     }
     stage
         .until(
@@ -80,7 +85,7 @@ async fn a30_p27_and_p29_references_are_sent_along_and_called_back() {
             SOON,
             async || {
                 required_by(&stage, "test/settings-configmap").await == json!([])
-                    && stage.get("rb", "test/settings-configmap").await.is_some()
+                    && binding.is_there().await
             },
         )
         .await;
@@ -89,6 +94,7 @@ async fn a30_p27_and_p29_references_are_sent_along_and_called_back() {
 #[tokio::test(start_paused = true)]
 async fn a31_referrers_that_disagree_are_told() {
     let stage = Stage::with(1).await;
+    let binding = stage.template("rb", "test/shared-configmap");
     let spec = |resolution: &str| {
         format!(
             "propagateDeps: true, conflictResolution: {resolution}, {}",
@@ -113,14 +119,7 @@ async fn a31_referrers_that_disagree_are_told() {
             names == json!(["hard-deployment", "soft-deployment"])
         })
         .await;
-    stage
-        .shows(
-            "rb",
-            "test/shared-configmap",
-            "spec.conflictResolution",
-            json!("Overwrite"),
-        )
-        .await;
+    binding.shows("spec.conflictResolution", "Overwrite").await;
     stage
         .told(
             "ResourceBinding",
@@ -129,15 +128,8 @@ async fn a31_referrers_that_disagree_are_told() {
             "",
         )
         .await;
-    stage.delete("deployments", "test/hard").await;
-    stage
-        .shows(
-            "rb",
-            "test/shared-configmap",
-            "spec.conflictResolution",
-            json!("Abort"),
-        )
-        .await;
+    stage.template("deployments", "test/hard").delete().await;
+    binding.shows("spec.conflictResolution", "Abort").await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -149,7 +141,7 @@ async fn p28_an_ingress_without_a_secret_refers_to_none() {
             policy("p", "{apiVersion: networking.k8s.io/v1, kind: Ingress}", &format!("propagateDeps: true, {}", on("m1"))),
         ]))
         .await;
-    stage.there("m1", "ingresses", "test/i", true).await;
+    stage.copy("m1", "ingresses", "test/i").comes().await;
     stage.advance(WHILE).await;
     let events = stage.events("Ingress", "test/i").await;
     assert!(

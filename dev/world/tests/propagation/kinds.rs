@@ -30,7 +30,8 @@ async fn a_kind_that_comes_after_its_policy_is_propagated_in_any_version_the_pol
     stage.advance(WHILE).await;
     stage.apply(GADGETS).await;
     stage
-        .there("m1", "customresourcedefinitions", "gadgets.acme.io", true)
+        .copy("m1", "customresourcedefinitions", "gadgets.acme.io")
+        .comes()
         .await;
     stage.advance(WHILE).await;
     stage.apply(GADGET).await;
@@ -45,34 +46,25 @@ async fn a_kind_that_comes_after_its_policy_is_propagated_in_any_version_the_pol
 #[tokio::test(start_paused = true)]
 async fn a_stateful_set_has_observed_its_generation_like_any_other() {
     let stage = Stage::with(2).await;
+    let db = stage.template("statefulsets", "test/db");
     let set = |replicas: u32| {
         format!(
             "{{apiVersion: apps/v1, kind: StatefulSet, metadata: {{name: db, namespace: test}}, spec: {{serviceName: db, replicas: {replicas}, selector: {{matchLabels: {{app: db}}}}, template: {{metadata: {{labels: {{app: db}}}}, spec: {{containers: [{{name: db, image: i}}]}}}}}}}}"
         )
     };
     stage
-        .apply(&all(&[
-            set(1),
-            policy(
-                "p",
-                "{apiVersion: apps/v1, kind: StatefulSet}",
-                &on("m1, m2"),
-            ),
-        ]))
+        .spread(
+            &[set(1)],
+            "{apiVersion: apps/v1, kind: StatefulSet}",
+            "m1, m2",
+        )
         .await;
     for replicas in [1, 2] {
         stage.apply(&set(replicas)).await;
-        stage
-            .shows(
-                "statefulsets",
-                "test/db",
-                "status.readyReplicas",
-                json!(replicas * 2),
-            )
-            .await;
+        db.shows("status.readyReplicas", json!(replicas * 2)).await;
         stage
             .until("its generation is observed", SOON, async || {
-                let set = stage.get("statefulsets", "test/db").await.unwrap();
+                let set = db.found().await;
                 set.integer_at(&["status", "observedGeneration"]) == Some(set.generation())
             })
             .await;
@@ -83,15 +75,13 @@ async fn a_stateful_set_has_observed_its_generation_like_any_other() {
 async fn what_a_silent_member_said_last_is_marked_until_it_speaks_again() {
     let stage = Stage::with(2).await;
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy("p", crate::stage::DEPLOYMENTS, &on("m1, m2")),
-        ]))
+        .spread(&[deployment("web", 1)], crate::stage::DEPLOYMENTS, "m1, m2")
         .await;
     let item = |field: &str| format!("status.aggregatedStatus.clusterName=m2.{field}");
     let binding = "test/web-deployment";
     stage
-        .shows("rb", binding, &item("health"), json!("Healthy"))
+        .template("rb", binding)
+        .shows(&item("health"), "Healthy")
         .await;
     stage.member("m2").faults().cut_off(true);
     stage
@@ -99,17 +89,21 @@ async fn what_a_silent_member_said_last_is_marked_until_it_speaks_again() {
             "its health is unknown",
             SOON * 5,
             json!("Unknown"),
-            async || stage.field("rb", binding, &item("health")).await,
+            async || stage.template("rb", binding).field(&item("health")).await,
         )
         .await;
     // What it said stays, with a word that it is old.
     assert_eq!(
         stage
-            .field("rb", binding, &item("status.readyReplicas"))
+            .template("rb", binding)
+            .field(&item("status.readyReplicas"))
             .await,
         json!(1)
     );
-    let told = stage.field("rb", binding, &item("appliedMessage")).await;
+    let told = stage
+        .template("rb", binding)
+        .field(&item("appliedMessage"))
+        .await;
     assert!(
         told.as_str()
             .is_some_and(|text| text.contains("does not answer")),
@@ -121,7 +115,7 @@ async fn what_a_silent_member_said_last_is_marked_until_it_speaks_again() {
             "it is healthy again",
             SOON * 5,
             json!("Healthy"),
-            async || stage.field("rb", binding, &item("health")).await,
+            async || stage.template("rb", binding).field(&item("health")).await,
         )
         .await;
 }

@@ -17,23 +17,27 @@ async fn a09_a_lazy_policy_waits_for_an_edit_of_what_was_there_before_it() {
     stage.apply(&lazy).await;
     stage.claimed("web", "pp/p").await;
     stage.advance(WHILE).await;
-    assert!(stage.get("rb", "test/web-deployment").await.is_none());
+    assert!(
+        stage
+            .template("rb", "test/web-deployment")
+            .is_missing()
+            .await
+    );
     stage
-        .patch(
-            "deployments",
-            "test/web",
-            json!({"metadata": {"annotations": {"x": "y"}}}),
-        )
+        .template("deployments", "test/web")
+        .patch(json!({"metadata": {"annotations": {"x": "y"}}}))
         .await;
-    stage.there("m1", "deployments", "test/web", true).await;
+    stage.copy("m1", "deployments", "test/web").comes().await;
     // What comes after the policy goes at once.
     stage.apply(&deployment("late", 1)).await;
-    stage.there("m1", "deployments", "test/late", true).await;
+    stage.copy("m1", "deployments", "test/late").comes().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a10_an_edit_of_a_lazy_policy_waits_too() {
     let stage = Stage::with(2).await;
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
+    let web_in_m2 = stage.copy("m2", "deployments", "test/web");
     let lazy = |cluster: &str| {
         policy(
             "p",
@@ -44,40 +48,23 @@ async fn a10_an_edit_of_a_lazy_policy_waits_too() {
     stage.apply(&lazy("m1")).await;
     stage.advance(WHILE).await;
     stage.apply(&deployment("web", 1)).await;
-    stage.there("m1", "deployments", "test/web", true).await;
+    web_in_m1.comes().await;
     stage.apply(&lazy("m2")).await;
     stage.advance(WHILE).await;
-    assert!(
-        stage
-            .member("m1")
-            .get("deployments", "test/web")
-            .await
-            .is_some()
-    );
-    assert!(
-        stage
-            .member("m2")
-            .get("deployments", "test/web")
-            .await
-            .is_none()
-    );
+    assert!(web_in_m1.is_there().await);
+    assert!(web_in_m2.is_missing().await);
     stage
-        .patch("deployments", "test/web", json!({"spec": {"replicas": 2}}))
+        .template("deployments", "test/web")
+        .patch(json!({"spec": {"replicas": 2}}))
         .await;
-    stage.there("m2", "deployments", "test/web", true).await;
-    stage.there("m1", "deployments", "test/web", false).await;
+    web_in_m2.comes().await;
+    web_in_m1.goes().await;
     // Without `Lazy` what is pending happens at once.
     stage.apply(&lazy("m1")).await;
     stage.advance(WHILE).await;
-    assert!(
-        stage
-            .member("m1")
-            .get("deployments", "test/web")
-            .await
-            .is_none()
-    );
+    assert!(web_in_m1.is_missing().await);
     stage.apply(&policy("p", DEPLOYMENTS, &on("m1"))).await;
-    stage.there("m1", "deployments", "test/web", true).await;
+    web_in_m1.comes().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -95,5 +82,10 @@ async fn p30_a_restart_activates_nothing_that_waits() {
     stage.claimed("web", "pp/p").await;
     stage.restart().await;
     stage.advance(WHILE).await;
-    assert!(stage.get("rb", "test/web-deployment").await.is_none());
+    assert!(
+        stage
+            .template("rb", "test/web-deployment")
+            .is_missing()
+            .await
+    );
 }

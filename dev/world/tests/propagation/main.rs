@@ -4,6 +4,7 @@
 //! published; one that begins with `p` and a number is the pitfall of that number.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod spot;
 mod stage;
 
 mod bad_input;

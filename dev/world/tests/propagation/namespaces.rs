@@ -20,26 +20,26 @@ async fn a34_a_namespace_is_everywhere_unless_it_opts_out() {
     };
     stage.apply(&shop("")).await;
     for member in ["m1", "m2"] {
-        stage.there(member, "namespaces", "shop", true).await;
+        stage.copy(member, "namespaces", "shop").comes().await;
     }
     stage.join("m3").await;
-    stage.there("m3", "namespaces", "shop", true).await;
+    stage.copy("m3", "namespaces", "shop").comes().await;
     stage
         .apply(&shop(
             "namespace.karmada.io/skip-auto-propagation: \"True\"",
         ))
         .await;
     stage.join("m4").await;
-    stage.there("m4", "namespaces", "test", true).await;
+    stage.copy("m4", "namespaces", "test").comes().await;
     stage.advance(crate::stage::WHILE).await;
-    assert!(stage.member("m4").get("namespaces", "shop").await.is_none());
-    assert!(stage.member("m1").get("namespaces", "shop").await.is_some());
+    assert!(stage.copy("m4", "namespaces", "shop").is_missing().await);
+    assert!(stage.copy("m1", "namespaces", "shop").is_there().await);
     stage
         .apply("{apiVersion: v1, kind: Namespace, metadata: {name: kube-x}}")
         .await;
-    stage.delete("namespaces", "shop").await;
+    stage.template("namespaces", "shop").delete().await;
     for member in ["m1", "m2", "m3"] {
-        stage.there(member, "namespaces", "shop", false).await;
+        stage.copy(member, "namespaces", "shop").goes().await;
     }
     for name in ["default", "kube-x"] {
         assert!(stage.works_of("Namespace", name).await.is_empty(), "{name}");
@@ -53,21 +53,11 @@ async fn a35_a_namespace_is_overridden_for_one_member() {
         .apply("{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterOverridePolicy, metadata: {name: mark}, spec: {resourceSelectors: [{apiVersion: v1, kind: Namespace, name: test}], overrideRules: [{targetCluster: {clusterNames: [m1]}, overriders: {labelsOverrider: [{operator: add, value: {only: here}}]}}]}}")
         .await;
     stage
-        .has(
-            "m1",
-            "namespaces",
-            "test",
-            "metadata.labels.only",
-            json!("here"),
-        )
+        .copy("m1", "namespaces", "test")
+        .shows("metadata.labels.only", "here")
         .await;
     stage
-        .keeps(
-            "m2",
-            "namespaces",
-            "test",
-            "metadata.labels.only",
-            json!(null),
-        )
+        .copy("m2", "namespaces", "test")
+        .keeps("metadata.labels.only", json!(null))
         .await;
 }

@@ -49,17 +49,11 @@ fn a39_scripts_are_checked_before_anybody_uses_them() {
 #[tokio::test(start_paused = true)]
 async fn a40_what_a_member_has_is_promoted_and_its_pods_live_on() {
     let stage = Stage::with(2).await;
-    stage.there("m1", "namespaces", "test", true).await;
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
+    let web = stage.template("deployments", "test/web");
+    stage.copy("m1", "namespaces", "test").comes().await;
     stage.member("m1").apply(&deployment("web", 2)).await;
-    stage
-        .has(
-            "m1",
-            "deployments",
-            "test/web",
-            "status.readyReplicas",
-            json!(2),
-        )
-        .await;
+    web_in_m1.shows("status.readyReplicas", 2).await;
     let pods = async || {
         let pods = stage.member("m1").list("pods", "test").await;
         let mut uids: Vec<String> = pods.iter().map(|pod| pod.uid().to_owned()).collect();
@@ -84,7 +78,7 @@ async fn a40_what_a_member_has_is_promoted_and_its_pods_live_on() {
         .await
         .unwrap();
     assert!(said.contains("is promoted successfully"), "{said}");
-    let template = stage.get("deployments", "test/web").await.unwrap();
+    let template = web.found().await;
     assert_eq!(
         template.annotation("work.karmada.io/conflict-resolution"),
         Some("overwrite")
@@ -103,14 +97,8 @@ async fn a40_what_a_member_has_is_promoted_and_its_pods_live_on() {
             Some(&json!(["m1"]))
         )
     );
-    stage
-        .shows("deployments", "test/web", "status.readyReplicas", json!(2))
-        .await;
-    let copy = stage
-        .member("m1")
-        .get("deployments", "test/web")
-        .await
-        .unwrap();
+    web.shows("status.readyReplicas", 2).await;
+    let copy = web_in_m1.found().await;
     assert_eq!(copy.label("karmada.io/managed"), Some("true"));
     stage.advance(WHILE).await;
     assert_eq!(pods().await, before, "no pod restarts");

@@ -133,6 +133,7 @@ fn watch_conditions(stage: &Stage, tasks: &Tasks) -> (Arc<Mutex<Vec<String>>>, i
 #[tokio::test(start_paused = true)]
 async fn every_field_has_one_writer() {
     let stage = Stage::with(2).await;
+    let web = stage.template("deployments", "test/web");
     let tasks = Tasks::new();
     let (written, _watch) = watch_conditions(&stage, &tasks);
     stage
@@ -156,17 +157,14 @@ async fn every_field_has_one_writer() {
             ),
         ]))
         .await;
+    web.shows("status.readyReplicas", 3).await;
     stage
-        .shows("deployments", "test/web", "status.readyReplicas", json!(3))
+        .copy("m2", "configmaps", "test/settings")
+        .comes()
         .await;
-    stage.there("m2", "configmaps", "test/settings", true).await;
     // Everything that can be written again is: an edit, another placement, a claim of what was only referred to.
-    stage
-        .patch("deployments", "test/web", json!({"spec": {"replicas": 6}}))
-        .await;
-    stage
-        .shows("deployments", "test/web", "status.readyReplicas", json!(6))
-        .await;
+    web.patch(json!({"spec": {"replicas": 6}})).await;
+    web.shows("status.readyReplicas", 6).await;
     stage.apply(&policy("q", CONFIG_MAPS, &on("m1"))).await;
     stage
         .until("the ConfigMap is claimed", SOON, async || {
@@ -176,7 +174,7 @@ async fn every_field_has_one_writer() {
     stage.advance(SOON).await;
 
     let manager = "karmada-controller-manager";
-    let template = stage.get("deployments", "test/web").await.unwrap();
+    let template = web.found().await;
     check(
         &template,
         3,
@@ -188,7 +186,7 @@ async fn every_field_has_one_writer() {
         ],
     );
     for name in ["test/web-deployment", "test/settings-configmap"] {
-        let binding = stage.get("rb", name).await.unwrap();
+        let binding = stage.template("rb", name).found().await;
         check(
             &binding,
             3,
@@ -229,11 +227,7 @@ async fn every_field_has_one_writer() {
         );
     }
     for cluster in ["m1", "m2"] {
-        let copy = stage
-            .member(cluster)
-            .get("deployments", "test/web")
-            .await
-            .unwrap();
+        let copy = stage.copy(cluster, "deployments", "test/web").found().await;
         for (path, writers) in owners(&copy, 1) {
             if path == "spec" {
                 assert_eq!(writers, ["karavel"], "only one writes to members");

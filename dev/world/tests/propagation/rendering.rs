@@ -31,13 +31,8 @@ async fn a14_and_p11_each_cluster_gets_its_replicas() {
     ] {
         let name = format!("test/{name}");
         stage
-            .has(
-                member,
-                "deployments",
-                &name,
-                "spec.replicas",
-                json!(replicas),
-            )
+            .copy(member, "deployments", &name)
+            .shows("spec.replicas", json!(replicas))
             .await;
     }
 }
@@ -64,16 +59,18 @@ async fn a15_completions_of_a_job_are_shared_and_its_lifetime_stays_here() {
     let mut shares = Vec::new();
     for member in ["m1", "m2"] {
         stage
-            .has(member, "jobs", "test/counted", "spec.parallelism", json!(2))
+            .copy(member, "jobs", "test/counted")
+            .shows("spec.parallelism", 2)
             .await;
         shares.push(
             stage
-                .member(member)
-                .field("jobs", "test/counted", "spec.completions")
+                .copy(member, "jobs", "test/counted")
+                .field("spec.completions")
                 .await,
         );
         stage
-            .has(member, "jobs", "test/open", "spec.parallelism", json!(2))
+            .copy(member, "jobs", "test/open")
+            .shows("spec.parallelism", 2)
             .await;
         let work = stage.work("Job", "counted", member).await.unwrap();
         let manifest = &work.at(&["spec", "workload", "manifests"]).unwrap()[0];
@@ -89,6 +86,7 @@ async fn a15_completions_of_a_job_are_shared_and_its_lifetime_stays_here() {
 #[tokio::test(start_paused = true)]
 async fn a16_and_p10_the_most_specific_override_lands_last() {
     let stage = Stage::with(1).await;
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
     let label = |pair: &str| format!("{{labelsOverrider: [{{operator: add, value: {{{pair}}}}}]}}");
     let cluster_wide = overriding("cop", &one_deployment("web"), "", &label("env: cop"))
         .replace("kind: OverridePolicy", "kind: ClusterOverridePolicy")
@@ -102,24 +100,8 @@ async fn a16_and_p10_the_most_specific_override_lands_last() {
             policy("p", DEPLOYMENTS, &on("m1")),
         ]))
         .await;
-    stage
-        .has(
-            "m1",
-            "deployments",
-            "test/web",
-            "metadata.labels.env",
-            json!("op"),
-        )
-        .await;
-    stage
-        .has(
-            "m1",
-            "deployments",
-            "test/web",
-            "metadata.labels.v",
-            json!("2"),
-        )
-        .await;
+    web_in_m1.shows("metadata.labels.env", "op").await;
+    web_in_m1.shows("metadata.labels.v", "2").await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -174,7 +156,8 @@ async fn a17_images_are_rewritten_part_by_part() {
         let name = format!("test/{name}");
         let path = "spec.template.spec.containers.0.image";
         stage
-            .has("m1", "deployments", &name, path, json!(image))
+            .copy("m1", "deployments", &name)
+            .shows(path, json!(image))
             .await;
     }
 }
@@ -201,7 +184,7 @@ async fn a18_and_p14_words_of_commands_are_added_and_removed() {
     stage.apply(&all(&documents)).await;
     for (name, _, operator, expected) in cases {
         let full = format!("test/{name}");
-        stage.there("m1", "deployments", &full, true).await;
+        stage.copy("m1", "deployments", &full).comes().await;
         let work = stage.work("Deployment", name, "m1").await.unwrap();
         let manifest = &work.at(&["spec", "workload", "manifests"]).unwrap()[0];
         let command = &manifest["spec"]["template"]["spec"]["containers"][0]["command"];
@@ -228,7 +211,7 @@ async fn a19_an_override_that_fails_holds_no_other_cluster_back() {
             policy("p", DEPLOYMENTS, &on("m1, m2")),
         ]))
         .await;
-    stage.there("m2", "deployments", "test/web", true).await;
+    stage.copy("m2", "deployments", "test/web").comes().await;
     stage
         .told(
             "Deployment",
@@ -239,13 +222,14 @@ async fn a19_an_override_that_fails_holds_no_other_cluster_back() {
         .await;
     stage.advance(WHILE).await;
     assert!(stage.work("Deployment", "web", "m1").await.is_none());
-    stage.delete("overridepolicies", "test/op").await;
-    stage.there("m1", "deployments", "test/web", true).await;
+    stage.template("overridepolicies", "test/op").delete().await;
+    stage.copy("m1", "deployments", "test/web").comes().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a20_a_document_inside_a_field_is_changed_at_one_leaf() {
     let stage = Stage::with(1).await;
+    let leaf_in_m1 = stage.copy("m1", "configmaps", "test/leaf");
     let rule = |path: &str| {
         format!(
             "{{fieldOverrider: [{{fieldPath: {path}, yaml: [{{subPath: /db/port, operator: replace, value: 5433}}]}}]}}"
@@ -270,12 +254,8 @@ async fn a20_a_document_inside_a_field_is_changed_at_one_leaf() {
             policy("p", crate::stage::CONFIG_MAPS, &on("m1")),
         ]))
         .await;
-    stage.there("m1", "configmaps", "test/leaf", true).await;
-    let copy = stage
-        .member("m1")
-        .get("configmaps", "test/leaf")
-        .await
-        .unwrap();
+    leaf_in_m1.comes().await;
+    let copy = leaf_in_m1.found().await;
     assert_eq!(
         copy.text_at(&["data", "app.yaml"]),
         Some("db:\n  host: a\n  port: 5433\n")
@@ -290,10 +270,9 @@ async fn a20_a_document_inside_a_field_is_changed_at_one_leaf() {
         .await;
     assert!(
         stage
-            .member("m1")
-            .get("configmaps", "test/bad")
+            .copy("m1", "configmaps", "test/bad")
+            .is_missing()
             .await
-            .is_none()
     );
 }
 
@@ -313,7 +292,7 @@ async fn p13_a_predicate_that_points_nowhere_is_told_and_hurts_nobody_else() {
             policy("p", DEPLOYMENTS, &on("m1")),
         ]))
         .await;
-    stage.there("m1", "deployments", "test/good", true).await;
+    stage.copy("m1", "deployments", "test/good").comes().await;
     stage
         .told(
             "Deployment",
@@ -327,6 +306,7 @@ async fn p13_a_predicate_that_points_nowhere_is_told_and_hurts_nobody_else() {
 #[tokio::test(start_paused = true)]
 async fn p15_a_note_of_overrides_that_are_gone_changes_nothing() {
     let stage = Stage::with(1).await;
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
     stage
         .apply(&all(&[
             overriding(
@@ -339,23 +319,7 @@ async fn p15_a_note_of_overrides_that_are_gone_changes_nothing() {
             policy("p", DEPLOYMENTS, &on("m1")),
         ]))
         .await;
-    stage
-        .has(
-            "m1",
-            "deployments",
-            "test/web",
-            "metadata.labels.o",
-            json!("p"),
-        )
-        .await;
-    stage.delete("overridepolicies", "test/op").await;
-    stage
-        .has(
-            "m1",
-            "deployments",
-            "test/web",
-            "metadata.labels.o",
-            json!(null),
-        )
-        .await;
+    web_in_m1.shows("metadata.labels.o", "p").await;
+    stage.template("overridepolicies", "test/op").delete().await;
+    web_in_m1.shows("metadata.labels.o", json!(null)).await;
 }
