@@ -111,7 +111,13 @@ fn prune(call: &Call, object: &mut Value) -> Result<Vec<String>, Status> {
     if is_custom(call) {
         // Custom kinds leave metadata out of their schemas, their own and that of objects within.
         let coerced = schema.coerce(object, Malformed::Refuse);
-        unknown.extend(coerced.map_err(|error| undecodable(call, object, &error.to_string()))?);
+        let coerced = coerced.map_err(|error| undecodable(call, object, &error.to_string()))?;
+        // Upstream: the object's own metadata is read first, that of others last.
+        let (own, inner): (Vec<String>, Vec<String>) = coerced
+            .into_iter()
+            .partition(|path| path.starts_with("metadata."));
+        unknown.splice(..0, own);
+        unknown.extend(inner);
     } else {
         unknown.extend(schema.prune_metadata(object));
     }

@@ -337,7 +337,10 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 /// other refused, or only one still knows who owns what.
 fn part_ways(ours: &Answer, theirs: &Answer, difference: &str) -> bool {
     let is_done = |answer: &Answer| answer.code < 300;
+    // Only one of them still has it.
+    let is_going = |answer: &Answer| !answer.body["metadata"]["deletionTimestamp"].is_null();
     is_done(ours) != is_done(theirs)
+        || is_going(ours) != is_going(theirs)
         || (difference.starts_with(".metadata.managedFields: ours {")
             && difference.ends_with("theirs absent"))
 }

@@ -55,12 +55,12 @@ async fn fields_given_twice_or_known_to_nobody_are_told_in_every_form() {
     check(&[
         (
             "POST", "?fieldValidation=Strict", JSON, &json.replace("NAME", "b"), 400,
-            "Gadget in version \"v1\" cannot be handled as a Gadget: strict decoding error: duplicate field \"spec.size\", unknown field \"spec.novel\", unknown field \"metadata.odd\"",
+            "Gadget in version \"v1\" cannot be handled as a Gadget: strict decoding error: duplicate field \"spec.size\", unknown field \"metadata.odd\", unknown field \"spec.novel\"",
             &[],
         ),
         (
             "POST", "", JSON, &json.replace("NAME", "b"), 201, "",
-            &["duplicate field \"spec.size\"", "unknown field \"spec.novel\"", "unknown field \"metadata.odd\""],
+            &["duplicate field \"spec.size\"", "unknown field \"metadata.odd\"", "unknown field \"spec.novel\""],
         ),
         ("POST", "?fieldValidation=Ignore", JSON, &json.replace("NAME", "c"), 201, "", &[]),
         ("POST", "", JSON, &inner.replace("NAME", "d"), 201, "", &["unknown field \"spec.inner.metadata.odd\""]),

@@ -55,6 +55,9 @@ pub(super) fn subject(subject: &Spot<'_>, errors: &mut Errors) {
     );
     let wrong_group =
         |expected: &str| FieldError::not_supported(group.path(), group.text(), &[expected]);
+    if name.is_empty() {
+        errors.push(name.required(""));
+    }
     match kind.text() {
         "ServiceAccount" => {
             if !name.is_empty() {
@@ -69,8 +72,10 @@ pub(super) fn subject(subject: &Spot<'_>, errors: &mut Errors) {
                 errors.push(wrong_group(GROUP));
             }
         }
-        "" => {}
-        _ => errors.push(kind.not_supported(&["ServiceAccount", "User", "Group"])),
+        other => {
+            let known = ["ServiceAccount", "User", "Group"];
+            errors.push(FieldError::not_supported(kind.path(), other, &known));
+        }
     }
 }
 
@@ -185,10 +190,12 @@ fn role_ref(binding: &Spot<'_>, kinds: &[&str], errors: &mut Errors) {
             &[GROUP],
         ));
     }
-    if !kind.is_empty() && !kinds.contains(&kind.text()) {
-        errors.push(kind.not_supported(kinds));
+    if !kinds.contains(&kind.text()) {
+        errors.push(FieldError::not_supported(kind.path(), kind.text(), kinds));
     }
-    if !name.is_empty() {
+    if name.is_empty() {
+        errors.push(name.required(""));
+    } else {
         name.complain(names::check_path_segment(name.text()), errors);
     }
 }

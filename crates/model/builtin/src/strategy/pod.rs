@@ -205,8 +205,11 @@ fn mounts_exist(spec: &Spot<'_>, errors: &mut Errors) {
                 let mut places = BTreeSet::new();
                 for mount in container.field(list).elements() {
                     let name = mount.field("name");
-                    if !name.is_empty() && !exists(name.text()) {
-                        errors.push(name.not_found());
+                    if !exists(name.text()) {
+                        errors.push(object::field::FieldError::not_found(
+                            name.path(),
+                            name.text(),
+                        ));
                     }
                     let place = mount.field(place);
                     if !place.is_empty() && !places.insert(place.text().to_owned()) {

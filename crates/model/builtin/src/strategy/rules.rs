@@ -17,6 +17,8 @@ pub(super) fn is_closed(type_name: &str) -> bool {
         "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
             | "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
             | "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+            | "io.k8s.api.rbac.v1.RoleRef"
+            | "io.k8s.api.rbac.v1.Subject"
             | "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceValidation"
             | "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceColumnDefinition"
             | "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceSubresourceScale"

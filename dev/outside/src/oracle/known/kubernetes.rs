@@ -1,191 +1,6 @@
-//! Differences that are there on purpose, or that belong to a version: each with its reason.
+//! What a whole API server of 1.20 does otherwise.
 
-/// A difference that does not count.
-pub(crate) struct Known {
-    /// What the request has, in part; all of them.
-    pub(crate) sent: &'static [&'static str],
-    /// What the difference says, in part; all of them.
-    pub(crate) says: &'static [&'static str],
-    /// Why it is so.
-    pub(crate) reason: &'static str,
-}
-
-/// Against the API server for users' own kinds of 1.36.
-pub(crate) const EXTENSIONS: &[Known] = &[
-    Known {
-        sent: &["labelSelector="],
-        says: &[".message: ours", "found '=='"],
-        reason: "a selector that cannot be read is told with the place",
-    },
-    Known {
-        sent: &["application/json-patch+json"],
-        says: &[".message: ours \"operation "],
-        reason: "a JSON patch that cannot be read is told with the operation",
-    },
-    Known {
-        sent: &["application/json-patch+json"],
-        says: &[
-            ".message: ours \"the server rejected our request",
-            "theirs \"the server rejected our request",
-        ],
-        reason: "a JSON patch that cannot be applied is told with why",
-    },
-    Known {
-        sent: &["/status"],
-        says: &[
-            "status in body must be of type",
-            ":  in body must be of type",
-        ],
-        reason: "a status of the wrong type is told with its field",
-    },
-    Known {
-        sent: &["resourceVersion"],
-        says: &["ours 409", "theirs 500 \"strconv.ParseUint"],
-        reason: "a revision that is no number is the client's mistake, not the server's",
-    },
-    Known {
-        sent: &[],
-        says: &[
-            ".message: ours",
-            "couldn't get version/kind; json parse error",
-        ],
-        reason: "a refusal does not repeat the body, nor the decoder's types",
-    },
-    Known {
-        sent: &[],
-        says: &[".metadata.managedFields: ours {", "theirs absent"],
-        reason: "wrong types in a part that is not written cost nobody their ownership",
-    },
-    Known {
-        sent: &["application/apply-patch+yaml"],
-        says: &["code: ours 201 null, theirs 200 null"],
-        reason: "nobody carries out foreground deletion beside the judge, so that its objects stay",
-    },
-    Known {
-        sent: &["application/apply-patch+yaml", "null"],
-        says: &["code: ours 201 null", "must be of type"],
-        reason: "null in a declaration means that nothing is declared there",
-    },
-    Known {
-        sent: &["application/json-patch+json"],
-        says: &["code: ours 200 null, theirs 422 \"the server rejected our request"],
-        reason: "the judge was built with a later library of JSON patches, which replaces only what is there",
-    },
-    Known {
-        sent: &[],
-        says: &["failed rule"],
-        reason: "1.36 shows the value of a plain field that breaks a rule, earlier versions its type",
-    },
-    Known {
-        sent: &[],
-        says: &["StorageError: invalid object"],
-        reason: "the words of the store are kept to the log",
-    },
-    Known {
-        sent: &["preconditions"],
-        says: &["the ResourceVersion in the precondition ("],
-        reason: "revisions are numbers of each server's own",
-    },
-    Known {
-        sent: &["fieldSelector="],
-        says: &["is not a known field selector"],
-        reason: "a field that cannot be selected by is told with those that can",
-    },
-    Known {
-        sent: &["application/merge-patch+json"],
-        says: &["theirs 400 \"error decoding patch: json"],
-        reason: "what a patch made is told with what is wrong with it",
-    },
-    Known {
-        sent: &[],
-        says: &["error decoding patch:"],
-        reason: "a patch that cannot be read is told with the place",
-    },
-    Known {
-        sent: &["nonsense"],
-        says: &["error decoding the body as JSON", "not found"],
-        reason: "what cannot be read is told before what cannot be found",
-    },
-    Known {
-        sent: &[],
-        says: &["bad value"],
-        reason: "1.36 judges labels twice",
-    },
-    Known {
-        sent: &["kind\":\"Other\""],
-        says: &["invalid object type"],
-        reason: "what cannot be read is told before what cannot be found",
-    },
-    Known {
-        sent: &["kind\":\"Other\""],
-        says: &["must be Thing\", theirs 404"],
-        reason: "what cannot be read is told before what cannot be found",
-    },
-    Known {
-        sent: &["application/apply-patch+yaml"],
-        says: &["code: ours 200 null, theirs 422", "\\\"null\\\""],
-        reason: "what an applier no longer declares goes, instead of staying as null",
-    },
-    Known {
-        sent: &[],
-        says: &["code: ours 404", "theirs 422 \"Thing."],
-        reason: "nobody carries out foreground deletion beside the judge, so that its objects stay",
-    },
-    Known {
-        sent: &["customresourcedefinitions"],
-        says: &[".default"],
-        reason: "defaults are held against rules once they fit their types",
-    },
-    Known {
-        sent: &["application/apply-patch+yaml"],
-        says: &[
-            "ours \"failed to create typed patch object",
-            "theirs \"failed to create typed patch object",
-            "errors:",
-        ],
-        reason: "problems are told in the order of the fields",
-    },
-    Known {
-        sent: &[],
-        says: &["theirs \"error decoding YAML"],
-        reason: "what cannot be read is told in the reader's words",
-    },
-    Known {
-        sent: &[],
-        says: &["must be a valid regular expression"],
-        reason: "what cannot be read is told in the reader's words",
-    },
-    Known {
-        sent: &[],
-        says: &["must be as the rule says"],
-        reason: "1.36 shows the value of a plain field that breaks a rule, earlier versions its type",
-    },
-    Known {
-        sent: &[],
-        says: &["Invalid value: ", "not so"],
-        reason: "1.36 shows the value of a plain field that breaks a rule, earlier versions its type",
-    },
-    Known {
-        sent: &["kind\":\"Other\""],
-        says: &["must be Thing"],
-        reason: "what is of another kind is told so before anything else, through every part of an object",
-    },
-    Known {
-        sent: &["bad value"],
-        says: &[".details.causes"],
-        reason: "1.36 judges labels twice",
-    },
-    Known {
-        sent: &["/status"],
-        says: &["Checked value must be of type"],
-        reason: "a status of the wrong type is told with its field",
-    },
-    Known {
-        sent: &["resourceVersion"],
-        says: &["resourceVersion should not be set on objects to be created"],
-        reason: "a revision where there can be none is the client's mistake, not the server's",
-    },
-];
+use super::Known;
 
 /// Against the whole API server of 1.20.
 pub(crate) const KUBERNETES: &[Known] = &[
@@ -333,7 +148,7 @@ pub(crate) const KUBERNETES: &[Known] = &[
     },
     Known {
         sent: &["statefulsets"],
-        says: &["spec.template.spec.containers: Required value"],
+        says: &["code: ours 422", "spec.template.spec.", "theirs 20"],
         reason: "templates of stateful sets are judged since later versions",
     },
     Known {
@@ -370,11 +185,6 @@ pub(crate) const KUBERNETES: &[Known] = &[
         sent: &["priorityclasses"],
         says: &[".details.causes", "field: ours \"value\", theirs \"Value\""],
         reason: "1.20 has the field in upper case",
-    },
-    Known {
-        sent: &["ingresses"],
-        says: &["theirs \"Ingress.extensions "],
-        reason: "1.20 names a group that is gone",
     },
     Known {
         sent: &[],
@@ -417,9 +227,74 @@ pub(crate) const KUBERNETES: &[Known] = &[
         reason: "a map without entries and none are alike",
     },
     Known {
-        sent: &["application/apply-patch+yaml"],
+        sent: &[],
         says: &["Apply.fieldsV1.", ": ours {", "theirs absent"],
         reason: "who declares an empty map owns it since 1.22",
+    },
+    Known {
+        sent: &[],
+        says: &["Update.fieldsV1.", ": ours {}, theirs absent"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &["statefulsets"],
+        says: &[".status.availableReplicas: ours 0"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &["persistentvolumes"],
+        says: &[".status.lastPhaseTransitionTime: ours"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &["jobs"],
+        says: &["labels.", "controller-uid"],
+        reason: "labels of jobs have had longer names since 1.27",
+    },
+    Known {
+        sent: &["jobs"],
+        says: &["labels.", "job-name"],
+        reason: "labels of jobs have had longer names since 1.27",
+    },
+    Known {
+        sent: &["pods"],
+        says: &[".spec.preemptionPolicy: ours absent"],
+        reason: "pods of a control plane run nowhere and wait for nothing",
+    },
+    Known {
+        sent: &["networking.k8s.io"],
+        says: &[".extensions "],
+        reason: "1.20 names a group that is gone",
+    },
+    Known {
+        sent: &["networking.k8s.io"],
+        says: &["theirs \"extensions\""],
+        reason: "1.20 names a group that is gone",
+    },
+    Known {
+        sent: &["services"],
+        says: &["core.ServicePort{"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
+    Known {
+        sent: &["daemonsets"],
+        says: &["details.causes", "spec.template.spec."],
+        reason: "1.20 tells of the same mistake twice",
+    },
+    Known {
+        sent: &["null"],
+        says: &["\"\"], theirs ["],
+        reason: "null among texts is an empty one, also in what a patch brings",
+    },
+    Known {
+        sent: &["secrets"],
+        says: &["managedFields"],
+        reason: "texts that become data are owned as such",
+    },
+    Known {
+        sent: &["configmaps"],
+        says: &["managedFields: ours absent"],
+        reason: "bytes are text",
     },
     Known {
         sent: &["services"],
@@ -434,7 +309,7 @@ pub(crate) const KUBERNETES: &[Known] = &[
     Known {
         sent: &["replicasets"],
         says: &["spec.template.spec.containers"],
-        reason: "1.20 tells of missing containers twice",
+        reason: "1.20 tells of the same mistake twice",
     },
     Known {
         sent: &["PUT"],
@@ -466,12 +341,179 @@ pub(crate) const KUBERNETES: &[Known] = &[
         says: &["deletion"],
         reason: "volumes of a control plane are used by nobody",
     },
+    Known {
+        sent: &["jobs"],
+        says: &[".spec.completionMode: ours"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &["jobs"],
+        says: &["managedFields", "f:labels"],
+        reason: "labels of jobs have had longer names since 1.27",
+    },
+    Known {
+        sent: &["persistentvolumes"],
+        says: &["spec.capacity", "core.ResourceList"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
+    Known {
+        sent: &["persistentvolumes"],
+        says: &["is immutable after creation"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
+    Known {
+        sent: &["limitranges"],
+        says: &["spec.limits[0].type"],
+        reason: "1.20 tells of a missing type as of one with an odd name",
+    },
+    Known {
+        sent: &["networkpolicies"],
+        says: &[".details.causes: ours"],
+        reason: "1.20 tells of the same mistake twice",
+    },
+    Known {
+        sent: &["statefulsets"],
+        says: &["updates to statefulset spec for fields other than"],
+        reason: "more fields may change since later versions",
+    },
+    Known {
+        sent: &["DELETE", "pods"],
+        says: &["deletion"],
+        reason: "pods that run nowhere go at once",
+    },
+    Known {
+        sent: &["application/apply-patch+yaml"],
+        says: &[" Apply: ours {", "theirs absent"],
+        reason: "who declares an empty map owns it since 1.22",
+    },
+    Known {
+        sent: &[],
+        says: &["managedFields", " Apply", "theirs absent"],
+        reason: "who declares an empty map owns it since 1.22",
+    },
+    Known {
+        sent: &["jobs"],
+        says: &[".spec.suspend: ours false"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &[],
+        says: &["must be specified for an update", "0x0"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
+    Known {
+        sent: &["resourcequotas"],
+        says: &["name part must consist of"],
+        reason: "1.20 tells of the same mistake twice",
+    },
+    Known {
+        sent: &["rolebindings"],
+        says: &["subjects["],
+        reason: "1.20 tells of the same mistake twice",
+    },
+    Known {
+        sent: &["daemonsets"],
+        says: &[".message: ours", "spec.template.spec."],
+        reason: "1.20 tells of the same mistake twice",
+    },
+    Known {
+        sent: &["statefulsets", "\"spec\":null"],
+        says: &[".details.causes"],
+        reason: "more fields may change since later versions",
+    },
+    Known {
+        sent: &["ingresses", "\"pathType\":\"\""],
+        says: &["FieldValueRequired"],
+        reason: "an empty text and none are alike",
+    },
+    Known {
+        sent: &[],
+        says: &["ReadWriteOncePod"],
+        reason: "a way to use volumes that is known since 1.22",
+    },
+    Known {
+        sent: &["pods"],
+        says: &["pod updates may not change fields other than"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
+    Known {
+        sent: &["jobs"],
+        says: &[".spec.podReplacementPolicy: ours"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &["application/apply-patch+yaml"],
+        says: &["theirs 500", "associative list with keys"],
+        reason: "1.20 does not know the defaults of keys",
+    },
+    Known {
+        sent: &["null"],
+        says: &["code: ours 4", "theirs 200"],
+        reason: "null among elements is the empty one, and judged as such",
+    },
+    Known {
+        sent: &["null"],
+        says: &["managedFields"],
+        reason: "null among elements is the empty one, and judged as such",
+    },
+    Known {
+        sent: &["persistentvolumes", "null"],
+        says: &["spec.capacity"],
+        reason: "null among elements is the empty one, and judged as such",
+    },
+    Known {
+        sent: &["replicasets"],
+        says: &[".message: ours", "spec.template.spec."],
+        reason: "1.20 tells of the same mistake twice",
+    },
+    Known {
+        sent: &["persistentvolumes"],
+        says: &[".details.causes: ours"],
+        reason: "1.20 tells of the same mistake twice",
+    },
+    Known {
+        sent: &["persistentvolumeclaims"],
+        says: &["spec is immutable after creation"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
+    Known {
+        sent: &["rolebindings"],
+        says: &["cannot change roleRef", "theirs 200"],
+        reason: "references are owned whole since 1.22",
+    },
+    Known {
+        sent: &["endpoints"],
+        says: &["addresses[0].ip: Required value"],
+        reason: "an empty text and none are alike",
+    },
+    Known {
+        sent: &["secrets"],
+        says: &["ours [], theirs \"\""],
+        reason: "bytes are text",
+    },
+    Known {
+        sent: &["statefulsets"],
+        says: &[".details.causes[1].reason"],
+        reason: "more fields may change since later versions",
+    },
+    Known {
+        sent: &[],
+        says: &["f:resources..: ours absent"],
+        reason: "parts that are always there have no owner since 1.22",
+    },
+    Known {
+        sent: &[],
+        says: &["spec.accessModes[0]\", theirs \"spec.accessModes\""],
+        reason: "an element is told with its place",
+    },
+    Known {
+        sent: &["application/strategic-merge-patch+json"],
+        says: &["list element types are not identical"],
+        reason: "what does not fit is the client's mistake, not the server's",
+    },
+    Known {
+        sent: &["ingresses"],
+        says: &["networking.IngressRule"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
 ];
-
-/// Why a difference between the answers to a request does not count, if it does not.
-pub(crate) fn reason<'a>(list: &'a [Known], request: &str, difference: &str) -> Option<&'a str> {
-    let has = |text: &str, parts: &[&str]| parts.iter().all(|part| text.contains(part));
-    list.iter()
-        .find(|known| has(request, known.sent) && has(difference, known.says))
-        .map(|known| known.reason)
-}
