@@ -29,6 +29,8 @@ pub struct Inputs<'a> {
     pub works: &'a [&'a Object],
     /// The clusters that do not answer.
     pub silent: &'a BTreeSet<&'a str>,
+    /// What keeps works from being what they should be, as people are told. Works are applied then, but old ones.
+    pub setbacks: &'a [&'a str],
 }
 
 /// What the works of a binding say together.
@@ -58,12 +60,16 @@ pub fn fold(inputs: &Inputs<'_>) -> Folded {
         })
         .collect();
     items.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
-    let condition = fully_applied(inputs.expected, &items);
+    let condition = fully_applied(inputs.expected, &items, inputs.setbacks);
     Folded { items, condition }
 }
 
 /// Upstream: a binding without clusters is not applied, and a cluster too many counts like one too few.
-fn fully_applied(expected: &BTreeSet<&str>, items: &[AggregatedStatusItem]) -> Condition {
+fn fully_applied(
+    expected: &BTreeSet<&str>,
+    items: &[AggregatedStatusItem],
+    setbacks: &[&str],
+) -> Condition {
     let found = |cluster: &str| items.iter().find(|item| item.cluster_name == cluster);
     let missing: Vec<&str> = expected
         .iter()
@@ -86,10 +92,17 @@ fn fully_applied(expected: &BTreeSet<&str>, items: &[AggregatedStatusItem]) -> C
         )
     } else if !strangers.is_empty() {
         format!("still on {}", list(&strangers))
+    } else if !setbacks.is_empty() {
+        "not what was asked for".to_owned()
     } else {
         let message = format!("applied to {}", count(expected.len()));
         return Condition::new(FULLY_APPLIED, true.into(), FULLY_APPLIED_SUCCESS, message);
     };
+    let problem = [problem.as_str()]
+        .into_iter()
+        .chain(setbacks.iter().copied())
+        .collect::<Vec<_>>()
+        .join("; ");
     Condition::new(FULLY_APPLIED, false.into(), FULLY_APPLIED_FAILED, problem)
 }
 

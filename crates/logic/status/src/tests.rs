@@ -42,6 +42,7 @@ fn folded(documents: &str, expected: &[&str], silent: &[&str]) -> Folded {
         expected: &expected.iter().copied().collect::<BTreeSet<_>>(),
         works: &works,
         silent: &silent.iter().copied().collect::<BTreeSet<_>>(),
+        setbacks: &[],
     })
 }
 
@@ -59,6 +60,29 @@ fn story(documents: &str, expected: &[&str], silent: &[&str]) -> String {
         condition.r#type, condition.status, condition.reason, condition.message
     ));
     lines.join("\n")
+}
+
+#[test]
+fn old_copies_are_not_what_was_asked_for() {
+    let works = works(&work("m1", "status: 'True'", &ready(2)));
+    let works: Vec<&Object> = works.iter().collect();
+    for (expected, message) in [
+        (vec!["m1"], "not what was asked for; m1: no such path"),
+        (
+            vec!["m1", "m2"],
+            "applied to 1 of 2 clusters; not to m2; m1: no such path",
+        ),
+    ] {
+        let folded = fold(&Inputs {
+            template: &ObjectReference::default(),
+            expected: &expected.into_iter().collect(),
+            works: &works,
+            silent: &BTreeSet::new(),
+            setbacks: &["m1: no such path"],
+        });
+        assert!(!folded.condition.is_true());
+        assert_eq!(folded.condition.message, message);
+    }
 }
 
 #[test]

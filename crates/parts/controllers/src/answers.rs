@@ -49,7 +49,17 @@ impl Answers {
         spawner: &Spawner,
         wake: impl Fn(&Object) + Send + 'static,
     ) {
-        let (mut rules, bindings) = (self.rules.clone(), bindings.clone());
+        let bindings = bindings.clone();
+        self.whenever_rules_change(spawner, move || {
+            for binding in bindings.all() {
+                wake(&binding);
+            }
+        });
+    }
+
+    /// Calls `look` whenever the rules change.
+    pub fn whenever_rules_change(&self, spawner: &Spawner, look: impl Fn() + Send + 'static) {
+        let mut rules = self.rules.clone();
         spawner.spawn("new rules of interpretation", |stop| async move {
             loop {
                 let changed = tokio::select! {
@@ -61,9 +71,7 @@ impl Answers {
                     // Nobody can change them any more.
                     return stop.cancelled().await;
                 }
-                for binding in bindings.all() {
-                    wake(&binding);
-                }
+                look();
             }
         });
     }

@@ -36,6 +36,7 @@ mod change;
 pub mod courier;
 pub mod customizations;
 pub mod rulebook;
+pub mod setback;
 pub mod templates;
 pub mod views;
 
@@ -61,7 +62,7 @@ use api::{
 use client::Caches;
 use control::Cx;
 use interpret::Interpreter;
-use policy::{Exemptions, Preemption};
+use policy::Preemption;
 use runtime::Spawner;
 use tokio::sync::watch;
 
@@ -77,6 +78,8 @@ use crate::{
     views::Views,
     works::WorkMaker,
 };
+/// What is never a template.
+pub use policy::Exemptions;
 
 /// How the controllers run.
 #[derive(Clone, Debug)]

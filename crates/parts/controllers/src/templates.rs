@@ -88,8 +88,11 @@ struct State {
     /// Whether all that is served is known: no group failed.
     is_whole: bool,
     listeners: Vec<Listener>,
+    /// Who wants to know of kinds that are served no longer.
+    mourners: Vec<Mourner>,
 }
 
+type Mourner = Arc<dyn Fn(&[GroupKind]) + Send + Sync>;
 type Listener = Arc<dyn Fn(&GroupKind, &Change) + Send + Sync>;
 
 struct Followed {
@@ -155,6 +158,11 @@ impl Templates {
                 followed.subscriptions.push(subscription);
             }
         }
+    }
+
+    /// Calls `mourner` with kinds that were served and are no longer.
+    pub fn on_unserved(&self, mourner: impl Fn(&[GroupKind]) + Send + Sync + 'static) {
+        self.lock().mourners.push(Arc::new(mourner));
     }
 
     /// Waits until what is served is known and all of it is in view.
@@ -364,15 +372,27 @@ impl Templates {
             .map(|found| (found.resource.kind.group_kind(), found))
             .collect();
         let _turn = self.take_turn();
-        let listeners = {
+        let mut gone = Vec::new();
+        let (listeners, mourners) = {
             let mut state = self.lock();
             state.is_whole = discovery.failed.is_empty();
-            state.kinds.retain(|_, followed| {
+            state.kinds.retain(|kind, followed| {
                 // A group that could not be read is no reason to forget what it serves.
-                !discovery.lacks(&followed.resource.kind)
+                let is_gone = discovery.lacks(&followed.resource.kind);
+                if is_gone {
+                    gone.push(kind.clone());
+                }
+                !is_gone
             });
-            state.listeners.clone()
+            (state.listeners.clone(), state.mourners.clone())
         };
+        // A kind that lost the version it was followed in may be followed in another.
+        gone.retain(|kind| !wanted.iter().any(|(found, _)| found == kind));
+        if !gone.is_empty() {
+            for mourner in &mourners {
+                mourner(&gone);
+            }
+        }
         for (kind, found) in wanted {
             let others = other_versions(discovery, &found.resource.kind);
             let has_status = found.subresources.iter().any(|below| below == "status");

@@ -36,7 +36,7 @@ pub mod cluster {
 pub mod binding {
     /// Whether the scheduler found clusters.
     pub const SCHEDULED: &str = "Scheduled";
-    /// Reason of `Scheduled` True.
+    /// Reason of `Scheduled`, `PolicyApplied` and `Rendered` True.
     pub const SUCCESS: &str = "Success";
     /// Reason of `Scheduled` False: clusters fit, but have too little room.
     pub const UNSCHEDULABLE: &str = "Unschedulable";
@@ -46,6 +46,15 @@ pub mod binding {
     pub const QUOTA_EXCEEDED: &str = "QuotaExceeded";
     /// Reason of `Scheduled` False: the scheduler itself failed.
     pub const SCHEDULER_ERROR: &str = "SchedulerError";
+
+    /// Whether the binding says what its template and policy say now. Not there until it once did not.
+    ///
+    /// Upstream: there is no such condition; an event is all there is.
+    pub const POLICY_APPLIED: &str = "PolicyApplied";
+    /// Whether the template could be made into a work for every cluster. Not there until it once could not.
+    ///
+    /// Upstream: there is no such condition; an event is all there is.
+    pub const RENDERED: &str = "Rendered";
 
     /// Whether all works of the binding are applied.
     pub const FULLY_APPLIED: &str = "FullyApplied";

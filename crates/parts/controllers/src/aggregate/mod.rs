@@ -30,12 +30,15 @@ use crate::{
     answers::{Answers, IN_THE_BACKGROUND, ask_again},
     binding_view::Binding,
     bindings::{cluster_of, template_of},
+    setback,
     templates::Found,
     views::Views,
 };
 
 /// How long the first report of a member waits for those of others: they come in flocks, and one write tells of all.
 const GATHERING: Duration = Duration::from_millis(10);
+/// How long it waits while templates do not get on their way as fast as they come.
+const GIVING_WAY: Duration = Duration::from_secs(2);
 /// How long the first report on a binding waits for clusters that have said nothing yet: most of them will in a moment, and
 /// then there is one write and no word of clusters that do not have it.
 const FIRST: Duration = Duration::from_millis(100);
@@ -59,24 +62,37 @@ impl Aggregator {
         };
         let bindings = views.bindings.clone();
         let controller = Controller::new("bindingStatus", aggregator).workers(workers);
-        let queue = controller.queue();
+        let (queue, pressure) = (controller.queue(), cx.pressure.clone());
         let reports = views.bindings.works.on_change(move |change| {
             for key in keys::of_work(change) {
-                queue.add_after(key, GATHERING);
+                let wait = match keys::is_silent_news(change) {
+                    true => FIRST,
+                    false if pressure.is_high() => GIVING_WAY,
+                    false => GATHERING,
+                };
+                queue.add_after(key, wait);
             }
         });
         let queue = controller.queue();
         answers.on_new_rules(&views.bindings, spawner, move |binding| {
             queue.add_with(binding.key(), Instant::now(), IN_THE_BACKGROUND);
         });
+        let placements = [&views.bindings.namespaced, &views.bindings.cluster].map(|cache| {
+            let queue = controller.queue();
+            cache.on_change(move |change| {
+                if let Some(key) = keys::of_binding(change) {
+                    queue.add_after(key, keys::wait_of_binding(change, FIRST));
+                }
+            })
+        });
         spawner.spawn("bindingStatus reports", |stop| async move {
             stop.cancelled().await;
-            drop(reports);
+            drop((reports, placements));
         });
         controller
             .needs(&views.bindings.works)
-            .watch(&views.bindings.namespaced, keys::of_binding)
-            .watch(&views.bindings.cluster, keys::of_binding)
+            .needs(&views.bindings.namespaced)
+            .needs(&views.bindings.cluster)
             .watch(&views.clusters, move |change| {
                 keys::of_cluster(change, |cluster| bindings.on_cluster(cluster))
             })
@@ -85,10 +101,11 @@ impl Aggregator {
 
     fn fold(
         &self,
-        key: &ObjectKey,
+        object: &Object,
         spec: &ResourceBindingSpec,
         expected: &BTreeSet<&str>,
     ) -> Folded {
+        let key = &object.key();
         let (works, _) = self.views.bindings.works_of(key);
         let works: Vec<&Object> = works.iter().map(Arc::as_ref).collect();
         let silent = works
@@ -101,6 +118,7 @@ impl Aggregator {
             expected,
             works: &works,
             silent: &silent,
+            setbacks: &setback::of_binding(object),
         })
     }
 
@@ -148,6 +166,7 @@ impl Reconcile for Aggregator {
 
     async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
+        cx.pressure.calm(GIVING_WAY).await;
         let Some(object) = self.views.bindings.get(key) else {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             waiting.remove(key);
@@ -156,7 +175,7 @@ impl Reconcile for Aggregator {
         let binding =
             Binding::read(&object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
         let expected = targets::expected(&binding.spec);
-        let folded = self.fold(key, &binding.spec, &expected);
+        let folded = self.fold(&object, &binding.spec, &expected);
         if let Some(wait) = self.wait_for_rest(key, &binding.status, &folded, &expected) {
             return Ok(Wake::After(wait));
         }
@@ -185,7 +204,10 @@ impl Reconcile for Aggregator {
             }),
             now: cx.now(),
         });
-        cx.carry_out(&plan).await?;
+        if !plan.is_empty() {
+            let _turn = cx.pressure.turn().await;
+            cx.carry_out(&plan).await?;
+        }
         again.map_or(Ok(plan.wake), Err)
     }
 }

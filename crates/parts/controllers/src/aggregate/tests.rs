@@ -38,6 +38,7 @@ fn story(binding: &str, works: &str, next: Result<Option<&Value>, &str>) -> Stri
         expected: &expected,
         works: &works,
         silent: &BTreeSet::new(),
+        setbacks: &[],
     });
     let template = one(WEB);
     let now: Time = "2026-01-02T03:04:05Z".parse().unwrap();
@@ -116,6 +117,7 @@ fn a_cluster_without_work_keeps_the_template_from_being_observed() {
         expected: &BTreeSet::new(),
         works: &[&one(&work("m2", APPLIED).replace("---\n", ""))],
         silent: &BTreeSet::new(),
+        setbacks: &[],
     });
     let items = template_items(&folded, &BTreeSet::from(["m1", "m2"]));
     let found: Vec<(&str, bool)> = items
@@ -157,6 +159,27 @@ fn works_wake_their_binding_when_members_report_and_when_they_come_and_go() {
         };
         assert_eq!(keys, expected);
     }
+}
+
+#[test]
+fn a_binding_waits_for_the_first_word_of_the_members_it_is_given_to() {
+    let unplaced = BINDING.replace("clusters: [{name: m1}, {name: m2}]", "clusters: []");
+    let moved = BINDING.replace("{name: m2}", "{name: m3}");
+    let first = std::time::Duration::from_millis(7);
+    for (before, after, waits) in [
+        (Some(unplaced.as_str()), BINDING, true),
+        (Some(BINDING), moved.as_str(), false),
+        (Some(BINDING), unplaced.as_str(), false),
+        // After a restart they may have said all there is.
+        (None, BINDING, false),
+    ] {
+        let wait = keys::wait_of_binding(&change(before, Some(after)), first);
+        assert_eq!(wait == first, waits);
+    }
+    assert!(keys::of_binding(&change(None, Some(&unplaced))).is_none());
+    let work = "{metadata: {name: w}}";
+    assert!(keys::is_silent_news(&change(None, Some(work))));
+    assert!(!keys::is_silent_news(&change(Some(work), Some(work))));
 }
 
 #[test]

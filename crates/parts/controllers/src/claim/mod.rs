@@ -4,13 +4,19 @@
 //!         what a template needs.
 //! Writes: the claim on templates (labels and annotations of the policy, the note of a lazy one); the metadata and the
 //!         spec of bindings, but for what the scheduler, evictions and dependents own; deletes the binding of a template
-//!         that is gone.
+//!         that is gone; the bindings' condition `PolicyApplied` once a change of a template could not be taken up.
 //! Keeps:  a template has at most one claim, and its binding carries the same one.
 
+mod figures;
 pub mod keys;
 pub mod plan;
 #[cfg(test)]
 mod tests;
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use api::well_known::events::template::{
     APPLY_POLICY_FAILED, GET_COMPONENTS_FAILED, GET_REPLICAS_FAILED,
@@ -24,12 +30,14 @@ use object::{Object, ObjectKey, ResourceType};
 use policy::{Decision, Inputs, Outcome, Policy, Preemption, decide};
 use runtime::Spawner;
 use telemetry::chain;
+use telemetry::metrics::Metric;
 use tokio::time::Instant;
 
-use self::plan::Failure;
+use self::figures::Bearing;
 use crate::{
     answers::{Answers, IN_THE_BACKGROUND, ask_again},
     bindings::template_of,
+    setback::Setback,
     templates::{Found, TemplateKey},
     views::Views,
 };
@@ -54,6 +62,9 @@ pub struct Claims {
     answers: Answers,
     options: Options,
     priority_classes: Cache,
+    /// Templates that could not be interpreted. Other rules may be able to, and where there is no binding nothing else
+    /// would have them looked at again.
+    unanswered: Arc<Mutex<BTreeSet<TemplateKey>>>,
 }
 
 impl Claims {
@@ -72,7 +83,9 @@ impl Claims {
             answers: answers.clone(),
             options,
             priority_classes: priority_classes.clone(),
+            unanswered: Arc::default(),
         };
+        let unanswered = Arc::clone(&claims.unanswered);
         let (bindings, templates) = (&views.bindings, &views.templates);
         let of_binding = |templates: &crate::templates::Templates| {
             let templates = templates.clone();
@@ -82,6 +95,7 @@ impl Claims {
         };
         let rules = views.clone();
         let controller = Controller::new("claim", claims)
+            .urgent()
             .workers(options.workers)
             .watch(&bindings.namespaced, of_binding(templates))
             .watch(&bindings.cluster, of_binding(templates))
@@ -105,6 +119,12 @@ impl Claims {
             }
         });
         let queue = controller.queue();
+        answers.whenever_rules_change(spawner, move || {
+            for key in lock(&unanswered).iter() {
+                queue.add(key.clone());
+            }
+        });
+        let queue = controller.queue();
         answers.on_new_rules(&views.bindings, spawner, move |binding| {
             if let Some(key) = template_of(binding) {
                 queue.add_with(key, Instant::now(), IN_THE_BACKGROUND);
@@ -114,11 +134,17 @@ impl Claims {
     }
 
     /// What is to be done for a template, and why it has to be looked at again if something could not be learnt.
-    async fn decide(&self, found: &Found) -> (Plan, Option<ReconcileError>) {
+    async fn decide(
+        &self,
+        key: &TemplateKey,
+        found: &Found,
+        cx: &Cx,
+    ) -> (Plan, Option<ReconcileError>, Bearing) {
         let template = &*found.object;
         let policies = self.views.rulebook.claims();
         let overrides = self.views.rulebook.override_keys();
         let binding = self.views.bindings.get(&terms::key(template));
+        let begun = Instant::now();
         let decision = decide(&Inputs {
             template: policy::Template {
                 object: template,
@@ -130,16 +156,24 @@ impl Claims {
             exemptions: self.views.templates.exemptions(),
             preemption: self.options.preemption,
         });
+        let matching = Metric::ResourceMatchPolicyDurationSeconds;
+        cx.metrics.observe(matching, &[], begun.elapsed());
         let mut again = None;
         let lookups = self.look_up(template, &decision, &mut again).await;
+        if lookups.is_err() {
+            lock(&self.unanswered).insert(key.clone());
+        } else {
+            lock(&self.unanswered).remove(key);
+        }
         let plan = plan::plan(&plan::Inputs {
             resource: &found.resource,
             template,
             binding: binding.as_deref(),
             decision: &decision,
             lookups: lookups.as_ref(),
+            now: cx.now(),
         });
-        (plan, again)
+        (plan, again, Bearing::of(&decision, lookups.is_ok()))
     }
 
     /// What the binding needs beside the template and the policy.
@@ -148,7 +182,7 @@ impl Claims {
         template: &Object,
         decision: &Decision<'_>,
         again: &mut Option<ReconcileError>,
-    ) -> Result<Lookups, Failure> {
+    ) -> Result<Lookups, Setback> {
         let Outcome::Applied(policy) = &decision.outcome else {
             return Ok(Lookups::default());
         };
@@ -164,7 +198,7 @@ impl Claims {
         })
     }
 
-    fn priority(&self, policy: &Policy) -> Result<Option<i32>, Failure> {
+    fn priority(&self, policy: &Policy) -> Result<Option<i32>, Setback> {
         let Some(priority) = &policy.spec.schedule_priority else {
             return Ok(None);
         };
@@ -178,7 +212,7 @@ impl Claims {
             .and_then(|value| i32::try_from(value).ok());
         match value {
             Some(value) => Ok(Some(value)),
-            None => Err(Failure {
+            None => Err(Setback {
                 reason: APPLY_POLICY_FAILED,
                 message: format!("the priority class {name:?} does not exist"),
             }),
@@ -202,23 +236,34 @@ impl Reconcile for Claims {
 
     async fn reconcile(&self, key: &TemplateKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
-        let (plan, again) = match self.views.templates.find(key) {
-            Some(found) => self.decide(&found).await,
-            None => (self.plan_gone(key), None),
+        let begun = Instant::now();
+        let (plan, again, bearing) = match self.views.templates.find(key) {
+            Some(found) => self.decide(key, &found, cx).await,
+            None => {
+                lock(&self.unanswered).remove(key);
+                (self.plan_gone(key), None, Bearing::default())
+            }
         };
-        cx.carry_out(&plan).await?;
+        let carried = cx.carry_out(&plan).await;
+        bearing.count(&cx.metrics, begun.elapsed(), carried.is_ok());
+        carried?;
         again.map_or(Ok(plan.wake), Err)
     }
 }
 
-fn failure(error: &InterpretError) -> Failure {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is behind it is whole between any two lines.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn failure(error: &InterpretError) -> Setback {
     let is_about_components = matches!(
         error,
         InterpretError::Rule { operation, .. }
         | InterpretError::NoRule { operation, .. }
         | InterpretError::Webhook { operation, .. } if *operation == Operation::InterpretComponent
     );
-    Failure {
+    Setback {
         reason: if is_about_components {
             GET_COMPONENTS_FAILED
         } else {

@@ -3,6 +3,7 @@
 use api::{
     TypeName,
     registry::Scope,
+    well_known::conditions::binding::POLICY_APPLIED,
     well_known::events::template::{
         APPLY_POLICY_FAILED, APPLY_POLICY_SUCCEED, PREEMPT_POLICY_SUCCEED,
     },
@@ -10,13 +11,18 @@ use api::{
 };
 use binding::{Lookups, terms};
 use intent::{Action, EventKind, ObjectRef, Part, Plan};
-use object::{GroupVersionKind, Map, Object, OwnerReference, ResourceType, Value, patch};
+use object::{
+    GroupVersionKind, Map, Object, OwnerReference, ResourceType, Value, patch, time::Time,
+};
 use policy::{
     Decision, MetadataEdit, Outcome, Policy, ReleaseCause, ReleaseOrder, activation::Fingerprint,
 };
 use serde_json::json;
 
-use crate::binding_view::{self, Binding};
+use crate::{
+    binding_view::{self, Binding},
+    setback::{self, Setback},
+};
 
 /// Everything the decision may look at.
 #[derive(Clone, Debug)]
@@ -30,16 +36,9 @@ pub struct Inputs<'a> {
     /// Whose the template is to be.
     pub decision: &'a Decision<'a>,
     /// What was looked up for the binding; only used where a policy is applied.
-    pub lookups: Result<&'a Lookups, &'a Failure>,
-}
-
-/// Why something could not be looked up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// The reason of the event.
-    pub reason: &'static str,
-    /// What went wrong.
-    pub message: String,
+    pub lookups: Result<&'a Lookups, &'a Setback>,
+    /// Now.
+    pub now: Time,
 }
 
 /// What is written for a template that is there.
@@ -50,15 +49,15 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
         Outcome::Applied(policy) => inputs.apply(policy),
         Outcome::Awaiting { policy, missing } => {
             let mut plan = inputs.edits();
-            inputs.warn(
-                &mut plan,
-                APPLY_POLICY_FAILED,
-                format!(
+            let waits = Setback {
+                reason: APPLY_POLICY_FAILED,
+                message: format!(
                     "{} waits for override policies that do not exist: {}",
                     policy.id,
                     missing.join(", ")
                 ),
-            );
+            };
+            inputs.tell_setback(&mut plan, &waits);
             plan
         }
         Outcome::Unclaimed | Outcome::Held(_) => inputs.edits(),
@@ -100,8 +99,8 @@ impl Inputs<'_> {
         }
         let lookups = match self.lookups {
             Ok(lookups) => lookups,
-            Err(failure) => {
-                self.warn(&mut plan, failure.reason, failure.message.clone());
+            Err(setback) => {
+                self.tell_setback(&mut plan, setback);
                 return plan;
             }
         };
@@ -205,6 +204,14 @@ impl Inputs<'_> {
             patch::diff(&json!(current.spec), &json!(spec)),
         );
         if patch == json!({}) {
+            // Only now does it say what it should.
+            plan.extend(setback::tell(
+                binding,
+                &current.status,
+                POLICY_APPLIED,
+                None,
+                self.now,
+            ));
             return;
         }
         let resource = binding_view::resource(binding.namespace());
@@ -304,6 +311,26 @@ impl Inputs<'_> {
             APPLY_POLICY_SUCCEED,
             format!("{} is applied", policy.id),
         ));
+    }
+
+    /// Tells the author, and whoever looks at the binding, which then says what the template once said.
+    fn tell_setback(&self, plan: &mut Plan, setback: &Setback) {
+        self.warn(plan, setback.reason, setback.message.clone());
+        let own = self.binding.filter(|binding| {
+            !binding.is_terminating() && terms::check_owner(binding, self.template).is_ok()
+        });
+        if let Some(binding) = own
+            && let Ok(current) = Binding::read(binding)
+        {
+            let (status, now) = (&current.status, self.now);
+            plan.extend(setback::tell(
+                binding,
+                status,
+                POLICY_APPLIED,
+                Some(setback),
+                now,
+            ));
+        }
     }
 
     fn warn(&self, plan: &mut Plan, reason: &str, message: String) {

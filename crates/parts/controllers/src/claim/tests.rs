@@ -14,10 +14,11 @@ use policy::{Exemptions, Index, Policy, Preemption, Template, decide, exemption}
 
 use super::{
     keys,
-    plan::{Failure, Inputs, plan, plan_gone},
+    plan::{Inputs, plan, plan_gone},
 };
 use crate::{
     rulebook::Amendment,
+    setback::Setback,
     told::{documents, done, one, told},
 };
 
@@ -31,7 +32,7 @@ struct Scene {
     overrides: BTreeSet<ObjectKey>,
     template: Object,
     binding: Option<Object>,
-    lookups: Result<Lookups, Failure>,
+    lookups: Result<Lookups, Setback>,
     preemption: Preemption,
 }
 
@@ -88,6 +89,7 @@ impl Scene {
             binding: self.binding.as_ref(),
             decision: &decision,
             lookups: self.lookups.as_ref(),
+            now: "2026-01-02T03:04:05Z".parse().unwrap(),
         })
     }
 
@@ -271,7 +273,7 @@ fn a_policy_that_waits_for_overrides_says_so_and_binds_nothing() {
 #[test]
 fn a_template_that_cannot_be_read_is_claimed_and_told_and_not_bound() {
     let mut scene = scene(&format!("{WEB}\n---\n{PP}"));
-    scene.lookups = Err(Failure {
+    scene.lookups = Err(Setback {
         reason: "GetReplicasFailed",
         message: "spec.replicas: expected an integer, found text".to_owned(),
     });
@@ -281,6 +283,27 @@ fn a_template_that_cannot_be_read_is_claimed_and_told_and_not_bound() {
         "report Deployment test/web Warning GetReplicasFailed: spec.replicas: expected an integer, found text"
     ));
     assert_eq!(plan.problems.len(), 1);
+}
+
+#[test]
+fn a_binding_says_that_it_does_not_follow_its_template_until_it_does() {
+    let mut scene = scene(&format!("{WEB}\n---\n{PP}"));
+    let lookups = scene.lookups.clone();
+    let plan = scene.plan();
+    scene = scene.after(&plan);
+    scene.lookups = Err(Setback {
+        reason: "GetReplicasFailed",
+        message: "no".to_owned(),
+    });
+    let plan = scene.plan();
+    insta::assert_snapshot!(done(&plan), @r#"patch ResourceBinding test/web-deployment/status@20 {"status":{"conditions":[{"type":"PolicyApplied","status":"False","lastTransitionTime":"2026-01-02T03:04:05Z","reason":"GetReplicasFailed","message":"no"}]}}"#);
+    scene = scene.after(&plan);
+    assert_eq!(done(&scene.plan()), "nothing");
+    scene.lookups = lookups;
+    let plan = scene.plan();
+    insta::assert_snapshot!(done(&plan), @r#"patch ResourceBinding test/web-deployment/status@21 {"status":{"conditions":[{"type":"PolicyApplied","status":"True","lastTransitionTime":"2026-01-02T03:04:05Z","reason":"Success","message":""}]}}"#);
+    scene = scene.after(&plan);
+    assert_eq!(told(&scene.plan()), "nothing");
 }
 
 #[test]

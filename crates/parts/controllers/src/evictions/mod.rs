@@ -26,6 +26,8 @@ use client::Change;
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use object::{Object, ObjectKey, Value, time::Time};
 use runtime::Spawner;
+use telemetry::metrics::Metric;
+use tokio::time::Instant;
 
 use self::plan::{Rules, Subject};
 use crate::{
@@ -67,6 +69,8 @@ struct ApplicationFailover {
 /// Moves bindings off tainted clusters.
 #[derive(Debug)]
 struct TaintManager {
+    /// The name of its queue, for the figures.
+    name: &'static str,
     views: Views,
     rules: Rules,
     rest: Duration,
@@ -100,20 +104,41 @@ pub fn start(views: &Views, options: Options, spawner: &Spawner, cx: &Cx) {
             .run(spawner, cx.clone());
     }
     if options.heeds_taints {
-        let manager = TaintManager {
-            views: views(),
-            rules,
-            rest: options.rest,
-        };
-        let bindings = views().bindings;
-        Controller::new("taint-manager", manager)
-            .workers(3)
-            .watch(&views().bindings.namespaced, keys_of_binding)
-            .watch(&views().bindings.cluster, keys_of_binding)
-            .watch(&views().clusters, move |change| {
-                keys_of_cluster(change, |cluster| bindings.on_cluster(cluster))
-            })
-            .run(spawner, cx.clone());
+        // Upstream: a queue of three workers for each of the two kinds, by these names.
+        for (name, is_namespaced) in [
+            ("binding-eviction", true),
+            ("cluster-binding-eviction", false),
+        ] {
+            let manager = TaintManager {
+                name,
+                views: views(),
+                rules,
+                rest: options.rest,
+            };
+            let bindings = views().bindings;
+            let watched = match is_namespaced {
+                true => bindings.namespaced.clone(),
+                false => bindings.cluster.clone(),
+            };
+            let controller = Controller::new(name, manager)
+                .workers(3)
+                .patience(options.rest)
+                .watch(&watched, keys_of_binding)
+                .watch(&views().clusters, move |change| {
+                    let keys = keys_of_cluster(change, |cluster| bindings.on_cluster(cluster));
+                    let concerns = |key: &ObjectKey| key.namespace.is_empty() != is_namespaced;
+                    keys.into_iter().filter(concerns).collect::<Vec<_>>()
+                });
+            let gauge = controller.queue().gauge();
+            cx.metrics.while_of_use(move |metrics| {
+                let counts = gauge.counts();
+                if let Some(counts) = counts {
+                    metrics.add(Metric::EvictionQueueDepth, &[name], counts.ready as f64);
+                }
+                counts.is_some()
+            });
+            controller.run(spawner, cx.clone());
+        }
     }
 }
 
@@ -276,8 +301,17 @@ impl Reconcile for TaintManager {
             return Ok(Wake::OnChange);
         };
         let taints = self.taints(&facts.binding);
+        let begun = Instant::now();
         let plan = plan::leave_tainted(facts.subject(cx.now()), &taints, &tolerations, self.rules);
-        cx.carry_out(&plan).await?;
+        let carried = cx.carry_out(&plan).await;
+        let result = if carried.is_ok() { "success" } else { "error" };
+        let (total, latency) = (
+            Metric::EvictionProcessingTotal,
+            Metric::EvictionProcessingLatencySeconds,
+        );
+        cx.metrics.add(total, &[self.name, result], 1.0);
+        cx.metrics.observe(latency, &[self.name], begun.elapsed());
+        carried?;
         if !plan.is_empty() {
             // A whole cluster may be leaving: not all of it at once.
             tokio::time::sleep(self.rest).await;

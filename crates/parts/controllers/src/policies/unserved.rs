@@ -1,7 +1,8 @@
 //! Tells the authors of policies which of their selectors can select nothing, because nobody serves the kind.
 //!
 //! Reads:  policies, and which kinds are served.
-//! Writes: an event on the policy for each such selector. Nothing is refused: the kind may come with its definition later.
+//! Writes: an event on the policy for each such selector, when the policy changes and when a kind it selects goes. Nothing is
+//!         refused: the kind may come with its definition later.
 
 use client::Change;
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
@@ -28,10 +29,19 @@ impl UnservedKinds {
         let controller = Self {
             views: views.clone(),
         };
-        Controller::new("policies of unserved kinds", controller)
+        let controller = Controller::new("policies of unserved kinds", controller)
             .watch(&views.rulebook.namespaced, keys)
-            .watch(&views.rulebook.cluster, keys)
-            .run(spawner, cx.clone());
+            .watch(&views.rulebook.cluster, keys);
+        let (queue, rulebook) = (controller.queue(), views.rulebook.clone());
+        views.templates.on_unserved(move |gone| {
+            let policies = rulebook.namespaced.list().into_iter();
+            for policy in policies.chain(rulebook.cluster.list()) {
+                if selectors(&policy).any(|(_, kind)| gone.contains(&kind.group_kind())) {
+                    queue.add(id(&policy.key()));
+                }
+            }
+        });
+        controller.run(spawner, cx.clone());
     }
 }
 
@@ -55,19 +65,7 @@ pub fn plan(policy: &Object, serving: impl Fn(&GroupVersionKind) -> Serving) -> 
     if policy.is_terminating() {
         return plan;
     }
-    let selectors = policy
-        .at(&["spec", "resourceSelectors"])
-        .and_then(Value::as_array);
-    for (position, selector) in selectors.into_iter().flatten().enumerate() {
-        let text = |field: &str| {
-            selector
-                .get(field)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let Ok(kind) = GroupVersionKind::from_api_version(text("apiVersion"), text("kind")) else {
-            continue;
-        };
+    for (position, kind) in selectors(policy) {
         let group = if kind.group.is_empty() {
             "the core group"
         } else {
@@ -87,6 +85,20 @@ pub fn plan(policy: &Object, serving: impl Fn(&GroupVersionKind) -> Serving) -> 
         ));
     }
     plan
+}
+
+/// The kinds that a policy selects, with the positions of their selectors.
+fn selectors(policy: &Object) -> impl Iterator<Item = (usize, GroupVersionKind)> {
+    let selectors = policy
+        .at(&["spec", "resourceSelectors"])
+        .and_then(Value::as_array);
+    let positions = selectors.into_iter().flatten().enumerate();
+    positions.filter_map(|(position, selector)| {
+        let text = |field: &str| selector.get(field).and_then(Value::as_str);
+        let version = text("apiVersion").unwrap_or_default();
+        let kind = GroupVersionKind::from_api_version(version, text("kind").unwrap_or_default());
+        Some((position, kind.ok()?))
+    })
 }
 
 fn keys(change: &Change) -> Option<PolicyId> {

@@ -8,15 +8,22 @@ use overrides::Template;
 use policy::activation::{Origin, origin};
 
 use crate::{
-    bindings::{binding_of, cluster_of},
+    bindings::{binding_of, cluster_of, clusters_of},
     change::is_more_than_status,
     templates::{Found, TemplateKey},
     views::traits,
 };
 
-/// A binding itself, unless only its status changed.
+/// A binding itself, unless only its status changed, or it is new and has no clusters yet. Works that it has nevertheless
+/// call for it themselves.
 #[must_use]
 pub fn of_binding(change: &Change) -> Option<ObjectKey> {
+    if let (None, Some(binding)) = (&change.before, &change.after)
+        && !binding.is_terminating()
+        && clusters_of(binding).is_empty()
+    {
+        return None;
+    }
     is_more_than_status(change.before.as_ref(), change.after.as_ref()).then(|| change.key())
 }
 

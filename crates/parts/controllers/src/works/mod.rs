@@ -2,7 +2,8 @@
 //!
 //! Reads:  bindings, their templates, the override policies, clusters, works; asks the interpreter for templates with other
 //!         numbers of replicas.
-//! Writes: metadata and spec of works made from bindings, and deletes them; the binding's finalizer.
+//! Writes: metadata and spec of works made from bindings, and deletes them; the binding's finalizer, and its condition
+//!         `Rendered` once a cluster cannot get what it should.
 //! Keeps:  exactly one work for each target, none for any other cluster; a work says what its binding speaks of, not what
 //!         the author has changed since and the binding does not know yet.
 
@@ -19,10 +20,11 @@ use std::{
 use binding::{targets, work};
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use futures_util::future::join_all;
-use object::{Object, ObjectKey};
+use object::{Object, ObjectKey, time::Time};
 use overrides::Template;
 use runtime::Spawner;
 use telemetry::chain;
+use telemetry::metrics::Metric;
 use tokio::time::Instant;
 
 use self::plan::{Decision, Inputs, Works};
@@ -62,7 +64,12 @@ impl WorkMaker {
         };
         let (bindings, wanting) = (views.bindings.clone(), views.bindings.clone());
         let controller = Controller::new("binding", maker)
+            .urgent()
             .workers(options.workers)
+            .telling(|metrics, _, took, succeeded| {
+                let result = if succeeded { "success" } else { "error" };
+                metrics.observe(Metric::BindingSyncWorkDurationSeconds, &[result], took);
+            })
             .watch(&views.bindings.namespaced, keys::of_binding)
             .watch(&views.bindings.cluster, keys::of_binding)
             .watch(&views.bindings.works, move |change| {
@@ -104,6 +111,7 @@ impl WorkMaker {
         &self,
         key: &ObjectKey,
         object: &Object,
+        now: Time,
     ) -> Result<(Decision, Option<ReconcileError>), ReconcileError> {
         let binding =
             Binding::read(object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
@@ -131,6 +139,7 @@ impl WorkMaker {
                 are_all: view.is_some(),
             },
             hands_state_over: self.options.hands_state_over,
+            now,
         });
         Ok((decision, again))
     }
@@ -213,7 +222,7 @@ impl Reconcile for WorkMaker {
         self.views.ready().await;
         let binding = self.views.bindings.get(key);
         let (decision, again) = match &binding {
-            Some(binding) => self.decide(key, binding).await?,
+            Some(binding) => self.decide(key, binding, cx.now()).await?,
             None => (self.decide_gone(key), None),
         };
         let carried = join_all(decision.plans.iter().map(|plan| cx.carry_out(plan))).await;

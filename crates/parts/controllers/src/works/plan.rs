@@ -7,19 +7,25 @@ use api::{
     names,
     policy::{ClusterOverridePolicy, OverridePolicy},
     twins::BindingView,
-    well_known::events,
+    well_known::{conditions, events},
     work::v1alpha1::Work,
     work::v1alpha2::TargetCluster,
 };
-use binding::{Draft, completions, failover, targets, work};
+use binding::{Draft, completions, failover, targets, work, work::WorkError};
 use intent::{Action, EventKind, ObjectRef, Part, Plan};
-use object::{Object, ObjectKey, Value, patch};
+use object::{Object, ObjectKey, Value, patch, time::Time};
 use overrides::{ClusterFacts, OverrideError, Overrides, PolicyId, Template};
 use policy::activation::Fingerprint;
 use schedule::assign::apportion::{self, Ties};
 use serde_json::json;
 
-use crate::{binding_view, kinds};
+use crate::{
+    binding_view, kinds,
+    setback::{self, Setback},
+};
+
+/// How many clusters a condition tells of; events tell of all.
+const NAMED_CLUSTERS: usize = 5;
 
 /// Everything the decision may look at.
 #[derive(Clone, Debug)]
@@ -40,6 +46,8 @@ pub struct Inputs<'a> {
     pub works: Works<'a>,
     /// Whether labels of a copy that failed go to the copy that replaces it (`StatefulFailoverInjection`).
     pub hands_state_over: bool,
+    /// Now.
+    pub now: Time,
 }
 
 /// The works a decision knows of.
@@ -68,6 +76,8 @@ struct Refusal {
     message: String,
     /// The policy that is to blame, if one is.
     policy: Option<Box<ObjectRef>>,
+    /// Whether it stays so until somebody changes something, and is not over by itself in a moment.
+    lasts: bool,
 }
 
 /// What is to be done for a binding.
@@ -90,6 +100,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
         return decision;
     }
     let mut written = 0_usize;
+    let mut refused: Vec<(&str, Refusal)> = Vec::new();
     for (target, share) in inputs.shares(&template) {
         let mut plan = Plan::default();
         match inputs.write(&template, target, share) {
@@ -98,10 +109,16 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
                 written += 1;
                 plan.push(action);
             }
-            Err(refusal) => inputs.refuse(&mut plan, &template, target, &refusal),
+            Err(refusal) => {
+                inputs.refuse(&mut plan, &template, target, &refusal);
+                if refusal.lasts {
+                    refused.push((&target.name, refusal));
+                }
+            }
         }
         decision.plans.push(plan);
     }
+    decision.plans.extend(inputs.tell_setback(&refused));
     if written > 0 {
         decision.news.push(Action::report(
             ObjectRef::of(template.object),
@@ -217,7 +234,8 @@ impl Inputs<'_> {
         share: Option<i64>,
     ) -> Result<Option<Action>, Refusal> {
         let Some(cluster) = self.clusters.get(&target.name) else {
-            return Err(Refusal::sync("the cluster does not exist".to_owned()));
+            let message = "the cluster does not exist".to_owned();
+            return Err(Refusal::passing(message));
         };
         let revised = match self.revised.get(&target.replicas) {
             None => template.object,
@@ -243,6 +261,7 @@ impl Inputs<'_> {
             reason: events::template::APPLY_OVERRIDE_POLICY_FAILED,
             message: sentence(&error),
             policy: self.reference(&error.policy).map(Box::new),
+            lasts: true,
         })?;
         let key = work::key(&rendered.object, &target.name);
         let existing = self
@@ -265,7 +284,10 @@ impl Inputs<'_> {
             inherited_labels,
             existing,
         })
-        .map_err(|error| Refusal::sync(error.to_string()))?;
+        .map_err(|error| match error {
+            WorkError::Terminating(_) => Refusal::passing(error.to_string()),
+            WorkError::Metadata { .. } => Refusal::sync(error.to_string()),
+        })?;
         Ok(write(existing, draft))
     }
 
@@ -298,6 +320,30 @@ impl Inputs<'_> {
         }
     }
 
+    /// Keeps the condition that says whether every cluster gets what it should.
+    fn tell_setback(&self, refused: &[(&str, Refusal)]) -> Option<Plan> {
+        let setback = refused.first().map(|(_, first)| {
+            let shown = refused.iter().take(NAMED_CLUSTERS);
+            let mut messages: Vec<String> = shown
+                .map(|(cluster, refusal)| format!("{cluster}: {}", refusal.message))
+                .collect();
+            if refused.len() > NAMED_CLUSTERS {
+                let more = refused.len() - NAMED_CLUSTERS;
+                messages.push(format!("and {more} more clusters"));
+            }
+            Setback {
+                reason: first.reason,
+                message: messages.join("; "),
+            }
+        });
+        let rendered = conditions::binding::RENDERED;
+        let status = self.view.status;
+        let action = setback::tell(self.binding, status, rendered, setback.as_ref(), self.now)?;
+        let mut plan = Plan::default();
+        plan.push(action);
+        Some(plan)
+    }
+
     /// The override policy of that name, as events name it.
     fn reference(&self, id: &PolicyId) -> Option<ObjectRef> {
         let policy = self.overrides.policy(id)?;
@@ -321,6 +367,14 @@ impl Refusal {
             reason: events::binding::SYNC_WORK_FAILED,
             message,
             policy: None,
+            lasts: true,
+        }
+    }
+
+    fn passing(message: String) -> Self {
+        Self {
+            lasts: false,
+            ..Self::sync(message)
         }
     }
 }

@@ -97,6 +97,7 @@ impl Scene {
             clusters: &self.clusters,
             works: self.known_works(),
             hands_state_over: false,
+            now: "2026-01-02T03:04:05Z".parse().unwrap(),
         })
     }
 
@@ -266,6 +267,8 @@ fn an_override_that_does_not_fit_keeps_its_cluster_back_and_no_other() {
         text.contains("create Work karmada-es-m2/") && !text.contains("create Work karmada-es-m1/"),
         "{text}"
     );
+    let condition = r#"patch ResourceBinding test/web-deployment/status@9 {"status":{"conditions":[{"type":"Rendered","status":"False","lastTransitionTime":"2026-01-02T03:04:05Z","reason":"ApplyOverridePolicyFailed","message":"m1: cannot apply OverridePolicy test/op: spec.overrideRules[0].overriders.plaintext[0] at /spec/nothing"#;
+    assert!(text.contains(condition), "{text}");
 }
 
 #[test]
@@ -296,6 +299,8 @@ fn a_cluster_that_does_not_exist_is_told_and_holds_nobody_back() {
         "{text}"
     );
     assert!(text.contains("create Work karmada-es-m1/"), "{text}");
+    // The scheduler is about to notice.
+    assert!(!text.contains("Rendered"), "{text}");
 }
 
 #[test]
@@ -424,7 +429,20 @@ fn works_and_bindings_wake_when_more_than_their_status_changed() {
             vec![]
         };
         assert_eq!(keys::of_work(&change, |_, _| false), expected);
-        assert_eq!(keys::of_binding(&change).is_some(), wakes);
+    }
+    let placed = "{metadata: {name: b}, spec: {clusters: [{name: m1}]}}";
+    let unplaced = "{metadata: {name: b}, spec: {clusters: []}}";
+    let scheduled = placed.replace("spec", "status: {x: 1}, spec");
+    for (before, after, wakes) in [
+        (None, Some(placed), true),
+        // There is nothing to do for it before the scheduler has looked.
+        (None, Some(unplaced), false),
+        (Some(unplaced), Some(placed), true),
+        (Some(placed), Some(unplaced), true),
+        (Some(placed), None, true),
+        (Some(placed), Some(scheduled.as_str()), false),
+    ] {
+        assert_eq!(keys::of_binding(&change(before, after)).is_some(), wakes);
     }
 }
 

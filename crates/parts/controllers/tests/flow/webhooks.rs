@@ -11,10 +11,9 @@ use bytes::Bytes;
 use control::{Cx, Recorder};
 use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
 use interpret::Interpreter;
 use karavel_controllers::{Options, customizations};
-use listen::{Authority, Limits, Listener, ServerIdentity, Subject};
+use listen::{Arriving, Authority, Limits, Listener, ServerIdentity, Subject};
 use object::{Object, Value};
 use runtime::Tasks;
 use serde_json::json;
@@ -66,7 +65,7 @@ impl Service {
         let url = format!("https://{}/interpret", listener.address());
         let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
         let noting = Arc::clone(&asked);
-        let handler = move |request: Request<Incoming>| {
+        let handler = move |request: Request<Arriving>| {
             let (reply, noting) = (reply.clone(), Arc::clone(&noting));
             async move {
                 let path = request.uri().path().to_owned();
