@@ -3,7 +3,7 @@
 //!
 //! Templates are written in rounds, each with a new version in them, by a client that tries again until it is answered.
 //! After each kill the members are read: an object that was there must still be there, and be the same one. After the
-//! last, all members must have the last version of everything, and nothing else.
+//! last, all members must have the last version of everything, and nothing else; and the control plane must say so.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,6 +66,7 @@ pub fn run(choice: &Choice) -> Result<bool> {
         return Ok(false);
     }
     let caught_up = settle(&members, choice.objects, rounds)?;
+    agree(&kubeconfig, choice.objects)?;
     println!(
         "rollout: {} objects on {} members, {} rounds, killed {} times in {:.0} s; the end was the same {:.1} s after the last write, nothing was lost",
         choice.objects,
@@ -172,6 +173,55 @@ fn settle(members: &Members, objects: u64, rounds: u64) -> Result<Duration> {
         })
     })?;
     Ok(begun.elapsed())
+}
+
+/// Waits until the control plane says the same: every template bound once, brought to every member, and ready there; and
+/// no work too many.
+fn agree(kubeconfig: &Path, objects: u64) -> Result<()> {
+    let objects = usize::try_from(objects).context("too many objects")?;
+    wait_until("the control plane says so too", PATIENCE, || {
+        let list = |kinds: &str| -> Option<Vec<Value>> {
+            let mut command = Command::new("kubectl");
+            command.args(["get", kinds, "-A", "-o", "json"]);
+            let text = kubectl(command, kubeconfig, "").ok()?;
+            let mut list: Value = serde_json::from_str(&text).ok()?;
+            match list["items"].take() {
+                Value::Array(items) => Some(items),
+                _ => None,
+            }
+        };
+        let is_rolled = |item: &&Value| item["metadata"]["labels"]["rolled"] == "out";
+        let (Some(bindings), Some(works), Some(deployments)) = (
+            list("resourcebindings"),
+            list("works"),
+            list("deployments.apps"),
+        ) else {
+            return false;
+        };
+        let applied = bindings.iter().filter(|binding| is_applied(binding));
+        let made = works.iter().filter(|work| {
+            let manifest = &work["spec"]["workload"]["manifests"][0];
+            is_rolled(&manifest)
+        });
+        let copies = MEMBERS.len();
+        let ready = deployments.iter().filter(is_rolled).filter(|deployment| {
+            deployment["status"]["readyReplicas"] == copies
+                && deployment["status"]["observedGeneration"]
+                    == deployment["metadata"]["generation"]
+        });
+        bindings.len() == objects
+            && applied.count() == objects
+            && made.count() == objects * copies
+            && ready.count() == objects / 2
+    })
+}
+
+fn is_applied(binding: &Value) -> bool {
+    let conditions = binding["status"]["conditions"].as_array();
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "FullyApplied" && condition["status"] == "True")
 }
 
 fn until_written(kubeconfig: &Path, text: &str) -> Result<()> {

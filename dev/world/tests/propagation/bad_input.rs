@@ -3,9 +3,24 @@
 use world::json;
 
 use crate::stage::{
-    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, all, config_map, deployment, on, one_deployment,
-    overriding, policy,
+    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, all, config_map, customization, deployment, on,
+    one_deployment, overriding, policy,
 };
+
+/// Waits until a condition of a binding in `test` has the status and reason, and its message all of the texts.
+async fn says(stage: &Stage, binding: &str, condition: &str, status: &str, texts: &[&str]) {
+    let name = format!("test/{binding}");
+    let what = format!("{condition} of {name} is {status} and says {texts:?}");
+    let path = format!("status.conditions.type={condition}.message");
+    stage
+        .until(&what, SOON, async || {
+            let message = stage.field("rb", &name, &path).await;
+            let message = message.as_str().unwrap_or_default();
+            stage.condition("rb", &name, condition).await == status
+                && texts.iter().all(|text| message.contains(text))
+        })
+        .await;
+}
 
 #[tokio::test(start_paused = true)]
 async fn a_policy_that_names_a_kind_nobody_serves_says_so() {
@@ -66,6 +81,255 @@ async fn an_override_path_that_does_not_exist_is_told_with_policy_rule_and_path(
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_kind_that_goes_is_told_on_the_policy_that_selects_it() {
+    let stage = Stage::with(1).await;
+    stage
+        .apply("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.acme.io}, spec: {group: acme.io, scope: Namespaced, names: {plural: gadgets, singular: gadget, kind: Gadget}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}")
+        .await;
+    stage.advance(SOON).await;
+    stage
+        .apply(&policy(
+            "p",
+            "{apiVersion: acme.io/v1, kind: Gadget}",
+            &on("m1"),
+        ))
+        .await;
+    stage.advance(SOON).await;
+    assert!(stage.events("PropagationPolicy", "p").await.is_empty());
+    stage
+        .delete("customresourcedefinitions", "gadgets.acme.io")
+        .await;
+    stage
+        .told(
+            "PropagationPolicy",
+            "test/p",
+            "SelectorMatchesNothing",
+            "spec.resourceSelectors[0]: no kind Gadget is served in acme.io",
+        )
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_binding_that_was_applied_says_so_no_longer_once_an_override_fails_for_one_cluster() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply(&all(&[
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, &on("m1, m2")),
+        ]))
+        .await;
+    let binding = "web-deployment";
+    says(
+        &stage,
+        binding,
+        "FullyApplied",
+        "True FullyAppliedSuccess",
+        &["2 clusters"],
+    )
+    .await;
+    let rendered = stage
+        .condition("rb", "test/web-deployment", "Rendered")
+        .await;
+    assert_eq!(rendered, "", "what never failed is not told");
+    let broken = overriding(
+        "op",
+        DEPLOYMENTS,
+        "m1",
+        "{plaintext: [{path: /spec/nothing/here, operator: replace, value: 1}]}",
+    );
+    stage.apply(&broken).await;
+    let place = [
+        "m1: ",
+        "OverridePolicy test/op",
+        "spec.overrideRules[0].overriders.plaintext[0]",
+        "/spec/nothing/here",
+    ];
+    let failed = "False ApplyOverridePolicyFailed";
+    says(&stage, binding, "Rendered", failed, &place).await;
+    says(
+        &stage,
+        binding,
+        "FullyApplied",
+        "False FullyAppliedFailed",
+        &place,
+    )
+    .await;
+    // A change of the template reaches the cluster that has no such rule.
+    stage
+        .patch("deployments", "test/web", json!({"spec": {"replicas": 3}}))
+        .await;
+    let path = "spec.replicas";
+    stage
+        .has("m2", "deployments", "test/web", path, json!(3))
+        .await;
+    stage
+        .keeps("m1", "deployments", "test/web", path, json!(1))
+        .await;
+    says(
+        &stage,
+        binding,
+        "FullyApplied",
+        "False FullyAppliedFailed",
+        &place,
+    )
+    .await;
+    stage.delete("overridepolicies", "test/op").await;
+    stage
+        .has("m1", "deployments", "test/web", path, json!(3))
+        .await;
+    says(&stage, binding, "Rendered", "True Success", &[]).await;
+    says(
+        &stage,
+        binding,
+        "FullyApplied",
+        "True FullyAppliedSuccess",
+        &["2 clusters"],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_that_fails_is_told_on_template_binding_and_customization_until_it_is_mended() {
+    let stage = Stage::with(1).await;
+    stage
+        .apply(&all(&[
+            deployment("old", 1),
+            policy("p", &one_deployment("old"), &on("m1")),
+            policy("q", &one_deployment("new"), &on("m1")),
+            config_map("other", "{a: b}"),
+            policy("r", CONFIG_MAPS, &on("m1")),
+        ]))
+        .await;
+    let binding = "old-deployment";
+    says(
+        &stage,
+        binding,
+        "FullyApplied",
+        "True FullyAppliedSuccess",
+        &[],
+    )
+    .await;
+    let rule = |body: &str| {
+        let script = format!("function GetReplicas(o)\n{body}\nend");
+        let operations = [("replicaResource", script.as_str())];
+        customization("rule", "apps/v1/Deployment", &operations)
+    };
+    stage.apply(&rule("while true do end")).await;
+    stage.apply(&deployment("new", 1)).await;
+    let place = ["rule: InterpretReplica: line 2: stopped after"];
+    for name in ["test/old", "test/new"] {
+        stage
+            .told("Deployment", name, "GetReplicasFailed", place[0])
+            .await;
+    }
+    stage
+        .told(
+            "ResourceInterpreterCustomization",
+            "rule",
+            "InterpreterRuleFailed",
+            "InterpretReplica: line 2: stopped after",
+        )
+        .await;
+    let failed = "False GetReplicasFailed";
+    says(&stage, binding, "PolicyApplied", failed, &place).await;
+    says(
+        &stage,
+        binding,
+        "FullyApplied",
+        "False FullyAppliedFailed",
+        &place,
+    )
+    .await;
+    stage.there("m1", "configmaps", "test/other", true).await;
+    // With another rule both go on, the one without a binding too.
+    stage.apply(&rule("return o.spec.replicas, nil")).await;
+    stage.there("m1", "deployments", "test/new", true).await;
+    says(&stage, binding, "PolicyApplied", "True Success", &[]).await;
+    says(
+        &stage,
+        binding,
+        "FullyApplied",
+        "True FullyAppliedSuccess",
+        &[],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_for_health_or_revision_that_fails_is_told_where_the_author_looks() {
+    let stage = Stage::with(1).await;
+    stage
+        .apply(&all(&[
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, &on("m1")),
+        ]))
+        .await;
+    let binding = "web-deployment";
+    says(
+        &stage,
+        binding,
+        "FullyApplied",
+        "True FullyAppliedSuccess",
+        &[],
+    )
+    .await;
+    stage
+        .apply(&customization(
+            "rule",
+            "apps/v1/Deployment",
+            &[
+                (
+                    "healthInterpretation",
+                    "function InterpretHealth(o) return o.status.no.such end",
+                ),
+                (
+                    "statusReflection",
+                    "function ReflectStatus(o) while true do end end",
+                ),
+                (
+                    "replicaRevision",
+                    "function ReviseReplica(o, n) error('no revision today') end",
+                ),
+            ],
+        ))
+        .await;
+    for (reason, text) in [
+        ("InterpretHealthFailed", "in cluster m1: "),
+        ("ReflectStatusFailed", "in cluster m1: "),
+        ("SyncWorkFailed", "m1: "),
+    ] {
+        stage.told("Deployment", "test/web", reason, text).await;
+    }
+    for operation in ["InterpretHealth: ", "InterpretStatus: ", "ReviseReplica: "] {
+        stage
+            .told(
+                "ResourceInterpreterCustomization",
+                "rule",
+                "InterpreterRuleFailed",
+                operation,
+            )
+            .await;
+    }
+    let failed = "False SyncWorkFailed";
+    says(
+        &stage,
+        binding,
+        "Rendered",
+        failed,
+        &["m1: ", "no revision today"],
+    )
+    .await;
+    stage
+        .shows(
+            "rb",
+            "test/web-deployment",
+            "status.aggregatedStatus.clusterName=m1.health",
+            json!("Unknown"),
+        )
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_template_that_a_member_refuses_is_told_on_template_binding_and_work() {
     let stage = Stage::with(2).await;
     // A number where the member wants a text: an override is not looked at before it is there.
@@ -95,9 +359,11 @@ async fn a_template_that_a_member_refuses_is_told_on_template_binding_and_work()
             },
         )
         .await;
-    stage
-        .told("ConfigMap", "test/bad", "SyncFailed", "data")
-        .await;
+    for text in ["data", "cluster m1"] {
+        stage
+            .told("ConfigMap", "test/bad", "SyncFailed", text)
+            .await;
+    }
     assert_eq!(
         stage
             .condition("rb", "test/bad-configmap", "FullyApplied")

@@ -2,19 +2,7 @@
 
 use world::json;
 
-use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, all, deployment, on, policy};
-
-fn customization(name: &str, kind: &str, scripts: &[(&str, &str)]) -> String {
-    let scripts: Vec<String> = scripts
-        .iter()
-        .map(|(operation, script)| format!("{operation}: {{luaScript: {}}}", json!(script)))
-        .collect();
-    let (api_version, kind) = kind.rsplit_once('/').unwrap();
-    format!(
-        "{{apiVersion: config.karmada.io/v1alpha1, kind: ResourceInterpreterCustomization, metadata: {{name: {name}}}, spec: {{target: {{apiVersion: {api_version}, kind: {kind}}}, customizations: {{{}}}}}}}",
-        scripts.join(", ")
-    )
-}
+use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, all, customization, deployment, on, policy};
 
 /// A webhook that nobody answers.
 fn webhook(name: &str, operation: &str) -> String {

@@ -85,6 +85,30 @@ async fn a21_and_p20_dispatch_to_a_cluster_can_be_suspended() {
             .await
             .is_none()
     );
+    // What is not there is neither applied nor healthy.
+    let item = "status.aggregatedStatus.clusterName=m1";
+    for (field, expected) in [
+        ("health", json!("Unknown")),
+        ("status", json!(null)),
+        ("applied", json!(null)),
+        (
+            "appliedMessage",
+            json!(
+                "gone from the member, and not made again while dispatching is suspended: Deployment test/web"
+            ),
+        ),
+    ] {
+        let path = format!("{item}.{field}");
+        stage
+            .shows("rb", "test/web-deployment", &path, expected)
+            .await;
+    }
+    assert_eq!(
+        stage
+            .condition("rb", "test/web-deployment", "FullyApplied")
+            .await,
+        "False FullyAppliedFailed"
+    );
     // Deletion is not held back.
     stage.apply(&policy("p", DEPLOYMENTS, &on("m1, m2"))).await;
     stage.there("m1", "deployments", "test/web", true).await;

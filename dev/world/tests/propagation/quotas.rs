@@ -55,9 +55,9 @@ async fn what_would_use_too_much_is_not_placed_until_there_is_room() {
         )
         .await;
     let why = why.as_str().unwrap_or_default();
-    assert!(
-        why.contains("FederatedResourceQuota test/q exceeded: cpu would be 6, limit 5"),
-        "{why}"
+    assert_eq!(
+        why,
+        "FederatedResourceQuota test/q exceeded: cpu would be 6, limit 5."
     );
     stage.advance(WHILE).await;
     for member in ["m1", "m2"] {

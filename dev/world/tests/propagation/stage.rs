@@ -232,6 +232,19 @@ pub(crate) fn overriding(name: &str, selectors: &str, target: &str, overriders: 
     )
 }
 
+/// A ResourceInterpreterCustomization of a kind (`apps/v1/Deployment`) with these operations and scripts.
+pub(crate) fn customization(name: &str, kind: &str, scripts: &[(&str, &str)]) -> String {
+    let scripts: Vec<String> = scripts
+        .iter()
+        .map(|(operation, script)| format!("{operation}: {{luaScript: {}}}", json!(script)))
+        .collect();
+    let (api_version, kind) = kind.rsplit_once('/').unwrap();
+    format!(
+        "{{apiVersion: config.karmada.io/v1alpha1, kind: ResourceInterpreterCustomization, metadata: {{name: {name}}}, spec: {{target: {{apiVersion: {api_version}, kind: {kind}}}, customizations: {{{}}}}}}}",
+        scripts.join(", ")
+    )
+}
+
 /// A selector of all Deployments.
 pub(crate) const DEPLOYMENTS: &str = "{apiVersion: apps/v1, kind: Deployment}";
 /// A selector of all ConfigMaps.
