@@ -11,7 +11,7 @@ use rcgen::{
 };
 use time::OffsetDateTime;
 
-use crate::private_file::write_private;
+use crate::private_file::{keep_private, write_private};
 
 /// As long as kubeadm's authorities last.
 const AUTHORITY_LIFE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
@@ -111,7 +111,13 @@ impl Authority {
         let certificate = directory.join("ca.crt");
         let key = directory.join("ca.key");
         match (certificate.exists(), key.exists()) {
-            (true, true) => Self::load(&certificate, &key),
+            (true, true) => {
+                keep_private(&key).map_err(|source| AuthorityError::Read {
+                    path: key.clone(),
+                    source,
+                })?;
+                Self::load(&certificate, &key)
+            }
             (false, false) => Self::create(&certificate, &key, now),
             (true, false) => Err(AuthorityError::Half {
                 present: certificate,

@@ -12,6 +12,7 @@
 //!
 //! Non-goals: authorization; tokens.
 
+mod arriving;
 mod authority;
 mod ending;
 mod identity;
@@ -20,9 +21,10 @@ mod peer;
 mod private_file;
 mod request;
 
+pub use arriving::Arriving;
 pub use authority::{Authority, AuthorityError, Issued, Subject};
 pub use identity::{IdentityError, ServerIdentity};
 pub use listener::{BindError, Limits, Listener};
 pub use peer::{CertifiedUser, Peer};
-pub use private_file::write_private;
+pub use private_file::{keep_private, private_directory, write_private};
 pub use request::{RequestError, SigningRequest, Usage};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::EXPECT;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -18,6 +19,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use crate::arriving::Arriving;
 use crate::ending::Ending;
 use crate::peer::{self, Peer};
 
@@ -108,7 +110,7 @@ impl Listener {
         handler: H,
         stop: CancellationToken,
     ) where
-        H: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+        H: Fn(Request<Arriving>) -> F + Clone + Send + 'static,
         F: Future<Output = Response<B>> + Send + 'static,
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -153,10 +155,17 @@ impl Listener {
                 let peer = Peer { address, user };
                 let service = service_fn(move |mut request: Request<Incoming>| {
                     request.extensions_mut().insert(peer.clone());
-                    let answer = handler(request);
+                    // Whoever waits for leave to send has sent nothing yet.
+                    let waits = request.headers().contains_key(EXPECT);
+                    let (parts, body) = request.into_parts();
+                    let (body, rest) = Arriving::new(body);
+                    let answer = handler(Request::from_parts(parts, body));
                     let ending = ending.clone();
                     async move {
                         let answer = answer.await;
+                        if !waits {
+                            rest.drain().await;
+                        }
                         let answer = answer.map(|body| Ending::new(body, &ending));
                         Ok::<_, std::convert::Infallible>(answer)
                     }

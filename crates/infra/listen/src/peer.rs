@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use aws_lc_rs::digest;
+use x509_parser::asn1_rs::{Oid, oid};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// Who is at the other end.
@@ -20,17 +22,82 @@ pub struct CertifiedUser {
     pub name: String,
     /// The organisations.
     pub groups: Vec<String>,
+    /// The uid among the names, if there is one.
+    pub uid: String,
+    /// The certificate itself: the SHA-256 of it, in hexadecimal.
+    pub fingerprint: String,
 }
 
-/// Reads a certificate the way Kubernetes does. The TLS library has verified it by then.
+/// The name of a uid in a certificate, as Kubernetes has it registered.
+const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
+
+/// Reads a certificate the way Kubernetes does: the last common name counts, and one without names nobody. The TLS
+/// library has verified it by then.
 pub(crate) fn certified_user(der: &[u8]) -> Option<CertifiedUser> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let subject = certificate.subject();
-    let name = subject.iter_common_name().next()?.as_str().ok()?.to_owned();
+    let name = subject.iter_common_name().last()?.as_str().ok()?.to_owned();
+    let wanted = UID;
+    let mut uids = subject.iter_by_oid(&wanted);
+    let uid = match (uids.next(), uids.next()) {
+        (None, _) => String::new(),
+        (Some(uid), None) => uid.as_str().ok()?.to_owned(),
+        // Nobody has two.
+        (Some(_), Some(_)) => return None,
+    };
+    if name.is_empty() {
+        return None;
+    }
     let groups = subject
         .iter_organization()
         .filter_map(|group| group.as_str().ok())
         .map(str::to_owned)
         .collect();
-    Some(CertifiedUser { name, groups })
+    let digest = digest::digest(&digest::SHA256, der);
+    let fingerprint = digest.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    Some(CertifiedUser {
+        name,
+        groups,
+        uid,
+        fingerprint: fingerprint.collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_says_who_somebody_is_by_its_subject() {
+        let uid = || DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 57683, 2]);
+        for (names, expected) in [
+            (vec![(DnType::CommonName, "ann")], Some("ann  []")),
+            (
+                vec![
+                    (DnType::CommonName, "ann"),
+                    (DnType::OrganizationName, "ops"),
+                    (uid(), "7"),
+                ],
+                Some("ann 7 [ops]"),
+            ),
+            (vec![(DnType::OrganizationName, "ops")], None),
+            (vec![(DnType::CommonName, "")], None),
+        ] {
+            let mut params = CertificateParams::default();
+            params.distinguished_name = DistinguishedName::new();
+            for (kind, text) in names {
+                params.distinguished_name.push(kind, text);
+            }
+            let key = KeyPair::generate().unwrap();
+            let certificate = params.self_signed(&key).unwrap();
+            let found = certified_user(certificate.der());
+            let shown = found.as_ref().map(|user| {
+                assert_eq!(user.fingerprint.len(), 64);
+                format!("{} {} [{}]", user.name, user.uid, user.groups.join(","))
+            });
+            assert_eq!(shown.as_deref(), expected);
+        }
+    }
 }

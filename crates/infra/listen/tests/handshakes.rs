@@ -50,7 +50,7 @@ impl Mirror {
         let listener = Listener::bind(address.parse().unwrap()).await.unwrap();
         let address = listener.address();
         let stop = CancellationToken::new();
-        let handler = |request: http::Request<hyper::body::Incoming>| async move {
+        let handler = |request: http::Request<karavel_listen::Arriving>| async move {
             let peer = request.extensions().get::<Peer>().unwrap();
             let name = match &peer.user {
                 None => "nobody".to_owned(),
