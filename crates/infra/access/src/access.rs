@@ -56,8 +56,12 @@ pub struct Admitted {
 pub struct Refused {
     /// What the client is told.
     pub status: Status,
-    /// Who it was, as far as that is known.
+    /// Whom it counted as, as far as that is known.
     pub user: Option<User>,
+    /// Who sent it, if that is somebody else.
+    pub sender: Option<User>,
+    /// Why the rules did not let it, if it was them: it may also have made no sense before they were asked.
+    pub denied: Option<String>,
 }
 
 impl Options {
@@ -101,38 +105,53 @@ impl Access {
         let sender = self
             .authenticators
             .user(peer, &parts.headers)
-            .map_err(|status| Box::new(Refused { status, user: None }))?;
+            .map_err(|status| {
+                Box::new(Refused {
+                    status,
+                    user: None,
+                    sender: None,
+                    denied: None,
+                })
+            })?;
         parts.headers.remove(AUTHORIZATION);
         self.admit_user(sender, parts)
     }
 
     /// Lets a request of a known user in, or not.
     pub fn admit_user(&self, sender: User, parts: &mut Parts) -> Result<Admitted, Box<Refused>> {
-        let refuse = |status: Status, user: &User| {
+        let refuse = |status: Status, user: &User, sender: Option<&User>| {
             Box::new(Refused {
                 status,
                 user: Some(user.clone()),
+                sender: sender.cloned(),
+                denied: None,
             })
         };
-        let (user, sender) =
-            match impersonate::read(&parts.headers).map_err(|status| refuse(status, &sender))? {
-                None => (sender, None),
-                Some(impersonation) => {
-                    for attempt in &impersonation.attempts {
-                        if let Decision::Denied(why) = self.policy.decide(&sender, attempt) {
-                            return Err(refuse(attempt.forbidden(&sender, &why), &sender));
-                        }
+        let impersonation = impersonate::read(&parts.headers);
+        let impersonation = impersonation.map_err(|status| refuse(status, &sender, None))?;
+        let (user, sender) = match impersonation {
+            None => (sender, None),
+            Some(impersonation) => {
+                for attempt in &impersonation.attempts {
+                    if let Decision::Denied(why) = self.policy.decide(&sender, attempt) {
+                        let mut refused = refuse(attempt.forbidden(&sender, &why), &sender, None);
+                        refused.denied = Some(why);
+                        return Err(refused);
                     }
-                    impersonate::strip(&mut parts.headers);
-                    (impersonation.user, Some(sender))
                 }
-            };
+                impersonate::strip(&mut parts.headers);
+                (impersonation.user, Some(sender))
+            }
+        };
         let path = parts.uri.path();
         let attempt = Attempt::read(&parts.method, path, parts.uri.query().unwrap_or_default())
-            .map_err(|status| refuse(status, &user))?;
+            .map_err(|status| refuse(status, &user, sender.as_ref()))?;
         let decision = self.decide(&user, &attempt);
         if let Decision::Denied(why) = &decision {
-            return Err(refuse(attempt.forbidden(&user, why), &user));
+            let status = attempt.forbidden(&user, why);
+            let mut refused = refuse(status, &user, sender.as_ref());
+            refused.denied = Some(why.clone());
+            return Err(refused);
         }
         Ok(Admitted {
             user,

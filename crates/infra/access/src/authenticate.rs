@@ -1,5 +1,6 @@
 //! Who is asking: the certificate of the connection, or the first authenticator that knows the token.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -8,7 +9,10 @@ use listen::Peer;
 use serve::call::User;
 use serve::status::Status;
 
-use crate::names::{self, AUTHENTICATED, UNAUTHENTICATED};
+use crate::names::{self, ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
+
+/// What a user showed, among what else is known of them. Upstream: the same key.
+const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
 
 /// Knows users by tokens they show.
 pub trait TokenAuthenticator: Send + Sync {
@@ -67,10 +71,12 @@ impl Authenticators {
     /// refused.
     pub fn user(&self, peer: Option<&Peer>, headers: &HeaderMap) -> Result<User, Status> {
         if let Some(certified) = peer.and_then(|peer| peer.user.as_ref()) {
+            let id = format!("X509SHA256={}", certified.fingerprint);
             return Ok(with_everybody(User {
                 name: certified.name.clone(),
+                uid: certified.uid.clone(),
                 groups: certified.groups.clone(),
-                ..User::default()
+                extra: BTreeMap::from([(CREDENTIAL.to_owned(), vec![id])]),
             }));
         }
         let Some(token) = bearer(headers) else {
@@ -117,8 +123,11 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// Adds the group of everybody who is known.
+/// Adds the group of everybody who is known. Upstream: whoever is called like nobody is not known.
 pub(crate) fn with_everybody(mut user: User) -> User {
+    if user.name == ANONYMOUS {
+        return user;
+    }
     let is_there = user
         .groups
         .iter()
@@ -166,8 +175,24 @@ mod tests {
             user: Some(CertifiedUser {
                 name: "carl".to_owned(),
                 groups: vec!["ops".to_owned()],
+                uid: "7".to_owned(),
+                fingerprint: "ab12".to_owned(),
             }),
         };
+        let nobody = Peer {
+            user: Some(CertifiedUser {
+                name: "system:anonymous".to_owned(),
+                groups: Vec::new(),
+                uid: String::new(),
+                fingerprint: String::new(),
+            }),
+            ..certified.clone()
+        };
+        let shown = all.user(Some(&certified), &HeaderMap::new()).unwrap();
+        assert_eq!(
+            (shown.uid.as_str(), shown.extra[CREDENTIAL].join(",")),
+            ("7", "X509SHA256=ab12".to_owned())
+        );
         for (peer, header, expected) in [
             (None, "", Ok("system:anonymous [system:unauthenticated]")),
             (None, "Bearer good", Ok("ann [system:authenticated]")),
@@ -177,6 +202,7 @@ mod tests {
                 "Bearer bad",
                 Ok("carl [ops,system:authenticated]"),
             ),
+            (Some(&nobody), "", Ok("system:anonymous []")),
             (None, "Bearer bad", Err(401)),
             (None, "Bearer unknown", Err(401)),
             (

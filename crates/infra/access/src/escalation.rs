@@ -1,7 +1,8 @@
 //! Nobody gives away what they do not have: writes to roles and bindings are held against the writer's own rules.
 //!
-//! A role may say what its writer is given, or anything if the writer may `escalate` it; this is asked about every
-//! change of a role, whatever it changes. A role may be bound by whoever is given all of it, or may `bind` it.
+//! A role may say what its writer is given, or anything if the writer may `escalate` it. A role may be bound by whoever is
+//! given all of it, or may `bind` it. Both are asked about every change, whatever it changes, except of when the object
+//! may go.
 
 use std::sync::{Arc, OnceLock};
 
@@ -36,12 +37,14 @@ impl EscalationCheck {
         let Some(access) = self.access.get() else {
             return Ok(());
         };
-        let field_changes = |field: &str| old.is_none_or(|old| old.get(field) != new.get(field));
+        // A label alone can give a role's rules to others: whichever role gathers by it. So every change counts, not only
+        // one of the rules.
+        if old.is_some_and(|old| is_upkeep(old, new)) {
+            return Ok(());
+        }
         match call.target.resource.as_str() {
             "roles" | "clusterroles" => {
-                // A label alone can give a role's rules to others: whichever role gathers by it. So every change
-                // counts, not only one of the rules.
-                if old.is_some_and(|old| is_upkeep(old, new)) || may_escalate(access, call) {
+                if may_escalate(access, call) {
                     return Ok(());
                 }
                 cover(access, call, new, &Rule::all_of(new))?;
@@ -50,12 +53,7 @@ impl EscalationCheck {
                 }
                 Ok(())
             }
-            "rolebindings" | "clusterrolebindings" => {
-                if field_changes("roleRef") || field_changes("subjects") {
-                    return check_binding(access, call, new);
-                }
-                Ok(())
-            }
+            "rolebindings" | "clusterrolebindings" => check_binding(access, call, new),
             _ => Ok(()),
         }
     }

@@ -377,6 +377,15 @@ pub fn is_unbounded(attempt: &Attempt) -> bool {
         What::Path(path) => ["/healthz", "/livez", "/readyz"]
             .iter()
             .any(|probe| path.starts_with(probe)),
+        What::Resource(_) => is_long_running(attempt),
+    }
+}
+
+/// What lasts as long as others please.
+#[must_use]
+pub fn is_long_running(attempt: &Attempt) -> bool {
+    match &attempt.what {
+        What::Path(_) => false,
         What::Resource(target) => {
             attempt.verb == "watch"
                 || matches!(

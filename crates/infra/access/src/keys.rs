@@ -229,6 +229,10 @@ fn generate() -> Option<String> {
 }
 
 fn load(path: &Path) -> Result<(Signer, PublicKey), KeysError> {
+    listen::keep_private(path).map_err(|source| KeysError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
     let pem = fs::read_to_string(path).map_err(|source| KeysError::Read {
         path: path.to_owned(),
         source,

@@ -11,7 +11,7 @@ use object::{Map, Value};
 use serde_json::json;
 use serve::body::{self, Body};
 use serve::call::{Call, User};
-use serve::handler::{Asked, Handler, Handlers, Outcome};
+use serve::handler::{Asked, Handler, Handlers, Outcome, warned};
 use serve::intake;
 use serve::negotiate::Content;
 use serve::server::Server;
@@ -65,50 +65,62 @@ pub fn insert(handlers: &mut Handlers, access: &Arc<Access>) {
 }
 
 impl Handler for Reviewer {
-    fn answer<'a>(&'a self, _: &'a Server, call: &'a Call, asked: Asked) -> Outcome<'a> {
+    fn answer<'a>(&'a self, server: &'a Server, call: &'a Call, asked: Asked) -> Outcome<'a> {
         Box::pin(async move {
             let encoding = asked.answer.encoding;
             let mut review = read_document(call, sent(asked).await?)?;
-            let status = self.review(call, &review)?;
+            let mut warnings = server.mutate_sent(call, &mut review).await?;
+            self.check(call, &review)?;
+            warnings.extend(server.validate_sent(call, &review).await?);
+            let status = self.review(call, &review);
             if let Some(fields) = review.as_object_mut() {
                 fields.insert("status".to_owned(), status);
             }
             let response: Response<Body> = body::value(StatusCode::CREATED, encoding, &review);
-            Ok(response)
+            Ok(warned(response, &warnings))
         })
     }
 }
 
 impl Reviewer {
-    fn review(&self, call: &Call, review: &Value) -> Result<Value, Status> {
+    /// Refuses a question that is none.
+    fn check(&self, call: &Call, review: &Value) -> Result<(), Status> {
         let spec = review.get("spec").unwrap_or(&Value::Null);
         match self.question {
-            Question::WhoAmI => Ok(json!({"userInfo": user_info(&call.user)})),
-            Question::WhoseToken => self.whose_token(spec),
-            Question::WhatMayI => self.what_may_i(&call.user, spec),
-            Question::MayI => {
-                refuse_wrong(call, problems(spec))?;
-                Ok(self.verdict(&call.user, spec))
+            Question::WhoAmI => Ok(()),
+            Question::WhoseToken if text(spec, "token").is_empty() => Err(Status::bad_request(
+                "token is required for TokenReview in authentication",
+            )),
+            Question::WhoseToken => Ok(()),
+            Question::WhatMayI if text(spec, "namespace").is_empty() => {
+                Err(Status::bad_request("no namespace on request"))
             }
+            Question::WhatMayI => Ok(()),
+            Question::MayI => refuse_wrong(call, problems(spec)),
             Question::MayThey | Question::MayTheyHere => {
                 let mut errors = problems(spec);
                 errors.extend(user_problems(spec));
                 if self.question == Question::MayTheyHere {
                     errors.extend(place_problems(spec, &call.target.namespace));
                 }
-                refuse_wrong(call, errors)?;
-                Ok(self.verdict(&named_user(spec), spec))
+                refuse_wrong(call, errors)
             }
         }
     }
 
-    fn whose_token(&self, spec: &Value) -> Result<Value, Status> {
-        let token = text(spec, "token");
-        if token.is_empty() {
-            return Err(Status::bad_request(
-                "token is required for TokenReview in authentication",
-            ));
+    fn review(&self, call: &Call, review: &Value) -> Value {
+        let spec = review.get("spec").unwrap_or(&Value::Null);
+        match self.question {
+            Question::WhoAmI => json!({"userInfo": user_info(&call.user)}),
+            Question::WhoseToken => self.whose_token(spec),
+            Question::WhatMayI => self.what_may_i(&call.user, spec),
+            Question::MayI => self.verdict(&call.user, spec),
+            Question::MayThey | Question::MayTheyHere => self.verdict(&named_user(spec), spec),
         }
+    }
+
+    fn whose_token(&self, spec: &Value) -> Value {
+        let token = text(spec, "token");
         let asked: Vec<String> = texts(spec.get("audiences"));
         let authenticators = self.access.authenticators();
         let audiences = if asked.is_empty() {
@@ -116,27 +128,24 @@ impl Reviewer {
         } else {
             &asked
         };
-        Ok(match authenticators.token(token, audiences) {
+        match authenticators.token(token, audiences) {
             Ok(Some(known)) if !known.audiences.is_empty() => json!({
                 "authenticated": true, "user": user_info(&known.user), "audiences": known.audiences,
             }),
             Ok(_) => json!({"authenticated": false, "user": {}}),
             Err(error) => json!({"authenticated": false, "user": {}, "error": error.to_string()}),
-        })
+        }
     }
 
-    fn what_may_i(&self, user: &User, spec: &Value) -> Result<Value, Status> {
+    fn what_may_i(&self, user: &User, spec: &Value) -> Value {
         let namespace = text(spec, "namespace");
-        if namespace.is_empty() {
-            return Err(Status::bad_request("no namespace on request"));
-        }
         let given = self.access.policy().rules().given(user, namespace);
         let (urls, resources): (Vec<Rule>, Vec<Rule>) =
             given.into_iter().partition(|rule| !rule.urls.is_empty());
         let shown = |rules: &[Rule]| -> Value { rules.iter().map(Rule::to_value).collect() };
-        Ok(json!({
+        json!({
             "resourceRules": shown(&resources), "nonResourceRules": shown(&urls), "incomplete": false,
-        }))
+        })
     }
 
     fn verdict(&self, user: &User, spec: &Value) -> Value {
@@ -183,7 +192,8 @@ pub(crate) fn sent(asked: Asked) -> Reading<Value> {
     })
 }
 
-/// A document of the kind a call is about. What it leaves out of its type is filled in.
+/// A document of the kind a call is about. What it leaves out of its type is filled in, and it has metadata: admission
+/// may rely on both.
 pub(crate) fn read_document(call: &Call, mut document: Value) -> Result<Value, Status> {
     let part = call
         .served
@@ -214,6 +224,9 @@ pub(crate) fn read_document(call: &Call, mut document: Value) -> Result<Value, S
                 )));
             }
         }
+    }
+    if !fields.get("metadata").is_some_and(Value::is_object) {
+        fields.insert("metadata".to_owned(), json!({}));
     }
     Ok(document)
 }

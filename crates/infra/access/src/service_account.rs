@@ -122,9 +122,10 @@ impl ServiceAccounts {
         self.accounts.find(&cache::object_key(namespace, name))
     }
 
-    /// A token that ends by itself; `None` if it cannot be signed.
+    /// A token that ends by itself, and its id as users who show it have it; `None` if it cannot be signed.
     #[must_use]
-    pub fn issue(&self, grant: &Grant<'_>) -> Option<String> {
+    pub fn issue(&self, grant: &Grant<'_>) -> Option<(String, String)> {
+        let id = self.surroundings.uid();
         let now = grant.now.unix_seconds();
         let mut kubernetes = json!({
             "namespace": grant.namespace,
@@ -137,11 +138,12 @@ impl ServiceAccounts {
                 json!({"name": bound.name, "uid": bound.uid})
             };
         }
-        self.keys.sign(&json!({
+        let token = self.keys.sign(&json!({
             "aud": grant.audiences, "exp": now.saturating_add(grant.seconds), "iat": now, "iss": self.issuer,
-            "jti": self.surroundings.uid(), "kubernetes.io": kubernetes, "nbf": now,
+            "jti": id, "kubernetes.io": kubernetes, "nbf": now,
             "sub": names::service_account_user(grant.namespace, grant.name),
-        }))
+        }))?;
+        Some((token, format!("JTI={id}")))
     }
 
     /// A token that lasts as long as the Secret it lies in; `None` if it cannot be signed.

@@ -9,11 +9,12 @@ use serde_json::json;
 use serve::body;
 use serve::cache;
 use serve::call::Call;
-use serve::handler::{Asked, Handler, Handlers, Outcome};
+use serve::handler::{Asked, Handler, Handlers, Outcome, warned};
 use serve::server::Server;
 use serve::status::{Status, Subject};
 
 use crate::access::Access;
+use crate::audit::Remark;
 use crate::reviews::{read_document, sent};
 use crate::service_account::{BoundTo, Grant};
 
@@ -40,17 +41,29 @@ impl Handler for TokenRequests {
     fn answer<'a>(&'a self, server: &'a Server, call: &'a Call, asked: Asked) -> Outcome<'a> {
         Box::pin(async move {
             let encoding = asked.answer.encoding;
-            let request = read_document(call, sent(asked).await?)?;
-            let done = self.issue(server, call, request)?;
-            Ok(body::value(StatusCode::CREATED, encoding, &done))
+            let mut request = read_document(call, sent(asked).await?)?;
+            fill_in(&mut request);
+            let mut warnings = server.mutate_sent(call, &mut request).await?;
+            self.prepare(server, call, &mut request)?;
+            warnings.extend(server.validate_sent(call, &request).await?);
+            let id = self.issue(server, call, &mut request)?;
+            let mut response = body::value(StatusCode::CREATED, encoding, &request);
+            response.extensions_mut().insert(Remark {
+                name: "authentication.kubernetes.io/issued-credential-id",
+                value: id,
+            });
+            Ok(warned(response, &warnings))
         })
     }
 }
 
 impl TokenRequests {
-    fn issue(&self, server: &Server, call: &Call, mut request: Value) -> Result<Value, Status> {
+    /// Checks a request and completes it with what is known of the account.
+    fn prepare(&self, server: &Server, call: &Call, request: &mut Value) -> Result<(), Status> {
         let (namespace, name) = (call.target.namespace.as_str(), call.target.name.as_str());
-        check_place(call, &request)?;
+        // Whoever changed it may have taken something away.
+        fill_in(request);
+        check_place(call, request)?;
         let account = self
             .access
             .accounts()
@@ -64,42 +77,42 @@ impl TokenRequests {
             );
             return Err(Status::conflict(subject(name), &why));
         }
-        let spec = read_spec(&request, self.access.authenticators().audiences())?;
+        if audiences(request).is_empty() {
+            request["spec"]["audiences"] = json!(self.access.authenticators().audiences());
+        }
+        request["metadata"]["name"] = json!(name);
+        request["metadata"]["namespace"] = json!(namespace);
+        request["metadata"]["uid"] = json!(uid);
+        request["metadata"]["creationTimestamp"] = json!(server.now().to_string());
+        request["status"] = json!({"token": "", "expirationTimestamp": null});
+        check_spec(request)
+    }
+
+    /// Signs a token and puts it into the request; gives its id.
+    fn issue(&self, server: &Server, call: &Call, request: &mut Value) -> Result<String, Status> {
         let bound = match request["spec"].get("boundObjectRef") {
             Some(reference) if reference.is_object() => bind(server, call, reference)?,
             _ => Vec::new(),
         };
         let now = server.now();
+        let (audiences, seconds) = (audiences(request), seconds(request));
         let grant = Grant {
-            namespace,
-            name,
-            uid: &uid,
-            audiences: &spec.audiences,
+            namespace: &call.target.namespace,
+            name: &call.target.name,
+            uid: text(&request["metadata"], "uid"),
+            audiences: &audiences,
             now,
-            seconds: spec.seconds,
+            seconds,
             bound: &bound,
         };
-        let token = self
-            .access
-            .accounts()
-            .issue(&grant)
-            .ok_or_else(|| Status::internal("the token cannot be signed", None))?;
-        request["metadata"]["name"] = json!(name);
-        request["metadata"]["namespace"] = json!(namespace);
-        request["metadata"]["uid"] = json!(uid);
-        request["metadata"]["creationTimestamp"] = json!(now.to_string());
-        request["spec"]["audiences"] = json!(spec.audiences);
-        request["spec"]["expirationSeconds"] = json!(spec.seconds);
+        let issued = self.access.accounts().issue(&grant);
+        let (token, id) =
+            issued.ok_or_else(|| Status::internal("the token cannot be signed", None))?;
         request["status"] = json!({
-            "token": token, "expirationTimestamp": now.plus_seconds(spec.seconds).to_string(),
+            "token": token, "expirationTimestamp": now.plus_seconds(seconds).to_string(),
         });
-        Ok(request)
+        Ok(id)
     }
-}
-
-struct Spec {
-    audiences: Vec<String>,
-    seconds: i64,
 }
 
 /// A token request, for refusals.
@@ -137,29 +150,35 @@ fn check_place(call: &Call, request: &Value) -> Result<(), Status> {
     Err(Status::invalid(subject(&call.target.name), &errors))
 }
 
-fn read_spec(request: &Value, own_audiences: &[String]) -> Result<Spec, Status> {
-    let spec = &request["spec"];
-    let audiences: Vec<String> = spec["audiences"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect();
-    let seconds = spec["expirationSeconds"]
-        .as_i64()
-        .unwrap_or(DEFAULT_SECONDS);
+/// Sets what the author left out, as other objects have it by the time admission sees them.
+fn fill_in(request: &mut Value) {
+    if !request["spec"].is_object() {
+        request["spec"] = json!({});
+    }
+    if request["spec"]["expirationSeconds"].is_null() {
+        request["spec"]["expirationSeconds"] = json!(DEFAULT_SECONDS);
+    }
+}
+
+fn audiences(request: &Value) -> Vec<String> {
+    let audiences = request["spec"]["audiences"].as_array();
+    let audiences = audiences.into_iter().flatten().filter_map(Value::as_str);
+    audiences.map(str::to_owned).collect()
+}
+
+fn seconds(request: &Value) -> i64 {
+    let seconds = request["spec"]["expirationSeconds"].as_i64();
+    seconds.unwrap_or(DEFAULT_SECONDS)
+}
+
+fn check_spec(request: &Value) -> Result<(), Status> {
+    let seconds = seconds(request);
     let why = if seconds < LEAST_SECONDS {
         "may not specify a duration less than 10 minutes"
     } else if seconds > MOST_SECONDS {
         "may not specify a duration larger than 2^32 seconds"
     } else {
-        let audiences = if audiences.is_empty() {
-            own_audiences.to_vec()
-        } else {
-            audiences
-        };
-        return Ok(Spec { audiences, seconds });
+        return Ok(());
     };
     let error = FieldError::invalid(FieldPath::from("spec.expirationSeconds"), seconds, why);
     Err(Status::invalid(subject(""), &[error]))

@@ -6,7 +6,8 @@
 //! user's line and not before everybody in the scheduler of the process.
 //!
 //! While others are about, a user has all processors but one: their next request goes on at once, even beside a list that
-//! takes long to write.
+//! takes long to write. And after each turn the thread lets others run that wait for the same processor: the one that
+//! heard of another's request may be among them, and the kernel would let it wait for a whole slice, some milliseconds.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -143,11 +144,14 @@ impl<F: Future> Future for Paced<F> {
             return Poll::Pending;
         }
         IN_TURN.set(true);
-        let _turn = Turn {
+        let turn = Turn {
             shared: &this.line.shared,
             user: &this.line.user,
+            is_system: this.line.is_system,
         };
-        this.inner.as_mut().poll(context)
+        let outcome = this.inner.as_mut().poll(context);
+        drop(turn);
+        outcome
     }
 }
 
@@ -197,12 +201,16 @@ impl<F> Drop for Paced<F> {
 struct Turn<'a> {
     shared: &'a Shared,
     user: &'a Arc<str>,
+    is_system: bool,
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         IN_TURN.set(false);
-        self.shared.end(self.user);
+        let has_others = self.shared.end(self.user);
+        if has_others && !self.is_system {
+            std::thread::yield_now();
+        }
     }
 }
 
@@ -230,10 +238,13 @@ impl Shared {
         Some(ticket)
     }
 
-    fn end(&self, user: &Arc<str>) {
+    /// Ends a turn; says whether other users are about.
+    fn end(&self, user: &Arc<str>) -> bool {
         let mut state = self.lock();
         state.stop(user);
+        let has_others = state.has_others(user);
         self.hand_on(state);
+        has_others
     }
 
     /// Leaves a line, or gives back the turn that had come.

@@ -46,12 +46,13 @@ pub(crate) struct Shown<'a> {
 pub(crate) fn request(asked: &Asked<'_>, shown: &Shown<'_>) -> Value {
     let call = asked.call;
     let (target, resource) = (&call.target, &call.served.resource);
-    // A stream is about its options, not about the object it leads through.
-    let streamed = asked.new.filter(|_| asked.operation == Operation::Connect);
-    let streamed = streamed.and_then(|options| options.get("kind")?.as_str());
-    let kind_name = streamed.unwrap_or(&resource.kind);
-    let kind =
-        |version: &str| json!({"group": &*resource.group, "version": version, "kind": kind_name});
+    // A stream is about its options and a token about its request, not about the object they are asked of.
+    let foreign = asked.new.filter(|document| is_foreign(call, document));
+    let foreign = foreign.and_then(foreign_kind);
+    let kind = |version: &str| match &foreign {
+        Some(foreign) => foreign.clone(),
+        None => json!({"group": &*resource.group, "version": version, "kind": &*resource.kind}),
+    };
     let plural = |version: &str| json!({"group": target.group, "version": version, "resource": target.resource});
     let mut request = json!({
         "uid": shown.uid,
@@ -77,6 +78,21 @@ pub(crate) fn request(asked: &Asked<'_>, shown: &Shown<'_>) -> Value {
             .retain(|name, value| !(matches!(name.as_str(), "name" | "namespace") && *value == ""));
     }
     request
+}
+
+/// Whether a document is of another kind than the resource's: the options of a stream, the request for a token. Such a
+/// kind has one version.
+pub(crate) fn is_foreign(call: &Call, document: &Value) -> bool {
+    let kind = document.get("kind").and_then(Value::as_str);
+    kind.is_some_and(|kind| kind != &*call.served.resource.kind)
+}
+
+/// The kind a document says it has.
+fn foreign_kind(document: &Value) -> Option<Value> {
+    let text = |field: &str| document.get(field).and_then(Value::as_str);
+    let api_version = text("apiVersion").unwrap_or_default();
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    Some(json!({"group": group, "version": version, "kind": text("kind")?}))
 }
 
 /// The whole document.

@@ -1,12 +1,15 @@
 //! Asking webhooks: those that change objects one after the other, those that judge them all at once.
 
+mod identity;
+mod versions;
+
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use object::Value;
 use object::patch::Replace;
-use object::{Map, Value};
 use serde_json::json;
 use serve::cache::Cache;
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
@@ -19,23 +22,13 @@ use crate::expression::{Authority, Scene};
 use crate::following::Compiled;
 use crate::matching::{Asked, Operation};
 use crate::notes::note;
-use crate::review::{self, Answer, Shown};
+use crate::review::{self, Answer, Shown, is_foreign};
 use crate::webhook::{Chain, Webhook};
+use identity::keep_identity;
+pub(crate) use versions::shown_in;
 
 /// The longest all webhooks together may take for one request, however many there are.
 const LONGEST: Duration = Duration::from_secs(60);
-
-/// Fields only the server writes. Upstream: what webhooks make of them is not kept.
-const KEPT: [&str; 8] = [
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "selfLink",
-    "managedFields",
-];
 
 /// The webhooks of a server, as an admission of it.
 pub struct Webhooks {
@@ -267,7 +260,10 @@ impl Webhooks {
         let patched = patched.map_err(failed)?.map(Cow::into_owned);
         let mut patched = patched.unwrap_or_default();
         keep_identity(new, &mut patched).map_err(failed)?;
-        self.finish(call, old, &mut patched);
+        // What is not stored is completed by whoever answers it.
+        if call.served.resource.rules.is_stored() && !is_foreign(call, &patched) {
+            self.finish(call, old, &mut patched);
+        }
         let changed = patched != *new;
         *new = patched;
         Ok(changed)
@@ -457,29 +453,6 @@ impl Followed {
     }
 }
 
-/// An object in the version somebody wants who cannot wait for a webhook that converts it.
-pub(crate) fn shown_in<'a>(
-    call: &Call,
-    version: &str,
-    object: Option<&'a Value>,
-) -> Result<Option<Cow<'a, Value>>, String> {
-    let Some(object) = object else {
-        return Ok(None);
-    };
-    let is_there = object.get("apiVersion").and_then(Value::as_str)
-        == Some(&call.served.resource.api_version(version));
-    if is_there || is_foreign(call, object) {
-        return Ok(Some(Cow::Borrowed(object)));
-    }
-    converted(call, version, object).map(|object| Some(Cow::Owned(object)))
-}
-
-/// Whether an object is of another kind than the resource's, as the options of a stream are: it has one version.
-fn is_foreign(call: &Call, object: &Value) -> bool {
-    let kind = object.get("kind").and_then(Value::as_str);
-    kind.is_some_and(|kind| kind != &*call.served.resource.kind)
-}
-
 /// What a stream is for is said in its address, which nobody changes afterwards.
 fn refuse_change(wanted: &Wanted<'_>, asked: &Asked<'_>, answer: &Asking) -> Result<(), Status> {
     let Asking::Answered(answer) = answer else {
@@ -494,59 +467,6 @@ fn refuse_change(wanted: &Wanted<'_>, asked: &Asked<'_>, answer: &Asking) -> Res
         format!("the patch of webhook {name:?} cannot be used: a stream cannot be changed"),
         None,
     ))
-}
-
-fn converted(call: &Call, version: &str, object: &Value) -> Result<Value, String> {
-    let resource = &call.served.resource;
-    let api_version = resource.api_version(version);
-    if resource.rules.converter().is_some() {
-        let kind = &resource.kind;
-        return Err(format!(
-            "{kind} is converted to {api_version} by a webhook, which expressions do not wait for"
-        ));
-    }
-    resource
-        .rules
-        .convert(object, &api_version)
-        .ok_or_else(|| format!("{} cannot be converted to {api_version}", resource.kind))
-}
-
-/// Takes back what a webhook may not change, and refuses what would make another object of it.
-fn keep_identity(before: &Value, after: &mut Value) -> Result<(), String> {
-    let text = |object: &Value, path: [&str; 2]| {
-        let value = match path {
-            ["", field] => object.get(field),
-            [parent, field] => object.get(parent).and_then(|parent| parent.get(field)),
-        };
-        value.cloned().unwrap_or_default()
-    };
-    for path in [
-        ["", "apiVersion"],
-        ["", "kind"],
-        ["metadata", "name"],
-        ["metadata", "namespace"],
-    ] {
-        if text(before, path) != text(after, path) {
-            let name = path.join(".");
-            return Err(format!(
-                "it changes {}, which no webhook may",
-                name.trim_start_matches('.')
-            ));
-        }
-    }
-    let nothing = Map::new();
-    let kept = before.get("metadata").and_then(Value::as_object);
-    let kept = kept.unwrap_or(&nothing);
-    let Some(metadata) = after.get_mut("metadata").and_then(Value::as_object_mut) else {
-        return Err("it takes metadata away".to_owned());
-    };
-    for field in KEPT {
-        match kept.get(field) {
-            Some(value) => drop(metadata.insert(field.to_owned(), value.clone())),
-            None => drop(metadata.shift_remove(field)),
-        }
-    }
-    Ok(())
 }
 
 fn note_failed_open(sort: &str, round: usize, place: usize, webhook: &Webhook) {

@@ -3,8 +3,12 @@
 //! `cargo run --release -p karavel-apiserver --example fairness -- [SECONDS] [NICE]` prints the quiet client's latencies
 //! alone and beside a noisy one that writes or lists, for reading and for writing, and the ratios of the 99th percentiles.
 //! Server, noise and quiet client are processes of their own. SECONDS is how long each is measured (10), in windows of
-//! half a second with and without noise by turns, so that whatever else the machine does is in both. The noise stands for another machine: NICE (19) lets it have only what server and quiet client leave of
-//! the processors; 0 lets it compete with them, as if somebody else's program ran beside the server.
+//! half a second with and without noise by turns, so that whatever else the machine does is in both.
+//!
+//! Both clients stand for other machines. The quiet one is let run whenever it is ready, so that its own wait for a
+//! processor is not taken for the server's; the noise has only what server and quiet client leave of the processors. Both
+//! need `chrt` and the right to use it; without, and with NICE given, the noise has that niceness: 0 lets it compete
+//! with them, as if somebody else's program ran beside the server.
 #![expect(clippy::print_stdout, reason = "its figures are for people")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on stops")]
 
@@ -59,7 +63,8 @@ fn main() {
                 .unwrap();
             // Two windows a second.
             let rounds = 2 * number(0, 10);
-            alone.block_on(measure(directory.path(), rounds, number(1, 19)));
+            let nice = rest.get(1).map(|word| word.parse().unwrap());
+            alone.block_on(measure(directory.path(), rounds, nice));
         }
     }
 }
@@ -130,7 +135,26 @@ impl Client {
     }
 }
 
-async fn measure(directory: &Path, rounds: u64, nice: u64) {
+/// Lets this process run whenever it is ready, if that is allowed.
+fn come_first() -> bool {
+    let id = std::process::id().to_string();
+    let told = Command::new("chrt").args(["-f", "-p", "1", &id]).status();
+    told.is_ok_and(|told| told.success())
+}
+
+/// The noise, which has what is left of the processors, or a niceness.
+fn noisemaker(nice: Option<u64>) -> Command {
+    let Some(nice) = nice else {
+        let mut idle = Command::new("chrt");
+        idle.args(["-i", "0"]);
+        return idle;
+    };
+    let mut command = Command::new("nice");
+    command.args(["-n", &nice.to_string()]);
+    command
+}
+
+async fn measure(directory: &Path, rounds: u64, nice: Option<u64>) {
     let program = std::env::current_exe().unwrap();
     let mut serving = Command::new(&program);
     serving.arg("serve").arg(directory).stdout(Stdio::piped());
@@ -140,6 +164,10 @@ async fn measure(directory: &Path, rounds: u64, nice: u64) {
     output.read_line(&mut line).unwrap();
     let address: SocketAddr = line.trim().parse().unwrap();
     let shown = Credentials::of(directory);
+    let nice = match nice {
+        None if !come_first() => Some(19),
+        nice => nice,
+    };
     let mut root = Client::open(address, &shown, "").await;
     for user in ["quiet", "noisy"] {
         let binding = json!({
@@ -161,9 +189,8 @@ async fn measure(directory: &Path, rounds: u64, nice: u64) {
         for (name, write) in [("reading", false), ("writing", true)] {
             let (mut alone, mut beside) = (Vec::new(), Vec::new());
             let (mut done, mut used, mut taken) = (0, 0.0, 0.0);
-            let mut loud = Command::new("nice");
-            loud.args(["-n", &nice.to_string()])
-                .arg(&program)
+            let mut loud = noisemaker(nice);
+            loud.arg(&program)
                 .args(["noise", noise, &address.to_string()])
                 .arg(directory);
             let loud = Process(loud.spawn().unwrap());
@@ -208,12 +235,15 @@ async fn make_noise(what: &str, address: SocketAddr, shown: &Credentials) {
             let first = map(&name, "default", 0);
             client.send(&format!("POST {MAPS}"), &first).await;
             for round in 0.. {
-                if lists {
-                    client.send(&format!("GET {OTHERS}"), "").await;
-                    continue;
+                let (line, body) = match lists {
+                    true => (format!("GET {OTHERS}"), String::new()),
+                    false => (format!("PUT {MAPS}/{name}"), map(&name, "default", round)),
+                };
+                let sent = exchange(&mut client.stream, &line, &client.headers, &body).await;
+                // The server is gone: so is the noise.
+                if sent.is_err() {
+                    return;
                 }
-                let line = format!("PUT {MAPS}/{name}");
-                client.send(&line, &map(&name, "default", round)).await;
             }
         });
     }

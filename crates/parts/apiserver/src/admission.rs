@@ -1,5 +1,6 @@
 //! The multi-cluster kinds' own admission: what they are filled up with, and what is refused.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use access::names;
@@ -24,6 +25,8 @@ use crate::surroundings::Machine;
 /// Calls the rules of `api` for every multi-cluster kind, and protects what must not be deleted.
 pub(crate) struct MultiClusterAdmission {
     gates: RwLock<Arc<FeatureGates>>,
+    /// Whether policies may put taints on clusters that drive workloads away.
+    allows_no_execute: AtomicBool,
     machine: Machine,
     /// Where related objects are found; set once the server is open, before it answers anybody.
     cache: OnceLock<Arc<Cache>>,
@@ -38,6 +41,7 @@ impl MultiClusterAdmission {
     pub(crate) fn new(machine: Machine) -> Self {
         Self {
             gates: RwLock::default(),
+            allows_no_execute: AtomicBool::new(false),
             machine,
             cache: OnceLock::new(),
             server: OnceLock::new(),
@@ -48,6 +52,11 @@ impl MultiClusterAdmission {
     pub(crate) fn switch(&self, gates: &FeatureGates) {
         let mut current = self.gates.write().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::new(gates.clone());
+    }
+
+    /// From now on policies may, or may not, put `NoExecute` taints on clusters.
+    pub(crate) fn allow_no_execute(&self, allow: bool) {
+        self.allows_no_execute.store(allow, Ordering::Relaxed);
     }
 
     pub(crate) fn look_into(&self, cache: &Arc<Cache>) {
@@ -94,7 +103,7 @@ impl MultiClusterAdmission {
             },
             namespace: &call.target.namespace,
             gates: &gates,
-            allow_no_execute: false,
+            allow_no_execute: self.allows_no_execute.load(Ordering::Relaxed),
             now,
             fresh_id: &fresh_id,
             is_time_zone: &is_time_zone,

@@ -1,24 +1,38 @@
 //! Notes for the audit log, taken while a request is on its way.
 
+mod closing;
+
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use access::audit::{AuditLog, AuditPolicy, Event, Level};
+use access::attempt::Attempt;
+use access::audit::{AuditLog, AuditPolicy, Event, Extent, Level, Remark, Stage};
+use access::fairness::is_long_running;
 use access::{Admitted, Refused};
 use bytes::Bytes;
-use http::Response;
 use http::header::USER_AGENT;
 use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use http_body_util::{BodyExt, Full, Limited};
 use listen::Peer;
 use object::Value;
 use object::time::MicroTime;
+use serde_json::json;
 use serve::body::Body;
 use serve::call::User;
 use serve::server::BODY_LIMIT;
 use serve::status::Status;
 
+use self::closing::Closing;
 use crate::surroundings;
+
+/// What a request is called in the log, told by the client or to it.
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+/// The longest name of a request that is taken from a client.
+const LONGEST_ID: usize = 64;
+const DECISION: &str = "authorization.k8s.io/decision";
+const REASON: &str = "authorization.k8s.io/reason";
 
 /// The audit log of a server, and what is written to it.
 pub struct Audit {
@@ -30,108 +44,172 @@ pub struct Audit {
 
 /// What is known of one request so far.
 pub(crate) struct Note {
-    level: Level,
+    extent: Extent,
     id: String,
-    user: Option<User>,
+    /// Who sent it; `None` if it is not known.
     sender: Option<User>,
-    attempt: Option<access::attempt::Attempt>,
+    /// Whom it counts as, if that is somebody else.
+    acting: Option<User>,
+    attempt: Option<Attempt>,
     uri: String,
-    address: Option<String>,
+    addresses: Vec<String>,
     agent: String,
     began: String,
-    is_allowed: bool,
-    reason: String,
+    /// What the rules decided and what admission noted.
+    annotations: BTreeMap<String, String>,
     request: Option<Value>,
-    /// What admission noted.
-    notes: BTreeMap<String, String>,
 }
 
 impl Audit {
-    /// Begins a note.
-    pub(crate) fn begin(&self, admitted: &Result<Admitted, Box<Refused>>, parts: &Parts) -> Note {
-        let (user, sender, attempt, reason) = match admitted {
-            Ok(admitted) => (
-                Some(&admitted.user),
-                admitted.sender.clone(),
-                Some(admitted.attempt.clone()),
-                admitted.decision.reason(),
-            ),
+    /// Begins a note, and writes that the request came.
+    pub(crate) async fn begin(
+        &self,
+        admitted: &Result<Admitted, Box<Refused>>,
+        parts: &Parts,
+    ) -> Note {
+        let note = self.note(admitted, parts);
+        // Upstream: of somebody who is not known, only the answer is noted.
+        if note.sender.is_some() {
+            let (stage, nothing) = (Stage::RequestReceived, BTreeMap::new());
+            let event = note.event(stage, &note.began, None, "", &nothing);
+            let line = event.to_value();
+            self.write(&note, stage, &line).await;
+        }
+        note
+    }
+
+    fn note(&self, admitted: &Result<Admitted, Box<Refused>>, parts: &Parts) -> Note {
+        let mut annotations = BTreeMap::new();
+        let mut decided = |decision: &str, reason: String| {
+            annotations.insert(DECISION.to_owned(), decision.to_owned());
+            annotations.insert(REASON.to_owned(), reason);
+        };
+        let (user, sender, attempt) = match admitted {
+            Ok(admitted) => {
+                decided("allow", admitted.decision.reason());
+                let attempt = Some(admitted.attempt.clone());
+                (Some(&admitted.user), admitted.sender.as_ref(), attempt)
+            }
             Err(refused) => {
-                let path = parts.uri.path();
+                if let Some(why) = &refused.denied {
+                    decided("forbid", why.clone());
+                }
                 let query = parts.uri.query().unwrap_or_default();
-                let attempt = access::attempt::Attempt::read(&parts.method, path, query).ok();
-                (refused.user.as_ref(), None, attempt, String::new())
+                let attempt = Attempt::read(&parts.method, parts.uri.path(), query).ok();
+                (refused.user.as_ref(), refused.sender.as_ref(), attempt)
             }
         };
-        let nobody = User::default();
-        let level = attempt.as_ref().map_or(Level::Metadata, |attempt| {
-            self.policy.level(user.unwrap_or(&nobody), attempt)
-        });
-        let agent = parts
-            .headers
-            .get(USER_AGENT)
-            .and_then(|agent| agent.to_str().ok());
+        let (sender, acting) = match sender {
+            Some(sender) => (Some(sender), user),
+            None => (user, None),
+        };
+        let extent = match &attempt {
+            Some(attempt) => self.policy.extent(sender, attempt),
+            None => Extent {
+                level: Level::Metadata,
+                omitted: Default::default(),
+                omits_managed_fields: false,
+                is_secret: true,
+            },
+        };
+        let header = |name: &HeaderName| parts.headers.get(name).and_then(|it| it.to_str().ok());
+        let own_id = header(&AUDIT_ID).filter(|id| (1..=LONGEST_ID).contains(&id.len()));
         let peer = parts.extensions.get::<Peer>();
+        let target = parts.uri.path_and_query();
         Note {
-            level,
-            id: surroundings::uid(),
-            user: user.cloned(),
-            sender,
+            extent,
+            id: own_id.map_or_else(surroundings::uid, str::to_owned),
+            sender: sender.cloned(),
+            acting: acting.cloned(),
             attempt,
-            uri: parts.uri.to_string(),
-            address: peer.map(|peer| peer.address.ip().to_string()),
-            agent: agent.unwrap_or_default().to_owned(),
+            uri: target.map_or("/", |target| target.as_str()).to_owned(),
+            addresses: addresses(&parts.headers, peer.map(|peer| peer.address.ip())),
+            agent: header(&USER_AGENT).unwrap_or_default().to_owned(),
             began: now(),
-            is_allowed: admitted.is_ok(),
-            reason,
+            annotations,
             request: None,
-            notes: BTreeMap::new(),
         }
     }
 
-    /// Ends a note and writes it. The answer goes on its way afterwards: what was done is on record by then.
-    pub(crate) async fn end(&self, note: Note, response: Response<Body>) -> Response<Body> {
-        if note.level == Level::None {
+    /// Ends a note and writes it. The answer goes on its way afterwards: what was done is on record by then. Of an answer
+    /// that goes on and on, the beginning is written, and the end when it comes.
+    pub(crate) async fn end(&self, note: Note, mut response: Response<Body>) -> Response<Body> {
+        if let Ok(id) = HeaderValue::from_str(&note.id) {
+            response.headers_mut().insert(AUDIT_ID, id);
+        }
+        if note.extent.level == Level::None {
             return response;
         }
-        let answered = match response.body() {
-            Body::Whole(bytes) if note.level == Level::RequestResponse => {
-                serde_json::from_slice(bytes).ok()
-            }
+        let code = response.status().as_u16();
+        let answered: Option<Value> = match response.body() {
+            Body::Whole(bytes) if note.reads_answer(code) => serde_json::from_slice(bytes).ok(),
             _ => None,
         };
-        let code = response.status().as_u16();
-        let (request, answered) = self.policy.without_secrets(note.request, answered, code);
-        let event = Event {
-            level: note.level,
-            id: &note.id,
-            user: note.user.as_ref(),
-            sender: note.sender.as_ref(),
-            attempt: note.attempt.as_ref(),
-            uri: &note.uri,
-            address: note.address,
-            agent: &note.agent,
-            times: (&note.began, &now()),
-            code,
-            is_allowed: note.is_allowed,
-            reason: &note.reason,
-            notes: &note.notes,
-            request,
-            response: answered,
+        let name = note.new_name(answered.as_ref()).to_owned();
+        let mut status = json!({"metadata": {}, "code": code});
+        if code >= 400 {
+            add_refusal(&mut status, answered.as_ref(), &note);
+        }
+        let mut annotations = note.annotations.clone();
+        if let Some(remark) = response.extensions().get::<Remark>() {
+            annotations.insert(remark.name.to_owned(), remark.value.clone());
+        }
+        let (request, answered) = self
+            .policy
+            .without_secrets(note.request.clone(), answered, code);
+        let fit = |body: Option<Value>, level: Level| {
+            let body = body.filter(|_| note.extent.level >= level)?;
+            Some(match note.extent.omits_managed_fields {
+                true => without_managed_fields(body),
+                false => body,
+            })
         };
-        self.log.write(&event).await;
+        let at = now();
+        let stages = note.stages(&response);
+        let first = stages.first().copied().unwrap_or(Stage::ResponseComplete);
+        let event = Event {
+            request: fit(request, Level::Request),
+            response: fit(answered, Level::RequestResponse),
+            ..note.event(first, &at, Some(status), &name, &annotations)
+        };
+        let mut line = event.to_value();
+        for stage in stages {
+            line["stage"] = json!(stage.as_str());
+            self.write(&note, *stage, &line).await;
+        }
+        if note.goes_on(&response) && !note.extent.omitted.contains(&Stage::ResponseComplete) {
+            response = response.map(|body| Closing::around(body, self.log.clone(), line));
+        }
         response
+    }
+
+    /// Writes that the server stumbled over a request.
+    pub(crate) async fn stumbled(&self, note: &Note, why: &str) {
+        let status = json!({
+            "metadata": {}, "status": "Failure", "reason": "InternalError", "code": 500,
+            "message": format!("APIServer panic'd: {why}"),
+        });
+        let at = now();
+        let event = note.event(Stage::Panic, &at, Some(status), "", &note.annotations);
+        let line = event.to_value();
+        self.write(note, Stage::Panic, &line).await;
+    }
+
+    async fn write(&self, note: &Note, stage: Stage, line: &Value) {
+        if note.extent.level > Level::None && !note.extent.omitted.contains(&stage) {
+            self.log.write(line).await;
+        }
     }
 }
 
 impl Note {
     pub(crate) fn wants_request(&self) -> bool {
-        self.level >= Level::Request
+        self.extent.level >= Level::Request
     }
 
     /// Keeps what admission noted.
     pub(crate) fn take(&mut self, notes: BTreeMap<String, String>) {
-        self.notes = notes;
+        self.annotations.extend(notes);
     }
 
     /// Reads what was sent, for the log, and gives it back for whoever answers.
@@ -153,9 +231,130 @@ impl Note {
         self.request = serde_json::from_slice(&bytes).ok();
         Ok(Full::new(bytes))
     }
+
+    fn event<'a>(
+        &'a self,
+        stage: Stage,
+        at: &'a str,
+        status: Option<Value>,
+        name: &'a str,
+        annotations: &'a BTreeMap<String, String>,
+    ) -> Event<'a> {
+        Event {
+            level: self.extent.level,
+            stage,
+            id: &self.id,
+            sender: self.sender.as_ref(),
+            // Nobody has been let act as somebody else when the request came.
+            acting: (self.acting.as_ref()).filter(|_| stage != Stage::RequestReceived),
+            attempt: self.attempt.as_ref(),
+            name,
+            uri: &self.uri,
+            addresses: &self.addresses,
+            agent: &self.agent,
+            times: (&self.began, at),
+            status,
+            annotations,
+            request: None,
+            response: None,
+        }
+    }
+
+    /// Whether the answer is looked into: to be written, for what was refused, or for the name of what was made.
+    fn reads_answer(&self, code: u16) -> bool {
+        self.extent.level == Level::RequestResponse || code >= 400 || self.makes_unnamed()
+    }
+
+    fn makes_unnamed(&self) -> bool {
+        self.attempt.as_ref().is_some_and(|attempt| {
+            let is_unnamed = matches!(&attempt.what, access::attempt::What::Resource(target)
+                if target.name.is_empty());
+            is_unnamed && attempt.verb == "create"
+        })
+    }
+
+    /// The name of what was made, where the path does not say it.
+    fn new_name<'a>(&self, answered: Option<&'a Value>) -> &'a str {
+        let named = answered.filter(|_| self.makes_unnamed());
+        let named = named.and_then(|made| made.get("metadata")?.get("name")?.as_str());
+        named.unwrap_or_default()
+    }
+
+    /// The stages that an answer has come to.
+    fn stages(&self, response: &Response<Body>) -> &'static [Stage] {
+        let is_long = self.attempt.as_ref().is_some_and(is_long_running);
+        match (self.sender.is_some(), is_long, self.goes_on(response)) {
+            // Upstream: of somebody who is not known, the beginning of the answer is all that is noted.
+            (false, ..) | (true, true, true) => &[Stage::ResponseStarted],
+            (true, true, false) => &[Stage::ResponseStarted, Stage::ResponseComplete],
+            (true, false, _) => &[Stage::ResponseComplete],
+        }
+    }
+
+    /// Whether more of the answer is to come after it was noted.
+    fn goes_on(&self, response: &Response<Body>) -> bool {
+        let is_long = self.attempt.as_ref().is_some_and(is_long_running);
+        is_long && matches!(response.body(), Body::Stream(_))
+    }
 }
 
-fn now() -> String {
+/// Adds to a status why a request was refused. A text may quote what was sent, so it is added only where bodies are
+/// written too.
+fn add_refusal(status: &mut Value, answered: Option<&Value>, note: &Note) {
+    let Some(refusal) = answered.filter(|answered| answered["kind"] == "Status") else {
+        return;
+    };
+    let has_texts = note.wants_request() && !note.extent.is_secret;
+    let is_told = |field: &&str| has_texts || matches!(*field, "status" | "reason");
+    for field in ["status", "message", "reason", "details"]
+        .iter()
+        .filter(|field| is_told(field))
+    {
+        if let Some(value) = refusal.get(*field) {
+            status[*field] = value.clone();
+        }
+    }
+}
+
+/// Where a request came from, as far as anybody says so, the nearest last. Upstream: the same headers are believed.
+fn addresses(headers: &HeaderMap, peer: Option<IpAddr>) -> Vec<String> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let forwarded = text("x-forwarded-for").unwrap_or_default().split(',');
+    let mut found: Vec<IpAddr> = forwarded
+        .filter_map(|address| address.trim().parse().ok())
+        .collect();
+    let further = text("x-real-ip").and_then(|address| address.trim().parse().ok());
+    for address in [further, peer].into_iter().flatten() {
+        if !found.contains(&address) {
+            found.push(address);
+        }
+    }
+    found.iter().map(ToString::to_string).collect()
+}
+
+/// An object, or the objects of a list or table, without their managed fields.
+fn without_managed_fields(mut body: Value) -> Value {
+    strip(&mut body);
+    for list in ["items", "rows"] {
+        let parts = body.get_mut(list).and_then(Value::as_array_mut);
+        for part in parts.into_iter().flatten() {
+            strip(part);
+            if let Some(object) = part.get_mut("object") {
+                strip(object);
+            }
+        }
+    }
+    return body;
+
+    fn strip(object: &mut Value) {
+        let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(metadata) = metadata {
+            metadata.shift_remove("managedFields");
+        }
+    }
+}
+
+pub(crate) fn now() -> String {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

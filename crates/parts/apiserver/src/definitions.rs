@@ -1,5 +1,6 @@
 //! Users' own kinds: follows the CustomResourceDefinitions and serves what they describe.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,8 +38,11 @@ pub(crate) async fn follow(
             .collect();
         let mut table = base.clone();
         let mut verdicts = Vec::new();
-        for definition in definitions {
-            let verdict = judge(&base, &definition, &caller);
+        let mut taken = TakenNames::default();
+        for definition in in_turn(definitions) {
+            let verdict = taken
+                .claim(&definition)
+                .and_then(|()| judge(&base, &definition, &caller));
             match verdict {
                 Ok(resource) => {
                     if let Some(resource) = resource {
@@ -67,9 +71,9 @@ fn judge(
     base: &Table,
     definition: &Value,
     caller: &Arc<dyn Caller>,
-) -> Result<Option<serve::resource::Resource>, String> {
-    let resource =
-        resource_with_webhooks(definition, Some(caller)).map_err(|error| error.to_string())?;
+) -> Result<Option<serve::resource::Resource>, Refusal> {
+    let unserved = |error: kinds::DefinitionError| Refusal::unserved(error.to_string());
+    let resource = resource_with_webhooks(definition, Some(caller)).map_err(unserved)?;
     let taken = base
         .iter()
         .any(|known| known.group == resource.group && known.plural == resource.plural);
@@ -89,6 +93,114 @@ fn stored_versions(definition: &Value) -> Value {
     Value::Array(stored)
 }
 
+/// Why a kind is not served.
+#[derive(Debug, PartialEq, Eq)]
+struct Refusal {
+    /// The reasons of the two conditions.
+    names: &'static str,
+    established: &'static str,
+    /// What they say.
+    message: String,
+    shown: String,
+    /// The names that are not accepted.
+    fields: Vec<&'static str>,
+}
+
+impl Refusal {
+    fn unserved(why: String) -> Self {
+        Self {
+            names: "NotServed",
+            established: "NotServed",
+            shown: why.clone(),
+            message: why,
+            fields: Vec::new(),
+        }
+    }
+}
+
+/// The names that kinds of each group go by.
+#[derive(Default)]
+struct TakenNames {
+    /// What URLs and people call them: group and name.
+    resources: BTreeSet<(String, String)>,
+    /// What objects and lists call themselves.
+    kinds: BTreeSet<(String, String)>,
+}
+
+impl TakenNames {
+    /// Gives a kind its names, unless another one has some of them. Upstream: the last name that is taken is told.
+    fn claim(&mut self, definition: &Value) -> Result<(), Refusal> {
+        let (spec, names) = (&definition["spec"], &definition["spec"]["names"]);
+        let group = spec["group"].as_str().unwrap_or_default();
+        let key = |name: &str| (group.to_owned(), name.to_owned());
+        let mut refusal: Option<Refusal> = None;
+        let (mut resources, mut kinds) = (Vec::new(), Vec::new());
+        for &(field, reason, is_resource) in NAMES {
+            let given = match &names[field] {
+                Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+                one => one.as_str().into_iter().collect::<Vec<&str>>(),
+            };
+            for name in given.into_iter().filter(|name| !name.is_empty()) {
+                let (used, mine) = match is_resource {
+                    true => (&self.resources, &mut resources),
+                    false => (&self.kinds, &mut kinds),
+                };
+                if !used.contains(&key(name)) {
+                    mine.push(key(name));
+                    continue;
+                }
+                let told = refusal.get_or_insert_with(|| Refusal {
+                    names: reason,
+                    established: "NotAccepted",
+                    message: String::new(),
+                    shown: "not all names are accepted".to_owned(),
+                    fields: Vec::new(),
+                });
+                told.names = reason;
+                told.message = format!("{name:?} is already in use");
+                told.fields.push(field);
+            }
+        }
+        if let Some(refusal) = refusal {
+            return Err(refusal);
+        }
+        self.resources.extend(resources);
+        self.kinds.extend(kinds);
+        Ok(())
+    }
+}
+
+/// The names of a kind, what is said if they are taken, and whether they are those of a resource.
+const NAMES: &[(&str, &str, bool)] = &[
+    ("plural", "PluralConflict", true),
+    ("singular", "SingularConflict", true),
+    ("shortNames", "ShortNamesConflict", true),
+    ("kind", "KindConflict", false),
+    ("listKind", "ListKindConflict", false),
+];
+
+/// Definitions in the order in which they get their names: who has them keeps them, then whoever came first.
+fn in_turn(mut definitions: Vec<Value>) -> Vec<Value> {
+    let is_established = |definition: &Value| {
+        let conditions = definition["status"]["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        conditions
+            .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+    };
+    let text = |definition: &Value, name: &str| {
+        let text = definition["metadata"][name].as_str();
+        text.unwrap_or_default().to_owned()
+    };
+    definitions.sort_by_cached_key(|definition| {
+        (
+            !is_established(definition),
+            text(definition, "creationTimestamp"),
+            text(definition, "name"),
+        )
+    });
+    definitions
+}
+
 /// Calls the webhooks of definitions as those of admission are called.
 pub(crate) struct Conversions(pub(crate) ::admission::Caller);
 
@@ -103,47 +215,53 @@ impl Caller for Conversions {
 }
 
 /// Writes the conditions clients wait for, if they are not there already.
-async fn report(server: &Server, mut definition: Value, verdict: Result<(), String>) {
-    let accepted = verdict.is_ok();
-    let message = verdict
-        .err()
-        .unwrap_or_else(|| "the initial names have been accepted".to_owned());
-    let status_word = if accepted { "True" } else { "False" };
-    let is_said = definition["status"]["conditions"]
-        .as_array()
-        .is_some_and(|conditions| {
-            conditions.iter().any(|condition| {
-                condition["type"] == "Established"
-                    && condition["status"] == status_word
-                    && (accepted || condition["message"] == message.as_str())
-            })
-        });
+async fn report(server: &Server, mut definition: Value, verdict: Result<(), Refusal>) {
+    let mut accepted = definition["spec"]["names"].clone();
+    let (names, established) = match verdict {
+        Ok(()) => (
+            ("True", "NoConflicts", "no conflicts found".to_owned()),
+            (
+                "True",
+                "InitialNamesAccepted",
+                "the initial names have been accepted".to_owned(),
+            ),
+        ),
+        Err(refusal) => {
+            if let Some(fields) = accepted.as_object_mut() {
+                fields.retain(|name, _| !refusal.fields.contains(&name.as_str()));
+            }
+            (
+                ("False", refusal.names, refusal.message),
+                ("False", refusal.established, refusal.shown),
+            )
+        }
+    };
+    let is_said = |kind: &str, (status, reason, message): &(&str, &str, String)| {
+        let conditions = definition["status"]["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        conditions.any(|condition| {
+            condition["type"] == kind
+                && condition["status"] == *status
+                && (*status == "True" || condition["reason"] == *reason)
+                && (*status == "True" || condition["message"] == message.as_str())
+        })
+    };
     let stored = stored_versions(&definition);
-    if is_said && definition["status"]["storedVersions"] == stored {
+    if is_said("NamesAccepted", &names)
+        && is_said("Established", &established)
+        && definition["status"]["storedVersions"] == stored
+    {
         return;
     }
     let now = server.now().to_string();
-    let condition = |kind: &str, reason: &str, message: &str| {
+    let condition = |kind: &str, (status, reason, message): &(&str, &str, String)| {
         json!({
-            "type": kind, "status": status_word, "lastTransitionTime": now, "reason": reason, "message": message,
+            "type": kind, "status": status, "lastTransitionTime": now, "reason": reason, "message": message,
         })
     };
-    let (names, established) = if accepted {
-        ("NoConflicts", "InitialNamesAccepted")
-    } else {
-        ("NotServed", "NotServed")
-    };
-    let shown = if accepted {
-        "the kind is served"
-    } else {
-        message.as_str()
-    };
     definition["status"] = json!({
-        "conditions": [
-            condition("NamesAccepted", names, if accepted { "no conflicts found" } else { &message }),
-            condition("Established", established, shown),
-        ],
-        "acceptedNames": definition["spec"]["names"],
+        "conditions": [condition("NamesAccepted", &names), condition("Established", &established)],
+        "acceptedNames": accepted,
         "storedVersions": stored,
     });
     let name = definition["metadata"]["name"]
@@ -158,5 +276,71 @@ async fn report(server: &Server, mut definition: Value, verdict: Result<(), Stri
     let response = server.answer(names::apiserver(), request).await;
     if !response.status().is_success() && response.status() != http::StatusCode::CONFLICT {
         tracing::warn!(name, status = %response.status(), "status of a definition not written");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_belong_to_whoever_has_them_or_came_first() {
+        let definition = |name: &str, group: &str, names: Value, time: &str, established: &str| {
+            json!({
+                "metadata": {"name": name, "creationTimestamp": time}, "spec": {"group": group, "names": names},
+                "status": {"conditions": [{"type": "Established", "status": established}]},
+            })
+        };
+        let names = |plural: &str, kind: &str, short: &str| json!({"plural": plural, "kind": kind, "shortNames": [short]});
+        let all = in_turn(vec![
+            definition(
+                "c",
+                "a.io",
+                names("cs", "A", "c"),
+                "2026-01-01T00:00:00Z",
+                "False",
+            ),
+            definition(
+                "b",
+                "a.io",
+                names("bs", "B", "as"),
+                "2026-01-02T00:00:00Z",
+                "False",
+            ),
+            definition(
+                "a",
+                "a.io",
+                names("as", "A", "a"),
+                "2026-01-03T00:00:00Z",
+                "True",
+            ),
+            definition(
+                "d",
+                "b.io",
+                names("as", "A", "a"),
+                "2026-01-04T00:00:00Z",
+                "False",
+            ),
+        ]);
+        let mut taken = TakenNames::default();
+        let told: Vec<String> = all
+            .iter()
+            .map(|definition| {
+                let name = definition["metadata"]["name"].as_str().unwrap();
+                match taken.claim(definition) {
+                    Ok(()) => format!("{name} has its names"),
+                    Err(refusal) => format!("{name} {}: {}", refusal.names, refusal.message),
+                }
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "a has its names",
+                "c KindConflict: \"A\" is already in use",
+                "b ShortNamesConflict: \"as\" is already in use",
+                "d has its names",
+            ]
+        );
     }
 }

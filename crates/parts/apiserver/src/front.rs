@@ -1,8 +1,9 @@
 //! The way every request takes, whether it came over the network or from inside the process.
 
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,17 +12,21 @@ use access::names::{self, AUTHENTICATED};
 use access::turns::Turns;
 use access::{Access, Admitted, Refused, issuer};
 use api::well_known::feature_gates::FeatureGates;
+use futures_util::FutureExt;
 use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, StatusCode};
+use object::Value;
 use serve::body::{self, Body};
 use serve::call::User;
 use serve::negotiate::Encoding;
 use serve::server::Server;
 use serve::status::Status;
 use store::Store;
+use tokio::time::Instant;
 
 use crate::admission::MultiClusterAdmission;
 use crate::audit::Audit;
+use crate::redaction;
 use crate::roles::COMPONENTS;
 use crate::sending::PIECE;
 use crate::snapshot;
@@ -51,6 +56,8 @@ pub(crate) struct Front {
     store: Store,
     address: String,
     admission: Arc<MultiClusterAdmission>,
+    /// What the process runs with, as it answers those who ask; nothing before it says so.
+    configuration: RwLock<Option<Value>>,
 }
 
 impl Handle {
@@ -71,6 +78,7 @@ impl Handle {
             store,
             address,
             admission,
+            configuration: RwLock::default(),
         };
         Self {
             inner: Arc::new(inner),
@@ -104,6 +112,18 @@ impl Handle {
     /// From now on the rules of the multi-cluster kinds go by these features.
     pub fn switch(&self, gates: &FeatureGates) {
         self.inner.admission.switch(gates);
+    }
+
+    /// From now on ClusterTaintPolicies may, or may not, put `NoExecute` taints on clusters. Upstream:
+    /// `--allow-no-execute-taint-policy`.
+    pub fn allow_no_execute_taint_policies(&self, allow: bool) {
+        self.inner.admission.allow_no_execute(allow);
+    }
+
+    /// From now on the server answers with this what it runs with. Everybody who is known may read it: it names no secrets.
+    pub fn publish(&self, configuration: Value) {
+        let held = self.inner.configuration.write();
+        *held.unwrap_or_else(PoisonError::into_inner) = Some(configuration);
     }
 
     /// The server below, which asks nobody's leave.
@@ -156,13 +176,17 @@ impl Front {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
+        let deadline = Instant::now() + LONGEST;
         let Some(audit) = &self.audit else {
-            return match admitted {
-                Ok(admitted) => self.serve(admitted, Request::from_parts(parts, body)).await,
-                Err(refused) => body::refusal(&refused.status, Encoding::Json),
+            let admitted = match admitted {
+                Ok(admitted) => admitted,
+                Err(refused) => return body::refusal(&refused.status, Encoding::Json),
             };
+            let request = Request::from_parts(parts, body);
+            let answering = self.serve(admitted, request, deadline);
+            return unharmed(answering).await.unwrap_or_else(|_| stumbled());
         };
-        let mut note = audit.begin(&admitted, &parts);
+        let mut note = audit.begin(&admitted, &parts).await;
         let admitted = match admitted {
             Ok(admitted) => admitted,
             Err(refused) => {
@@ -172,20 +196,37 @@ impl Front {
         };
         let answering = async {
             if !note.wants_request() {
-                return self.serve(admitted, Request::from_parts(parts, body)).await;
+                let request = Request::from_parts(parts, body);
+                return self.serve(admitted, request, deadline).await;
             }
-            match note.read(body).await {
-                Ok(body) => self.serve(admitted, Request::from_parts(parts, body)).await,
+            let read = tokio::time::timeout_at(deadline, note.read(body)).await;
+            match read.unwrap_or_else(|_| Err(late())) {
+                Ok(body) => {
+                    let request = Request::from_parts(parts, body);
+                    self.serve(admitted, request, deadline).await
+                }
                 Err(status) => body::refusal(&status, Encoding::Json),
             }
         };
-        let (response, notes) = admission::notes::gather(answering).await;
-        note.take(notes);
-        audit.end(note, response).await
+        match unharmed(admission::notes::gather(answering)).await {
+            Ok((response, notes)) => {
+                note.take(notes);
+                audit.end(note, response).await
+            }
+            Err(why) => {
+                audit.stumbled(&note, &why).await;
+                stumbled()
+            }
+        }
     }
 
     /// Answers a request that may be answered, when it is its turn.
-    async fn serve<B>(&self, admitted: Admitted, request: Request<B>) -> Response<Body>
+    async fn serve<B>(
+        &self,
+        admitted: Admitted,
+        request: Request<B>,
+        deadline: Instant,
+    ) -> Response<Body>
     where
         B: http_body::Body + Send + 'static,
         B::Data: Send,
@@ -199,13 +240,25 @@ impl Front {
         if let Some(response) = self.own_path(request.method(), request.uri().path()) {
             return response;
         }
+        let is_kept_back = redaction::concerns(&self.access, &admitted.user, &admitted.attempt);
+        let mut request = request;
+        if is_kept_back {
+            redaction::plainly(request.headers_mut());
+        }
         let line = self.turns.line(&admitted.user);
         let answering = line.pace(self.server.answer(admitted.user, request));
+        let answering = async {
+            let response = answering.await;
+            match is_kept_back {
+                true => redaction::redacted(response),
+                false => response,
+            }
+        };
         if is_unbounded {
             return answering.await;
         }
         // A body that comes in drops must not keep a seat from others.
-        let answered = tokio::time::timeout(LONGEST, answering).await;
+        let answered = tokio::time::timeout_at(deadline, answering).await;
         let mut response = answered.unwrap_or_else(|_| body::refusal(&late(), Encoding::Json));
         // Whoever sends it keeps the seat: a user has no more long answers on their way than seats.
         let is_long = matches!(response.body(), Body::Whole(bytes) if bytes.len() > PIECE);
@@ -226,15 +279,25 @@ impl Front {
                 }
             });
         }
+        if *method == Method::GET && path == CONFIGURATION {
+            let held = self.configuration.read();
+            let held = held.unwrap_or_else(PoisonError::into_inner);
+            return held
+                .as_ref()
+                .map(|known| body::value(StatusCode::OK, Encoding::Json, known));
+        }
         issuer::document(&self.access, method, path, &self.address)
     }
 }
+
+/// Where a server says what it runs with. Upstream: Kubernetes' components say it under the same path.
+const CONFIGURATION: &str = "/configz";
 
 /// What is kept in etcd is saved with etcd's own tools, which save all of it at one revision.
 const IN_ETCD: &str = "objects are kept in etcd; save them with etcdctl snapshot save";
 const IN_MEMORY: &str = "objects are kept in memory; there is nothing to save them from";
 
-/// How long a request may take, with everything that is asked about it. Upstream: the same.
+/// How long a request may take from its head on, with its body and everything that is asked about it. Upstream: the same.
 const LONGEST: Duration = Duration::from_secs(60);
 
 fn late() -> Status {
@@ -247,6 +310,22 @@ fn late() -> Status {
         warnings: Vec::new(),
         cause: None,
     }
+}
+
+/// Runs a future whose panic costs the request it answers and nothing else; what the panic said, if there was one.
+async fn unharmed<F: Future>(answering: F) -> Result<F::Output, String> {
+    let caught = AssertUnwindSafe(answering).catch_unwind().await;
+    caught.map_err(|cause| {
+        let text = cause.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| cause.downcast_ref::<String>().cloned());
+        text.unwrap_or_else(|| "unknown".to_owned())
+    })
+}
+
+/// What is answered when a request made the server panic. What it was is in the log.
+fn stumbled() -> Response<Body> {
+    let text = "This request caused apiserver to panic. Look in the logs for details.";
+    body::refusal(&Status::internal(text, None), Encoding::Json)
 }
 
 fn elsewhere(why: &str) -> Status {

@@ -24,6 +24,7 @@ mod multicluster;
 mod namespaces;
 mod policies;
 mod quotas;
+mod redaction;
 mod roles;
 mod sealing;
 mod security;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use api::kind::{Kind, TypeName};
 use api::read;
-use api::registry::RESOURCES;
+use api::registry::{self, RESOURCES};
 use api::work::{placing, v1alpha1, v1alpha2};
 use kinds::resource_of_definition;
 use object::time::Time;
@@ -22,6 +22,7 @@ pub(crate) fn resources() -> Vec<Resource> {
                 .expect("invariant: our own definitions are structural, as api's tests show");
             resource.rules = Arc::new(MultiClusterRules {
                 plain: resource.rules,
+                kind,
             });
             if kind.kind == "Cluster" {
                 for version in &mut resource.versions {
@@ -82,6 +83,7 @@ fn proxy() -> Subresource {
 /// A multi-cluster kind: like any custom kind, but for versions that are converted in the process.
 struct MultiClusterRules {
     plain: Arc<dyn KindRules>,
+    kind: &'static registry::Resource,
 }
 
 impl KindRules for MultiClusterRules {
@@ -114,7 +116,18 @@ impl KindRules for MultiClusterRules {
     }
 
     fn cells(&self, version: &str, object: &Value, now: Time) -> Vec<Value> {
-        self.plain.cells(version, object, now)
+        let mut cells = self.plain.cells(version, object, now);
+        let columns = self
+            .kind
+            .version(version)
+            .map_or(&[][..], |version| version.columns);
+        // The name comes first, and is no column of a definition.
+        for (cell, column) in cells.iter_mut().skip(1).zip(columns) {
+            if !column.absent.is_empty() {
+                *cell = shown(std::mem::take(cell), column.absent);
+            }
+        }
+        cells
     }
 
     fn prepare_create(&self, version: &str, object: &mut Value, now: Time) {
@@ -137,6 +150,18 @@ impl KindRules for MultiClusterRules {
     }
 }
 
+/// A cell of a column that says what it shows where there is nothing, which definitions of custom kinds cannot say: that, or
+/// the parts of a list one after the other.
+fn shown(cell: Value, absent: &str) -> Value {
+    match cell.as_str() {
+        None | Some("" | "[]") => Value::from(absent),
+        Some(text) => match serde_json::from_str::<Vec<String>>(text) {
+            Ok(parts) => Value::from(parts.join(",")),
+            Err(_) => cell,
+        },
+    }
+}
+
 fn converted<From, To>(object: &Object) -> Option<Object>
 where
     From: Kind + Into<To>,
@@ -144,4 +169,39 @@ where
 {
     let typed: From = read::read(object).ok()?;
     Some(read::write(&typed.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tables_of_clusters_say_what_the_reference_says_where_there_is_nothing() {
+        let resources = resources();
+        let clusters = resources.iter().find(|known| &*known.kind == "Cluster");
+        let rules = &clusters.expect("clusters are served").rules;
+        let now = Time::from_unix_seconds(100);
+        let row = |object: Value| {
+            let cells = rules.cells("v1alpha1", &object, now);
+            let cells = cells.iter().map(|cell| cell.as_str().unwrap_or("-"));
+            cells.collect::<Vec<_>>().join(" ")
+        };
+        let meta = json!({"name": "m", "creationTimestamp": "1970-01-01T00:01:30Z"});
+        assert_eq!(
+            row(json!({"metadata": meta, "spec": {"syncMode": "Pull"}})),
+            "m - Pull Unknown 10s <none> <none> <none> - <none>"
+        );
+        let spec = json!({
+            "syncMode": "Push", "zones": ["a", "b"], "region": "r", "provider": "p",
+            "apiEndpoint": "https://x", "proxyURL": "http://y",
+        });
+        let ready = json!({"type": "Ready", "status": "True"});
+        let status = json!({"kubernetesVersion": "v1.34.0", "conditions": [ready]});
+        assert_eq!(
+            row(json!({"metadata": meta, "spec": spec, "status": status})),
+            "m v1.34.0 Push True 10s a,b r p https://x http://y"
+        );
+    }
 }

@@ -28,7 +28,9 @@ impl NamespaceLifecycle {
         let Some(cache) = self.cache.get() else {
             return Ok(());
         };
-        if !call.served.resource.namespaced || name.is_empty() {
+        // Upstream: whether somebody may do something in a namespace can be asked whatever becomes of it.
+        let is_question = call.target.resource == "localsubjectaccessreviews";
+        if !call.served.resource.namespaced || name.is_empty() || is_question {
             return Ok(());
         }
         let namespace = cache

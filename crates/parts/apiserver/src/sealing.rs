@@ -127,6 +127,12 @@ pub(crate) async fn open(
             source,
         })?;
     }
+    if path == own {
+        listen::keep_private(&path).map_err(|source| SealingError::Read {
+            path: path.clone(),
+            source,
+        })?;
+    }
     let ring = load(&path, path == own)?;
     if let Some(id) = mark.ids.iter().find(|id| !ring.has(**id)) {
         return Err(SealingError::Missing { id: *id, path });

@@ -55,6 +55,8 @@ impl http_body::Body for Sending {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         if std::mem::take(&mut self.pauses) {
             context.waker().wake_by_ref();
+            // Another thread may wait for this processor with somebody's first piece.
+            std::thread::yield_now();
             return Poll::Pending;
         }
         if !self.rest.is_empty() {

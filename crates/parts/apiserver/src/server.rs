@@ -1,6 +1,5 @@
 //! Starting, running and stopping the API server.
 
-use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -515,14 +514,17 @@ fn open_audit(
         .name("audit log".to_owned())
         .spawn(writer)
         .map_err(StartError::Audit)?;
-    // Works carry copies of Secrets to members.
-    let policy = policy.hiding(&[("work.karmada.io", "works", "Work")]);
+    // A work carries copies of Secrets, a cluster the headers for its proxy.
+    let policy = policy.hiding(&[
+        ("work.karmada.io", "works", "Work"),
+        ("cluster.karmada.io", "clusters", "Cluster"),
+    ]);
     Ok(Audit { policy, log })
 }
 
-/// Makes a directory.
+/// Makes a directory nobody else looks into.
 fn directory(path: PathBuf) -> Result<PathBuf, StartError> {
-    match fs::create_dir_all(&path) {
+    match listen::private_directory(&path) {
         Ok(()) => Ok(path),
         Err(source) => Err(StartError::Directory { path, source }),
     }

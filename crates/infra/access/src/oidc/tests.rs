@@ -190,3 +190,63 @@ async fn keys_come_only_from_the_issuer_that_was_named() {
         );
     }
 }
+
+/// An issuer that changes its keys.
+struct Changing {
+    keys: std::sync::Mutex<Value>,
+    fetched: std::sync::atomic::AtomicUsize,
+}
+
+impl Fetch for Changing {
+    fn fetch<'a>(&'a self, url: &'a str) -> Fetched<'a> {
+        let document = if url.ends_with("/keys") {
+            self.fetched
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            self.keys.lock().unwrap().clone()
+        } else {
+            json!({"issuer": ISSUER, "jwks_uri": "https://issuer.example/keys"})
+        };
+        Box::pin(async move { Ok(document.to_string().into()) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_key_is_fetched_when_somebody_shows_it_and_the_old_one_is_forgotten() {
+    let (old, new) = (Keys::ephemeral().unwrap(), Keys::ephemeral().unwrap());
+    let issuer = Changing {
+        keys: std::sync::Mutex::new(old.key_set()),
+        fetched: 0.into(),
+    };
+    let oidc = Oidc::new(options(), Arc::new(At)).unwrap();
+    let show = |keys: &Keys| show(oidc.authenticate(&keys.sign(&claims(&[])).unwrap(), &[]));
+    let ann = "https://issuer.example/realm#ann [corp:dev,corp:ops]";
+    let unknown = "oidc: the token's key is not known";
+    let asking = async {
+        assert_eq!(
+            show(&old),
+            unknown,
+            "nothing is believed before the first fetch"
+        );
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(show(&old), ann);
+        *issuer.keys.lock().unwrap() = new.key_set();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(show(&old), ann, "nobody has asked for another yet");
+        assert_eq!(show(&new), unknown);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(show(&new), ann);
+        assert_eq!(show(&old), unknown);
+        // A stranger who makes up keys does not make us ask the issuer all the time.
+        let before = issuer.fetched.load(std::sync::atomic::Ordering::Relaxed);
+        for _ in 0..600 {
+            show(&Keys::ephemeral().unwrap());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let after = issuer.fetched.load(std::sync::atomic::Ordering::Relaxed);
+        assert!(after - before <= 7, "{} times in a minute", after - before);
+    };
+    tokio::select! {
+        () = oidc.follow(&issuer) => panic!("it goes on for ever"),
+        () = asking => {}
+    }
+}

@@ -197,7 +197,7 @@ impl Admission for Quotas {
 /// Whether a call can make a namespace use more.
 fn is_counted(call: &Call, old: Option<&Value>) -> bool {
     let target = &call.target;
-    if target.namespace.is_empty() {
+    if target.namespace.is_empty() || !call.served.resource.rules.is_stored() {
         return false;
     }
     let core = target.group.is_empty();

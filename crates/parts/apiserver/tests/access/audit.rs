@@ -1,7 +1,14 @@
 use access::audit::{AuditLog, AuditPolicy, LogOptions};
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Full};
 use karavel_apiserver::{Audit, Extensions};
 use serde_json::{Value, json};
+use serve::call::Call;
 use serve::encoding::base64;
+use serve::handler::{Asked, Handler, Outcome};
+use serve::server::Server;
+use tower_service::Service;
 
 use crate::tokens::eventually;
 use crate::world::{World, known, master};
@@ -9,29 +16,85 @@ use crate::world::{World, known, master};
 /// Never to be seen anywhere but in the object itself.
 const PLANTED: &str = "planted-c0ffee-secret";
 
+/// A world whose audit log is written by a policy, and what was written so far.
+struct Watched {
+    world: World,
+    log: AuditLog,
+    path: std::path::PathBuf,
+    writer: std::thread::JoinHandle<()>,
+    _directory: tempfile::TempDir,
+}
+
+/// Stumbles over everything.
+struct Clumsy;
+
+impl Handler for Clumsy {
+    fn answer<'a>(&'a self, _: &'a Server, _: &'a Call, _: Asked) -> Outcome<'a> {
+        Box::pin(async { panic!("over its own feet") })
+    }
+}
+
+impl Watched {
+    async fn start(policy: Value) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit.log");
+        let options = LogOptions {
+            path: path.clone(),
+            largest: 1 << 20,
+            kept: 1,
+            oldest: None,
+        };
+        let (log, writer) = AuditLog::open(options).unwrap();
+        let writer = std::thread::spawn(writer);
+        let audit = Audit {
+            policy: AuditPolicy::read(&policy).unwrap(),
+            log: log.clone(),
+        };
+        let mut extensions = Extensions {
+            audit: Some(audit),
+            ..Extensions::default()
+        };
+        let bindings = ("work.karmada.io", "resourcebindings", "decisions");
+        let clumsy = std::sync::Arc::new(Clumsy);
+        extensions
+            .handlers
+            .insert(bindings.0, bindings.1, bindings.2, clumsy);
+        Self {
+            world: World::with(extensions).await,
+            log,
+            path,
+            writer,
+            _directory: directory,
+        }
+    }
+
+    /// What is in the log about these users.
+    async fn lines(&self, users: &[&str]) -> Vec<Value> {
+        self.log.flush().await;
+        let text = std::fs::read_to_string(&self.path).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        let is_meant = |line: &Value| users.iter().any(|user| line["user"]["username"] == *user);
+        lines.filter(is_meant).collect()
+    }
+
+    fn end(self) {
+        let Self {
+            world, log, writer, ..
+        } = self;
+        drop((world, log));
+        writer.join().unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_noted_by_rule_and_secrets_never_are() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("audit.log");
-    let options = LogOptions {
-        path: path.clone(),
-        largest: 1 << 20,
-        kept: 1,
-        oldest: None,
-    };
-    let (log, writer) = AuditLog::open(options).unwrap();
-    let writer = std::thread::spawn(writer);
-    let policy = AuditPolicy::read(&json!({"rules": [
+    let watched = Watched::start(json!({"omitStages": ["RequestReceived"], "rules": [
         {"level": "None", "nonResourceURLs": ["/version"]},
         {"level": "RequestResponse", "resources": [{"group": ""}]},
         {"level": "Metadata"},
     ]}))
-    .unwrap();
-    let world = World::with(Extensions {
-        audit: Some(Audit { policy, log }),
-        ..Extensions::default()
-    })
     .await;
+    let (world, path) = (&watched.world, &watched.path);
     let maps = "POST /api/v1/namespaces/default/configmaps";
     let map = json!({"metadata": {"name": "m"}, "data": {"k": "v"}});
     world.ask(&master(), maps, map).await;
@@ -55,7 +118,7 @@ async fn requests_are_noted_by_rule_and_secrets_never_are() {
     world.ask(&master(), "GET /version", json!(null)).await;
     world.ask(&master(), "GET /apis", json!(null)).await;
     let text = eventually(async || {
-        let text = std::fs::read_to_string(&path).unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
         (text.lines().count() >= 5).then_some(text)
     })
     .await;
@@ -93,6 +156,159 @@ async fn requests_are_noted_by_rule_and_secrets_never_are() {
     for secret in [PLANTED, &encoded] {
         assert!(!text.contains(secret), "a secret is in the log");
     }
-    drop(world);
-    writer.join().unwrap();
+    watched.end();
+}
+
+/// A line as `Stage user[>acting] verb path code decision`.
+fn shown(line: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let acting = match line["impersonatedUser"]["username"].as_str() {
+        Some(acting) => format!(">{acting}"),
+        None => String::new(),
+    };
+    format!(
+        "{} {}{acting} {} {} {} {}",
+        text(&line["stage"]),
+        text(&line["user"]["username"]),
+        text(&line["verb"]),
+        text(&line["requestURI"]),
+        line["responseStatus"]["code"],
+        text(&line["annotations"]["authorization.k8s.io/decision"]),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_is_noted_when_it_comes_and_when_it_ends_and_a_watch_also_when_it_begins() {
+    let watched = Watched::start(json!({"rules": [{"level": "Metadata"}]})).await;
+    let (world, root) = (&watched.world, master());
+    let maps = "/api/v1/namespaces/default/configmaps";
+    let map = json!({"metadata": {"name": "m"}});
+    world.ask(&root, &format!("POST {maps}"), map.clone()).await;
+    // Refused by admission, which the rules of access let.
+    world
+        .ask(&root, "DELETE /api/v1/namespaces/default", json!(null))
+        .await;
+    // Refused by the rules.
+    world
+        .ask(&known("ann"), "GET /api/v1/nodes?limit=5", json!(null))
+        .await;
+    let acting = [("impersonate-user", "eve")];
+    world
+        .ask_with(&root, &acting, "GET /api/v1/nodes", json!(null))
+        .await;
+    world
+        .ask_with(&known("ann"), &acting, "GET /api/v1/nodes", json!(null))
+        .await;
+    let whole = format!("http://localhost:1{maps}");
+    let request = Request::get(&whole).body(Full::<Bytes>::default()).unwrap();
+    let answer = world.handle.as_user(root.clone()).call(request).await;
+    let id = answer.unwrap().headers()["audit-id"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    let request = Request::get(format!("{maps}?watch=true"))
+        .header("audit-id", "my-own-id")
+        .body(Full::<Bytes>::default());
+    let answer = world.handle.as_user(root).call(request.unwrap()).await;
+    let mut watch = answer.unwrap().into_body();
+    watch.frame().await.unwrap().unwrap();
+    let all = watched.lines(&["root", "ann"]).await;
+    let lines: Vec<String> = all.iter().map(shown).collect();
+    let began = [
+        "RequestReceived root create /api/v1/namespaces/default/configmaps null -",
+        "ResponseComplete root create /api/v1/namespaces/default/configmaps 201 allow",
+        "RequestReceived root delete /api/v1/namespaces/default null -",
+        "ResponseComplete root delete /api/v1/namespaces/default 403 allow",
+        "RequestReceived ann list /api/v1/nodes?limit=5 null -",
+        "ResponseComplete ann list /api/v1/nodes?limit=5 403 forbid",
+        "RequestReceived root list /api/v1/nodes null -",
+        "ResponseComplete root>eve list /api/v1/nodes 403 forbid",
+        "RequestReceived ann list /api/v1/nodes null -",
+        "ResponseComplete ann list /api/v1/nodes 403 forbid",
+        "RequestReceived root list /api/v1/namespaces/default/configmaps null -",
+        "ResponseComplete root list /api/v1/namespaces/default/configmaps 200 allow",
+        "RequestReceived root watch /api/v1/namespaces/default/configmaps?watch=true null -",
+        "ResponseStarted root watch /api/v1/namespaces/default/configmaps?watch=true 200 allow",
+    ];
+    assert_eq!(lines, began);
+    assert_eq!(all[1]["objectRef"]["name"], "m", "the path does not say it");
+    assert_eq!(all[3]["responseStatus"]["reason"], "Forbidden");
+    assert_eq!(all[10]["auditID"], id.as_str());
+    assert_eq!(all[13]["auditID"], "my-own-id");
+    drop(watch);
+    let ended = watched.lines(&["root", "ann"]).await;
+    assert_eq!(
+        shown(&ended[began.len()]),
+        "ResponseComplete root watch /api/v1/namespaces/default/configmaps?watch=true 200 allow"
+    );
+    assert_eq!(ended[began.len()]["auditID"], "my-own-id");
+    drop(ended);
+    watched.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_go_by_who_sent_a_request_and_leave_stages_out() {
+    let watched = Watched::start(json!({"rules": [
+        {"level": "None", "users": ["eve"]},
+        {"level": "Metadata", "verbs": ["watch"], "omitStages": ["RequestReceived", "ResponseComplete"]},
+        {"level": "Request", "omitStages": ["RequestReceived"], "omitManagedFields": true},
+    ]}))
+    .await;
+    let (world, root) = (&watched.world, master());
+    let acting = [
+        ("impersonate-user", "eve"),
+        ("impersonate-group", "system:masters"),
+    ];
+    let map = json!({"metadata": {"name": "m", "managedFields": []}, "data": {"k": "v"}});
+    let maps = "POST /api/v1/namespaces/default/configmaps";
+    world.ask_with(&root, &acting, maps, map).await;
+    world
+        .ask(&root, "GET /api/v1/pods?watch=true", json!(null))
+        .await;
+    let line = "GET /apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/b/decisions";
+    let answer = world.ask(&root, line, json!(null)).await;
+    assert_eq!(answer.code, 500, "{}", answer.body);
+    // The server has survived it.
+    assert_eq!(
+        world
+            .ask(&known("eve"), "GET /version", json!(null))
+            .await
+            .code,
+        200
+    );
+    let token = "POST /api/v1/namespaces/default/serviceaccounts/default/token";
+    let made = eventually(async || {
+        let made = world.ask(&root, token, json!({})).await;
+        (made.code == 201).then_some(made.body)
+    })
+    .await;
+    let lines = watched.lines(&["root", "eve"]).await;
+    let told: Vec<String> = lines.iter().take(3).map(shown).collect();
+    assert_eq!(
+        told,
+        [
+            "ResponseComplete root>eve create /api/v1/namespaces/default/configmaps 201 allow",
+            "ResponseStarted root watch /api/v1/pods?watch=true 200 allow",
+            &format!("Panic root get {} 500 allow", &line[4..]),
+        ]
+    );
+    assert_eq!(lines[0]["requestObject"]["data"]["k"], "v");
+    assert!(
+        lines[0]["requestObject"]["metadata"]
+            .get("managedFields")
+            .is_none()
+    );
+    assert_eq!(
+        lines[2]["responseStatus"]["message"],
+        "APIServer panic'd: over its own feet"
+    );
+    let last = lines.last().unwrap();
+    let id = last["annotations"]["authentication.kubernetes.io/issued-credential-id"].as_str();
+    assert!(id.unwrap().starts_with("JTI="));
+    assert!(
+        !last
+            .to_string()
+            .contains(made["status"]["token"].as_str().unwrap())
+    );
+    watched.end();
 }

@@ -217,3 +217,44 @@ async fn a_role_is_changed_only_by_whoever_holds_all_of_it() {
     let answer = world.ask(&paul, &line, admin).await;
     assert_eq!(answer.code, 403, "{}", answer.body);
 }
+
+#[tokio::test]
+async fn a_binding_is_changed_only_by_whoever_could_make_it() {
+    let world = World::start().await;
+    let group = "rbac.authorization.k8s.io";
+    let patcher = format!("get,patch {group} rolebindings,clusterrolebindings");
+    world.role("", "patcher", &[&patcher]).await;
+    world.role("", "small", &["get core pods"]).await;
+    let binder = format!("bind {group} clusterroles edit");
+    world.role("", "binder", &[&binder]).await;
+    for role in ["patcher", "small", "binder"] {
+        world.bind("", ("ClusterRole", role), subject("paul")).await;
+    }
+    for role in ["small", "edit", "admin"] {
+        let bound = ("ClusterRole", role);
+        world.bind("default", bound, subject("olga")).await;
+    }
+    let held = "is attempting to grant RBAC permissions not currently held";
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    let subjects = json!({"subjects": [subject("paul")]});
+    for (name, change, code, why) in [
+        ("small-olga", &label, 200, ""),
+        ("small-olga", &subjects, 200, ""),
+        // Held by nobody's rules, but bound by leave.
+        ("edit-olga", &subjects, 200, ""),
+        ("admin-olga", &label, 403, held),
+        ("admin-olga", &subjects, 403, held),
+        (
+            "admin-olga",
+            &json!({"metadata": {"finalizers": ["a.io/b"]}}),
+            200,
+            "",
+        ),
+    ] {
+        let line = format!("PATCH {BASE}/namespaces/default/rolebindings/{name}");
+        let answer = world.ask(&known("paul"), &line, change.clone()).await;
+        let message = answer.body["message"].as_str().unwrap_or_default();
+        assert_eq!(answer.code, code, "{name} {change}: {message}");
+        assert!(message.contains(why), "{name} {change}: {message}");
+    }
+}

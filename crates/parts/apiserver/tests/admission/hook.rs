@@ -8,8 +8,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use listen::{Authority, Limits, Listener, ServerIdentity, Subject};
+use listen::{Arriving, Authority, Limits, Listener, ServerIdentity, Subject};
 use object::Value;
 use runtime::Tasks;
 use serde_json::json;
@@ -72,7 +71,7 @@ impl Hook {
         let address = listener.address();
         let seen: Arc<Mutex<Vec<Value>>> = Arc::default();
         let noting = Arc::clone(&seen);
-        let handler = move |request: Request<Incoming>| {
+        let handler = move |request: Request<Arriving>| {
             let (reply, seen) = (reply.clone(), Arc::clone(&noting));
             async move {
                 let body = request.into_body().collect().await.unwrap().to_bytes();

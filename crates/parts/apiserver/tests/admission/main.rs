@@ -4,6 +4,7 @@
 mod hook;
 mod limits;
 mod policies;
+mod questions;
 mod quotas;
 mod streams;
 mod webhooks;

@@ -309,7 +309,7 @@ async fn failed_checks_may_warn_and_be_noted_instead() {
     );
     log.flush().await;
     let text = std::fs::read_to_string(&options.path).unwrap();
-    let line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let line: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     let notes = &line["annotations"];
     assert_eq!(notes["p/replicas"], "3");
     let failures = notes["validation.policy.admission.k8s.io/validation_failure"].as_str();

@@ -28,6 +28,7 @@ async fn check(world: &World, path: &str, object: Value, expected: &str) {
 async fn until_used(world: &World, name: &str, used: Value) {
     let line = format!("GET {QUOTAS}/{name}");
     let mut last = Value::Null;
+    let mut writes = world.handle.server().cache().progress();
     let told = tokio::time::timeout(Duration::from_secs(20), async {
         loop {
             let quota = world.ask(&master(), &line, json!(null)).await.body;
@@ -35,7 +36,7 @@ async fn until_used(world: &World, name: &str, used: Value) {
             if last == used {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            writes.changed().await.unwrap();
         }
     });
     let is_told = told.await.is_ok();

@@ -5,9 +5,8 @@ use access::oidc::OidcOptions;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use karavel_apiserver::{Issuer, Security, Storage};
-use listen::{Authority, Limits, Listener, ServerIdentity, Subject};
+use listen::{Arriving, Authority, Limits, Listener, ServerIdentity, Subject};
 use runtime::Tasks;
 use serde_json::{Value, json};
 
@@ -38,7 +37,7 @@ async fn users_of_an_issuer_over_https_are_who_their_claims_say() {
         ),
         ("/realm/keys", keys.key_set()),
     ];
-    let handler = move |request: Request<Incoming>| {
+    let handler = move |request: Request<Arriving>| {
         let found = documents
             .iter()
             .find(|(path, _)| *path == request.uri().path());

@@ -1,7 +1,9 @@
 //! What protects a server, seen from outside: certificates, encryption at rest, replicas, other issuers, its end.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod bodies;
 mod certificates;
+mod files;
 mod issuer;
 mod replicas;
 mod secrets;

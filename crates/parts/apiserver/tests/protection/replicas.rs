@@ -208,7 +208,6 @@ async fn secrets_in_etcd_are_sealed_and_sealed_anew_when_the_key_changes() {
     };
     while !is_done().await {
         assert!(begun.elapsed() < Duration::from_secs(20), "not sealed anew");
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_ne!(find(&raw(&etcd, objects).await), before);
     served.stop().await;
@@ -239,11 +238,14 @@ async fn of_several_servers_one_does_the_chores_and_another_takes_over() {
         holder.unwrap_or_default().to_owned()
     };
     let until = async |what: &str, served: &Served, address: std::net::SocketAddr| {
-        let begun = Instant::now();
-        while !holder(served).await.starts_with(&format!("{address}_")) {
-            assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let mut writes = served.handle.server().cache().progress();
+        let led = async {
+            while !holder(served).await.starts_with(&format!("{address}_")) {
+                writes.changed().await.unwrap();
+            }
+        };
+        let led = tokio::time::timeout(Duration::from_secs(30), led).await;
+        assert!(led.is_ok(), "{what}");
     };
     until("the first server leads", &first, first.address).await;
     let second = start(&etcd, two.path()).await.unwrap();
@@ -255,11 +257,14 @@ async fn of_several_servers_one_does_the_chores_and_another_takes_over() {
     let (code, _) = ask(&second, &shown, "POST /api/v1/namespaces", &body).await;
     assert_eq!(code, 201);
     let line = "GET /api/v1/namespaces/later/serviceaccounts/default";
-    let begun = Instant::now();
-    while ask(&second, &shown, line, &Value::Null).await.0 != 200 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "no account");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let mut writes = second.handle.server().cache().progress();
+    let given = async {
+        while ask(&second, &shown, line, &Value::Null).await.0 != 200 {
+            writes.changed().await.unwrap();
+        }
+    };
+    let given = tokio::time::timeout(Duration::from_secs(20), given).await;
+    assert!(given.is_ok(), "no account");
     second.stop().await;
 }
 

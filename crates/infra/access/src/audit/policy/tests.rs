@@ -1,0 +1,150 @@
+use http::Method;
+
+use super::*;
+
+fn user(name: &str, group: &str) -> User {
+    User {
+        name: name.to_owned(),
+        groups: vec![group.to_owned()],
+        ..User::default()
+    }
+}
+
+#[test]
+fn the_first_rule_that_fits_says_how_much_is_written() {
+    let policy = AuditPolicy::read(&json!({"rules": [
+        {"level": "None", "users": ["prober"]},
+        {"level": "None", "nonResourceURLs": ["/healthz*", "/version"]},
+        {"level": "RequestResponse", "resources": [{"group": "", "resources": ["pods"]}], "namespaces": ["shop"]},
+        {"level": "Request", "resources": [{"group": "apps"}], "verbs": ["create", "delete"]},
+        {"level": "RequestResponse", "resources": [{"group": "", "resources": ["secrets", "serviceaccounts/token"]}]},
+        {"level": "RequestResponse", "resources": [{"group": "cluster.karmada.io"}]},
+        {"level": "Metadata", "userGroups": ["ops"]},
+    ]}))
+    .unwrap();
+    for (name, group, line, expected) in [
+        (
+            "prober",
+            "",
+            "GET /api/v1/namespaces/shop/pods",
+            Level::None,
+        ),
+        ("ann", "", "GET /healthz/ping", Level::None),
+        (
+            "ann",
+            "",
+            "GET /api/v1/namespaces/shop/pods",
+            Level::RequestResponse,
+        ),
+        ("ann", "", "GET /api/v1/namespaces/other/pods", Level::None),
+        (
+            "ann",
+            "ops",
+            "GET /api/v1/namespaces/other/pods",
+            Level::Metadata,
+        ),
+        (
+            "ann",
+            "",
+            "POST /apis/apps/v1/namespaces/a/deployments",
+            Level::Request,
+        ),
+        (
+            "ann",
+            "",
+            "PUT /apis/apps/v1/namespaces/a/deployments/d",
+            Level::None,
+        ),
+        (
+            "ann",
+            "",
+            "GET /api/v1/namespaces/a/secrets/s",
+            Level::Metadata,
+        ),
+        (
+            "ann",
+            "",
+            "POST /api/v1/namespaces/a/serviceaccounts/s/token",
+            Level::Metadata,
+        ),
+        (
+            "ann",
+            "",
+            "POST /apis/cluster.karmada.io/v1alpha1/clusters/m/proxy/api/v1/namespaces/a/secrets",
+            Level::Metadata,
+        ),
+        (
+            "ann",
+            "",
+            "GET /apis/cluster.karmada.io/v1alpha1/clusters/m",
+            Level::RequestResponse,
+        ),
+    ] {
+        let (method, path) = line.split_once(' ').unwrap();
+        let method: Method = method.parse().unwrap();
+        let attempt = Attempt::read(&method, path, "").unwrap();
+        assert_eq!(
+            policy.extent(Some(&user(name, group)), &attempt).level,
+            expected,
+            "{name} {line}"
+        );
+    }
+}
+
+#[test]
+fn stages_and_managed_fields_are_left_out_by_rule_or_by_policy() {
+    let policy = AuditPolicy::read(&json!({
+        "omitStages": ["RequestReceived"], "omitManagedFields": true,
+        "rules": [
+            {"level": "Metadata", "verbs": ["watch"], "omitStages": ["ResponseComplete"]},
+            {"level": "Metadata", "omitManagedFields": false},
+        ],
+    }))
+    .unwrap();
+    for (path, query, omitted, without) in [
+        (
+            "/api/v1/pods",
+            "watch=1",
+            "RequestReceived,ResponseComplete",
+            true,
+        ),
+        ("/api/v1/pods", "", "RequestReceived", false),
+    ] {
+        let attempt = Attempt::read(&Method::GET, path, query).unwrap();
+        let extent = policy.extent(None, &attempt);
+        let found: Vec<&str> = extent.omitted.iter().map(|stage| stage.as_str()).collect();
+        assert_eq!(
+            (found.join(","), extent.omits_managed_fields),
+            (omitted.to_owned(), without)
+        );
+    }
+}
+
+#[test]
+fn a_policy_that_makes_no_sense_is_refused_with_the_place() {
+    for (rule, expected) in [
+        (
+            json!({"level": "All"}),
+            "rules[0].level: \"All\" is none of None, Metadata, Request, RequestResponse",
+        ),
+        (
+            json!({"level": "None", "omitStages": ["Later"]}),
+            "rules[0].omitStages: \"Later\" is none of RequestReceived, ResponseStarted, ResponseComplete, Panic",
+        ),
+        (
+            json!({"level": "None", "nonResourceURLs": ["/a*b"]}),
+            "rules[0].nonResourceURLs: \"/a*b\" must begin with a '/' and may have a '*' only at its end",
+        ),
+        (
+            json!({"level": "None", "nonResourceURLs": ["/a"], "namespaces": ["b"]}),
+            "rules[0].nonResourceURLs: a rule is about resources or about other paths, not about both",
+        ),
+        (
+            json!({"level": "None", "resources": [{"group": "", "resourceNames": ["a"]}]}),
+            "rules[0].resources[0].resourceNames: names need at least one resource they are of",
+        ),
+    ] {
+        let refused = AuditPolicy::read(&json!({"rules": [rule]})).unwrap_err();
+        assert_eq!(refused.to_string(), expected);
+    }
+}
