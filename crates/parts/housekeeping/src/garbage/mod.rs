@@ -21,7 +21,7 @@ use runtime::{Queue, Spawner};
 
 use self::absent::Absent;
 use self::plan::{FOREGROUND, Inputs, ORPHAN, Owner, OwnerState, blockers, plan, waits};
-use crate::inventory::Inventory;
+use crate::inventory::{Followed, Inventory};
 
 /// How many objects are looked at at once. Upstream: 20.
 const WORKERS: usize = 20;
@@ -201,14 +201,25 @@ impl Collector {
         match cx.client.get_metadata(&followed.resource, &key).await {
             Ok(found) if found.uid() == owner.uid => Ok(state_of(&found, owner)),
             // Somebody else has the name now.
-            Ok(_) => Ok(OwnerState::Absent),
-            Err(error) if is_absence(&error, &key.name) => Ok(OwnerState::Absent),
+            Ok(_) => Ok(absence(&followed, owner)),
+            Err(error) if is_absence(&error, &key.name) => Ok(absence(&followed, owner)),
             Err(error) if error.is_not_found() => {
                 Ok(OwnerState::Unknown("its kind is not served at the moment"))
             }
             Err(error) => Err(error),
         }
     }
+}
+
+/// What it means that an owner is not where it should be: it may be in another namespace.
+fn absence(followed: &Followed, owner: &OwnerReference) -> OwnerState {
+    let known = followed.cache.as_ref().map(|cache| cache.list());
+    let is_elsewhere = followed.resource.namespaced
+        && known.is_some_and(|known| known.iter().any(|object| object.uid() == owner.uid));
+    if is_elsewhere {
+        return OwnerState::Elsewhere;
+    }
+    OwnerState::Absent
 }
 
 fn state_of(owner: &Object, reference: &OwnerReference) -> OwnerState {

@@ -40,6 +40,8 @@ pub(crate) enum OwnerState {
     Waiting,
     /// The server says that it is not there.
     Absent,
+    /// It is there, but in another namespace, where it cannot own this object: as good as absent.
+    Elsewhere,
     /// It cannot be said, for this reason: nothing is done.
     Unknown(&'static str),
     /// It could not be an owner of this object in any case.
@@ -148,12 +150,15 @@ fn follow_owners(inputs: &Inputs<'_>) -> Plan {
                     *why,
                 );
             }
-            OwnerState::Misplaced => plan.push(misplaced(object, &owner.reference)),
+            OwnerState::Misplaced | OwnerState::Elsewhere => {
+                plan.push(misplaced(object, &owner.reference));
+            }
             OwnerState::Solid | OwnerState::Waiting | OwnerState::Absent => {}
         }
     }
     let count = |state: OwnerState| owners.iter().filter(|owner| owner.state == state).count();
-    let (waiting, absent) = (count(OwnerState::Waiting), count(OwnerState::Absent));
+    let waiting = count(OwnerState::Waiting);
+    let absent = count(OwnerState::Absent) + count(OwnerState::Elsewhere);
     let is_undecided = owners
         .iter()
         .any(|owner| matches!(owner.state, OwnerState::Unknown(_) | OwnerState::Misplaced));
@@ -278,10 +283,11 @@ fn without_finalizer(inputs: &Inputs<'_>, name: &str) -> Action {
     Action::patch(inputs.resource.clone(), inputs.object, patch, Part::Object)
 }
 
-/// Upstream: the event's reason and sense.
+/// Upstream: the event's reason and text.
 fn misplaced(object: &Object, owner: &OwnerReference) -> Action {
+    let namespace = object.namespace();
     let message = format!(
-        "ownerRef [{}/{}, name: {}, uid: {}] names a namespaced kind, which cannot own what is in no namespace",
+        "ownerRef [{}/{}, namespace: {namespace}, name: {}, uid: {}] does not exist in namespace {namespace:?}",
         owner.api_version, owner.kind, owner.name, owner.uid
     );
     let about = ObjectRef::of(object);

@@ -100,7 +100,7 @@ fn decide(
 
 #[test]
 fn an_object_goes_when_all_its_owners_are_gone() {
-    use OwnerState::{Absent, Misplaced, Solid, Unknown, Waiting};
+    use OwnerState::{Absent, Elsewhere, Misplaced, Solid, Unknown, Waiting};
     let two = thing("x", "a b", "");
     let none: &[Arc<Object>] = &[];
     let left = r#"x {"ownerReferences":[{"apiVersion":"v1","kind":"Thing","name":"b","uid":"b","blockOwnerDeletion":false}]}"#;
@@ -115,6 +115,7 @@ fn an_object_goes_when_all_its_owners_are_gone() {
             "problem: its kind is not known",
         ),
         ([Absent, Misplaced], "x report"),
+        ([Elsewhere, Absent], "x report; x delete Background"),
     ] {
         assert_eq!(decide(&two, &states, Some(none)), expected, "{states:?}");
     }

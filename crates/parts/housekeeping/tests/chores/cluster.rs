@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use client::{Body, Caches, Client, DeleteOptions, ListOptions, PatchKind, WriteOptions};
-use control::{Cx, Recorder};
+use control::{Cx, EventSink, Recorder};
 use http::{Request, Response};
 use intent::{Part, Propagation};
 use karavel_housekeeping::Chores;
@@ -116,7 +116,13 @@ impl Cluster {
     fn begin_chores(&self) {
         let (client, clock) = (self.client.clone(), self.clock.clone());
         let caches = Caches::new(client.clone(), self.chores.clone(), clock.clone());
-        let cx = Cx::new(client, clock, Recorder::silent(), "housekeeping");
+        let sink = EventSink {
+            client: client.clone(),
+            component: "housekeeping",
+            namespace: "default",
+        };
+        let recorder = Recorder::start(sink, clock.clone(), &self.chores);
+        let cx = Cx::new(client, clock, recorder, "housekeeping");
         karavel_housekeeping::start(Chores::default(), &caches, &cx, &self.chores);
     }
 

@@ -7,6 +7,7 @@ mod crashes;
 
 use std::time::Duration;
 
+use client::ListOptions;
 use intent::{Part, Propagation};
 use object::{ObjectKey, ResourceType};
 use serde_json::json;
@@ -102,6 +103,31 @@ async fn an_owner_elsewhere_or_of_a_kind_nobody_knows_is_treated_with_care() {
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_eq!(cluster.names(&maps, "away unknown").await, "away unknown");
     assert_eq!(cluster.names(&roles, "cluster-wide").await, "cluster-wide");
+    let events = ResourceType::namespaced("", "v1", "Event", "events");
+    let options = ListOptions::default();
+    let events = cluster.client.list(&events, "", &options).await.unwrap();
+    let mut told: Vec<String> = (events.items.iter())
+        .filter(|event| event.at(&["reason"]) == Some(&json!("OwnerRefInvalidNamespace")))
+        .map(|event| {
+            let text = |path: &[&str]| event.at(path).and_then(|text| text.as_str());
+            let about = text(&["involvedObject", "name"]).unwrap();
+            format!("{about}: {}", text(&["message"]).unwrap())
+        })
+        .collect();
+    told.sort();
+    told.dedup();
+    let uid = away.uid();
+    assert_eq!(
+        told,
+        [
+            format!(
+                "cluster-wide: ownerRef [v1/ConfigMap, namespace: , name: away, uid: {uid}] does not exist in namespace \"\""
+            ),
+            format!(
+                "strayed: ownerRef [v1/ConfigMap, namespace: shop, name: away, uid: {uid}] does not exist in namespace \"shop\""
+            ),
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]
