@@ -6,7 +6,7 @@ use schema::apply::fieldset::FieldSet;
 use schema::apply::{ApplyError, Versions, Write, keep_times};
 
 use crate::call::Call;
-use crate::resource::Resource;
+use crate::resource::{Resource, SchemaDuty};
 use crate::server::Server;
 use crate::status::{Cause, Status};
 
@@ -99,6 +99,10 @@ impl Server {
             .apply(live, declared, call.options.force)
             .map_err(refusal)?;
         let mut object = applied.object;
+        // What is kept somewhere above is known to the declaration, and still no field of its kind here.
+        if call.served.resource.rules.schema_duty() == SchemaDuty::Everything {
+            schema.prune(&mut object);
+        }
         if let Some(live) = live {
             keep_times(&mut object, live);
         }

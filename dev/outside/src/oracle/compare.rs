@@ -30,7 +30,10 @@ pub(crate) fn differences(ours: &Answer, theirs: &Answer) -> Vec<String> {
             .pointer_mut("/details/causes")
             .and_then(Value::as_array_mut)
         {
-            causes.sort_by_key(Value::to_string);
+            causes.sort_by_key(|cause| {
+                let place = (cause["field"].to_string(), cause["reason"].to_string());
+                (place, cause["message"].to_string())
+            });
             let several = causes.len() > 1;
             if several && let Some(message) = body.get_mut("message") {
                 *message = sorted_message(message);

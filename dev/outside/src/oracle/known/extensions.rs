@@ -187,4 +187,49 @@ pub(crate) const EXTENSIONS: &[Known] = &[
         says: &[".metadata.generation"],
         reason: "a whole number is the same however it is written",
     },
+    Known {
+        sent: &[],
+        says: &[".message: ours", "is invalid: patch: Invalid value: "],
+        reason: "what a patch made is shown in the order of its fields",
+    },
+    Known {
+        sent: &["application/apply-patch+yaml", ":null"],
+        says: &[".message: ours \"Thing."],
+        reason: "null in a declaration means that nothing is declared there",
+    },
+    Known {
+        sent: &["application/apply-patch+yaml", ":null"],
+        says: &[".details.causes"],
+        reason: "null in a declaration means that nothing is declared there",
+    },
+    Known {
+        sent: &["customresourcedefinitions"],
+        says: &["compilation failed"],
+        reason: "1.36 shows the whole rule, earlier versions its text",
+    },
+    Known {
+        sent: &["customresourcedefinitions"],
+        says: &["must evaluate to"],
+        reason: "1.36 shows the whole rule, earlier versions its text",
+    },
+    Known {
+        sent: &["application/json-patch+json", "\"op\":\"replace\""],
+        says: &["theirs \"the server rejected our request"],
+        reason: "the judge was built with a later library of JSON patches, which replaces only what is there",
+    },
+    Known {
+        sent: &["application/json-patch+json", "\"op\":\"replace\""],
+        says: &["warnings: ours [\"299 - \\\"unknown field"],
+        reason: "the judge was built with a later library of JSON patches, which replaces only what is there",
+    },
+    Known {
+        sent: &["/status"],
+        says: &[".details.causes", "theirs \"status\""],
+        reason: "a status of the wrong type is told with its field",
+    },
+    Known {
+        sent: &["/status"],
+        says: &["in body must be of type"],
+        reason: "a status of the wrong type is told with its field",
+    },
 ];
