@@ -7,6 +7,7 @@
 //!
 //! Non-goals: arguments and what is printed (the binary beside this); any behaviour of a part.
 
+mod configz;
 mod decisions;
 mod estimating;
 pub mod plane;

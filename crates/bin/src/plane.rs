@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
+use access::attempt::Attempt;
+use access::policy::Decision;
 use apiserver::{ApiServer, Extensions, Handle, Inside, Options, StartError};
 use cli::Failure;
 use client::{Caches, Client};
@@ -29,9 +31,11 @@ use serve::call::{Call, User};
 use serve::handler::{Asked, Handler, Outcome};
 use serve::server::Server;
 use serve::status::Status;
+use serve::target::ResourceTarget;
+use telemetry::metrics::{Metric, Registry};
 
+use crate::configz;
 use crate::decisions::{self, Decisions};
-
 use crate::estimating;
 
 /// The Lease that the one of several processes on a store holds which runs the controllers.
@@ -65,6 +69,8 @@ pub struct Settings {
     pub grace: Grace,
     /// Which namespaces stay in the control plane.
     pub skipped: Skipped,
+    /// Whether ClusterTaintPolicies may put `NoExecute` taints on clusters.
+    pub allows_no_execute_policies: bool,
 }
 
 impl Settings {
@@ -114,7 +120,8 @@ pub async fn start_inside(
 impl Plane {
     /// Starts the parts that are enabled.
     pub fn begin(&self, settings: &Settings) -> Result<(), Failure> {
-        self.parts.handle.switch(&settings.controllers.gates);
+        self.parts.adopt(settings);
+        self.parts.handle.publish(configz::tell(settings));
         let caches = self.parts.caches(&self.parts.spawner);
         self.parts.open_proxy(&caches);
         self.parts.work(settings, caches, &self.parts.spawner)
@@ -123,7 +130,8 @@ impl Plane {
     /// Starts the parts that are enabled whenever this process is the one of several on the same store that shall.
     pub fn stand(self, settings: Settings) {
         let Self { address, parts, .. } = self;
-        parts.handle.switch(&settings.controllers.gates);
+        parts.adopt(&settings);
+        parts.handle.publish(configz::tell(&settings));
         // One set for the proxy, which answers in every process, and for the parts, which work in one: what both follow is
         // held once, and whoever takes over has it already.
         let caches = parts.caches(&parts.spawner);
@@ -187,6 +195,7 @@ async fn go_on(
     way: Way,
     tasks: &mut Tasks,
 ) -> Result<Plane, Failure> {
+    tell_build(server.handle().server().metrics());
     let plane = Plane {
         address: server.address(),
         kubeconfig: server.kubeconfig().to_owned(),
@@ -195,6 +204,7 @@ async fn go_on(
             spawner: tasks.spawner(),
             proxy,
             decisions,
+            pressure: control::Pressure::default(),
             way,
         },
     };
@@ -210,6 +220,8 @@ struct Parts {
     proxy: Arc<Later>,
     /// What the scheduler has decided lately, for those who ask.
     decisions: Arc<Decisions>,
+    /// How much waits in all of them.
+    pressure: control::Pressure,
     way: Way,
 }
 
@@ -223,11 +235,32 @@ impl Parts {
         )
     }
 
+    /// Lets the server itself go by the settings.
+    fn adopt(&self, settings: &Settings) {
+        self.handle.switch(&settings.controllers.gates);
+        self.handle
+            .allow_no_execute_taint_policies(settings.allows_no_execute_policies);
+    }
+
     fn open_proxy(&self, caches: &Caches) {
+        let access = Arc::clone(self.handle.access());
+        let may_connect = move |user: &User, cluster: &str| {
+            let target = ResourceTarget {
+                group: "cluster.karmada.io".to_owned(),
+                version: "v1alpha1".to_owned(),
+                resource: "clusters".to_owned(),
+                name: cluster.to_owned(),
+                subresource: "proxy".to_owned(),
+                ..ResourceTarget::default()
+            };
+            let decision = access.decide(user, &Attempt::on("create", target));
+            !matches!(decision, Decision::Denied(_))
+        };
         let carrier = Proxy::new(
             caches,
             Arc::clone(&self.way.connector),
             self.spawner.clone(),
+            Box::new(may_connect),
         );
         self.proxy.answer_with(Arc::new(carrier));
     }
@@ -303,7 +336,12 @@ impl Parts {
                     ..settings.fleet.clone()
                 },
             };
-            fleet::run(fleet, spawner);
+            let shared = fleet.caches.clone();
+            let members = fleet::run(fleet, spawner);
+            if enabled.is_on("cluster") {
+                let cx = cx("cluster-lifecycle", "cluster-controller");
+                member::credentials::run(&shared, cx, members, spawner);
+            }
         }
         Ok(())
     }
@@ -323,6 +361,8 @@ impl Parts {
         };
         let events = Recorder::start(sink, self.way.clock.clone(), spawner);
         Cx::new(client, self.way.clock.clone(), events, manager)
+            .measured_by(self.handle.server().metrics().clone())
+            .pressed_by(self.pressure.clone())
     }
 }
 
@@ -346,6 +386,14 @@ impl Handler for Later {
             )))),
         }
     }
+}
+
+/// Says what is running, as the reference says it of itself.
+fn tell_build(metrics: &Registry) {
+    let version = concat!("v", env!("CARGO_PKG_VERSION"));
+    let platform = format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH);
+    let values = [version, "", "", "", "", "", "rustc", &platform];
+    metrics.set(Metric::KarmadaBuildInfo, &values, 1.0);
 }
 
 fn refuse(error: &StartError) -> Failure {

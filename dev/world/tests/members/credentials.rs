@@ -1,9 +1,11 @@
 //! Credentials of members that change while they are in use.
 
 use client::{PatchKind, WriteOptions};
+use http::Request;
+use http_body_util::BodyExt as _;
 use intent::Part;
 use object::{ObjectKey, Value};
-use world::{World, json};
+use world::{Api, World, json};
 
 use crate::{SOON, config_map, everywhere, seconds};
 
@@ -38,6 +40,78 @@ async fn new_token(world: &World) -> Value {
         .await;
     m1.field("secrets", "karmada-cluster/fresh", "data.token")
         .await
+}
+
+/// What the control plane is known by ends by itself, and is replaced long before.
+#[tokio::test(start_paused = true)]
+async fn tokens_end_and_are_replaced_in_time() {
+    let world = World::build()
+        .member(world::config("m1"))
+        .stranger()
+        .start()
+        .await;
+    let m1 = world.member("m1");
+    let options = member::join::JoinOptions {
+        token_seconds: 3600,
+        ..member::join::JoinOptions::new("m1", m1.address())
+    };
+    let joined = member::join::join(world.client(), m1.client(), &options).await;
+    joined.unwrap_or_else(|error| panic!("{error}"));
+    world.until_ready("m1").await;
+    let begun = world.now();
+    let tokens = async || {
+        let token = async |name: &str| {
+            let key = format!("karmada-cluster/{name}");
+            world.field("secrets", &key, "data.token").await
+        };
+        [token("m1").await, token("m1-impersonator").await]
+    };
+    let expires = async || {
+        let cluster = world.get("clusters", "m1").await;
+        let noted = cluster.and_then(|cluster| {
+            let noted = cluster.annotation(member::credentials::EXPIRES_AT)?;
+            noted.parse::<object::time::Time>().ok()
+        });
+        noted.unwrap_or_else(|| panic!("nothing says when the credentials end"))
+    };
+    world.advance(seconds(5)).await;
+    let first = tokens().await;
+    let until_end = expires().await.seconds_since(begun);
+    assert!((3500..=3600).contains(&until_end), "{until_end}");
+    world.advance(seconds(1150)).await;
+    assert_eq!(tokens().await, first, "too early");
+    world.advance(seconds(120)).await;
+    let second = tokens().await;
+    assert_ne!(second[0], first[0]);
+    assert_ne!(second[1], first[1]);
+    assert!(expires().await.seconds_since(begun) > 4700);
+    // Long after the first ones have ended all goes on as ever.
+    for _ in 0..10 {
+        world.advance(seconds(600)).await;
+        let ready = world.condition("clusters", "m1", "Ready").await;
+        assert_eq!(ready, "True ClusterReady");
+    }
+    world.apply(&everywhere("v1", "ConfigMap")).await;
+    world.apply(&config_map("a", "'1'")).await;
+    world
+        .until_is("works arrive", SOON, json!("1"), async || {
+            m1.field("configmaps", "default/a", "data.value").await
+        })
+        .await;
+    // Whoever takes the account's Secret away in the member ends them all.
+    m1.delete("secrets", "karmada-cluster/karmada-m1").await;
+    world
+        .until("nobody knows us there", seconds(60), async || {
+            let ready = world.condition("clusters", "m1", "Ready").await;
+            ready == "False ClusterNotReachable"
+        })
+        .await;
+    // Joining gives new ones in the place of those.
+    let options = member::join::JoinOptions::new("m1", m1.address());
+    let now = world.now().plus_seconds(3600);
+    let renewed = member::join::renew(world.client(), m1.client(), &options, now).await;
+    assert!(renewed.unwrap_or_else(|error| panic!("{error}")));
+    world.until_ready("m1").await;
 }
 
 /// Everything that faces the member goes over to the new token at once, and nothing is lost or done twice on the way.
@@ -141,6 +215,77 @@ async fn a_token_that_is_no_longer_good_is_said_to_be_so_and_a_new_one_mends_it(
             message
                 .as_str()
                 .is_some_and(|text| text.contains("missing a non-empty value for \"token\""))
+        })
+        .await;
+}
+
+/// Headers for a proxy may be its password: whoever could not have written them does not read them, by no way of reading.
+#[tokio::test(start_paused = true)]
+async fn headers_for_a_proxy_are_shown_to_those_who_may_write_them() {
+    let world = World::with_members(1).await;
+    let headers = json!({"spec": {"proxyHeader": {"X-Key": "hush-hush"}}});
+    world.patch("clusters", "m1", headers).await;
+    world
+        .apply(
+            "
+            apiVersion: rbac.authorization.k8s.io/v1
+            kind: ClusterRole
+            metadata: {name: reader}
+            rules: [{apiGroups: [cluster.karmada.io], resources: [clusters, clusters/status], verbs: [get, list, watch]}]
+            ---
+            apiVersion: rbac.authorization.k8s.io/v1
+            kind: ClusterRoleBinding
+            metadata: {name: vera}
+            roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}
+            subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: vera}]
+            ",
+        )
+        .await;
+    let vera = world.as_user("vera", &[]).await;
+    let clusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
+    for (path, accept) in [
+        ("/m1", "application/json"),
+        ("/m1", "application/yaml"),
+        ("/m1/status", "application/json"),
+        ("", "application/json"),
+        ("", "application/json;as=Table;v=v1;g=meta.k8s.io"),
+        (
+            "?includeObject=Object",
+            "application/json;as=Table;v=v1;g=meta.k8s.io",
+        ),
+        (
+            "?watch=true&resourceVersion=0&timeoutSeconds=1",
+            "application/json",
+        ),
+    ] {
+        let read = async |who: &Api| {
+            let request = Request::builder()
+                .uri(format!("{clusters}{path}"))
+                .header("accept", accept)
+                .header("accept-encoding", "gzip")
+                .body(client::Body::empty())
+                .expect("the path is a path");
+            let response = who.client().send(request).await;
+            let response = response.unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(response.status(), http::StatusCode::OK, "{path}");
+            let bytes = response.into_body().collect().await;
+            let bytes = bytes.unwrap_or_else(|error| panic!("{error}")).to_bytes();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let seen = read(&vera).await;
+        assert!(seen.contains("m1"), "{path} {accept}: {seen}");
+        assert!(!seen.contains("hush-hush"), "{path} {accept}: {seen}");
+    }
+    let key = world
+        .field("clusters", "m1", "spec.proxyHeader.X-Key")
+        .await;
+    assert_eq!(key, json!("hush-hush"));
+    let shown = vera.field("clusters", "m1", "spec.proxyHeader.X-Key").await;
+    assert_eq!(shown, json!("<redacted>"));
+    // Those who reach the member have what they need.
+    world
+        .stays("it stays ready", seconds(60), async || {
+            world.condition("clusters", "m1", "Ready").await == "True ClusterReady"
         })
         .await;
 }

@@ -318,6 +318,15 @@ async fn a_member_that_lost_its_data_gets_everything_back_once_it_has_joined_ane
             },
         )
         .await;
+    let message = "status.conditions.type=Ready.message";
+    let message = world.field("clusters", "m1", message).await;
+    let message = message.as_str().unwrap_or_default();
+    for told in [
+        "it does not know the credentials of the control plane any more",
+        "unjoin the cluster and join it again",
+    ] {
+        assert!(message.contains(told), "{message}");
+    }
     let before = latency(&world, "m2", 7).await;
     assert!(before < seconds(2), "{before:?}");
     let options = member::join::UnjoinOptions::new("m1");

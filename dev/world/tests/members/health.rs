@@ -46,6 +46,27 @@ async fn c06_a_new_cluster_is_closed_until_it_is_seen_to_be_well() {
         .await;
 }
 
+/// One that does not answer at all is found out as soon as one that answers with errors, and within what the defaults
+/// promise: thirty seconds, and two looks.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_is_cut_off_is_found_out_within_fifty_seconds() {
+    let world = World::with_members(1).await;
+    let faults = world.member("m1").faults().clone();
+    for offset in [0, 3, 7] {
+        world.advance(seconds(60 + offset)).await;
+        faults.cut_off(true);
+        let gone = json!("False ClusterNotReachable");
+        let took = world
+            .until_is("it is gone", seconds(51), gone, async || {
+                ready(&world).await
+            })
+            .await;
+        assert!(took >= seconds(29), "{took:?}");
+        faults.heal();
+        world.until_ready("m1").await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn c07_a_short_trouble_is_not_believed_and_a_long_one_is() {
     let world = World::with_members(1).await;

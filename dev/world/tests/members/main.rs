@@ -2,8 +2,11 @@
 //! acceptance checks that a test stands for.
 
 mod additions;
+mod all_members;
 mod credentials;
+mod evictions;
 mod faults;
+mod figures;
 mod health;
 mod joining;
 mod leaving;

@@ -117,23 +117,8 @@ fn objects(inputs: &Inputs<'_>, namespace: &str) -> Vec<Object> {
         rule("groups", &subjects.groups),
     ];
     let rules: Vec<Value> = rules.into_iter().flatten().collect();
-    let mut all = vec![
-        role(&resources::cluster_roles(), &everywhere, rules),
-        binding(
-            &resources::cluster_role_bindings(),
-            &everywhere,
-            &cluster_role(IMPERSONATOR_ACCOUNT),
-            &account,
-        ),
-    ];
-    // A rule for the whole cluster would be about accounts of that name in all namespaces.
-    for (space, names) in &subjects.accounts {
-        let there = ObjectKey::namespaced(*space, IMPERSONATOR_ACCOUNT);
-        let rules = rule("serviceaccounts", names).into_iter().collect();
-        let own = json!({"apiGroup": RBAC, "kind": "Role", "name": IMPERSONATOR_ACCOUNT});
-        all.push(role(&resources::roles(), &there, rules));
-        all.push(binding(&resources::role_bindings(), &there, &own, &account));
-    }
+    let mut all = Vec::new();
+    // First, so that whoever may be impersonated there may also do something.
     // Upstream: the administrator is of the masters' group there too, which nobody in the member can restrict.
     if subjects.users.contains(ADMINISTRATOR) {
         let there = ObjectKey::cluster(ADMINISTRATION);
@@ -144,6 +129,21 @@ fn objects(inputs: &Inputs<'_>, namespace: &str) -> Vec<Object> {
             &cluster_role("cluster-admin"),
             &user,
         ));
+    }
+    all.push(role(&resources::cluster_roles(), &everywhere, rules));
+    all.push(binding(
+        &resources::cluster_role_bindings(),
+        &everywhere,
+        &cluster_role(IMPERSONATOR_ACCOUNT),
+        &account,
+    ));
+    // A rule for the whole cluster would be about accounts of that name in all namespaces.
+    for (space, names) in &subjects.accounts {
+        let there = ObjectKey::namespaced(*space, IMPERSONATOR_ACCOUNT);
+        let rules = rule("serviceaccounts", names).into_iter().collect();
+        let own = json!({"apiGroup": RBAC, "kind": "Role", "name": IMPERSONATOR_ACCOUNT});
+        all.push(role(&resources::roles(), &there, rules));
+        all.push(binding(&resources::role_bindings(), &there, &own, &account));
     }
     all
 }

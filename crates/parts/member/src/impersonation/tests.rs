@@ -201,7 +201,7 @@ fn the_administrator_may_do_in_a_member_what_its_binding_says() {
         are_all: true,
     });
     let made: Vec<&Value> = plan.actions.iter().filter_map(made).collect();
-    let [_, _, binding] = made.as_slice() else {
+    let [binding, _, _] = made.as_slice() else {
         panic!("{plan:?}");
     };
     assert_eq!(binding["kind"], "ClusterRoleBinding");

@@ -1,0 +1,274 @@
+//! Taints that drive workloads away: what has to be switched on for it, and how they go.
+
+use std::time::Duration;
+
+use object::Value;
+use world::{World, json};
+
+use crate::{SOON, seconds};
+
+const WEB: &str = "
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 2
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec: {containers: [{name: web, image: nginx}]}
+";
+
+/// One cluster out of all, with tolerations and further fields of the policy.
+fn one_of_all(tolerations: &str, more: &str) -> String {
+    format!(
+        "
+        apiVersion: policy.karmada.io/v1alpha1
+        kind: PropagationPolicy
+        metadata: {{name: web}}
+        spec:
+          resourceSelectors: [{{apiVersion: apps/v1, kind: Deployment}}]
+          placement:
+            clusterTolerations: [{tolerations}]
+            spreadConstraints: [{{spreadByField: cluster, minGroups: 1, maxGroups: 1}}]
+          {more}
+        "
+    )
+}
+
+/// What is switched on.
+#[derive(Clone, Copy)]
+struct Switches {
+    gate: bool,
+    eviction: bool,
+}
+
+async fn running(switches: Switches, policy: &str) -> (World, String) {
+    let world = World::build()
+        .members(2)
+        .settings(|settings| {
+            if switches.gate {
+                let gates = "Failover=true".parse();
+                settings.controllers.gates = gates.expect("the gate is one");
+            }
+            settings.controllers.eviction.heeds_taints = switches.eviction;
+        })
+        .start()
+        .await;
+    world.apply(policy).await;
+    world.apply(WEB).await;
+    let mut place = String::new();
+    world
+        .until("it runs somewhere", SOON, async || {
+            place = clusters(&world).await.join(",");
+            ["m1", "m2"].contains(&place.as_str()) && is_healthy(&world, &place).await
+        })
+        .await;
+    (world, place)
+}
+
+async fn clusters(world: &World) -> Vec<String> {
+    let binding = world
+        .field(
+            "resourcebindings",
+            "default/web-deployment",
+            "spec.clusters",
+        )
+        .await;
+    let targets = binding.as_array().cloned().unwrap_or_default();
+    let name = |target: &Value| target["name"].as_str().unwrap_or_default().to_owned();
+    targets.iter().map(name).collect()
+}
+
+async fn is_healthy(world: &World, cluster: &str) -> bool {
+    let path = format!("status.aggregatedStatus.clusterName={cluster}.health");
+    let health = world
+        .field("resourcebindings", "default/web-deployment", &path)
+        .await;
+    health == json!("Healthy")
+}
+
+/// The clusters that are being left; null for none.
+async fn tasks(world: &World) -> Value {
+    let binding = "default/web-deployment";
+    let path = "spec.gracefulEvictionTasks";
+    match world.field("resourcebindings", binding, path).await {
+        Value::Array(tasks) if tasks.is_empty() => Value::Null,
+        tasks => tasks,
+    }
+}
+
+async fn taint(world: &World, cluster: &str) {
+    let taint = json!([{"key": "broken", "effect": "NoExecute"}]);
+    let patch = json!({"spec": {"taints": taint}});
+    world.patch("clusters", cluster, patch).await;
+}
+
+fn other(place: &str) -> &'static str {
+    if place == "m1" { "m2" } else { "m1" }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c23_taints_move_nothing_unless_everything_is_switched_on() {
+    for (gate, eviction) in [(false, false), (true, false), (false, true)] {
+        let switches = Switches { gate, eviction };
+        let (world, place) = running(switches, &one_of_all("", "")).await;
+        taint(&world, &place).await;
+        world
+            .stays("nothing moves", seconds(60), async || {
+                clusters(&world).await == [place.clone()] && tasks(&world).await.is_null()
+            })
+            .await;
+    }
+}
+
+const ON: Switches = Switches {
+    gate: true,
+    eviction: true,
+};
+
+#[tokio::test(start_paused = true)]
+async fn c24_a_taint_is_borne_as_long_as_the_toleration_says() {
+    let tolerated = "{key: broken, operator: Exists, effect: NoExecute, tolerationSeconds: 60}";
+    let (world, place) = running(ON, &one_of_all(tolerated, "")).await;
+    taint(&world, &place).await;
+    world
+        .stays("it is borne", seconds(55), async || {
+            clusters(&world).await == [place.clone()]
+        })
+        .await;
+    world
+        .until("it is left", seconds(10), async || {
+            clusters(&world).await != [place.clone()]
+        })
+        .await;
+    let tasks = tasks(&world).await;
+    assert_eq!(tasks[0]["fromCluster"], json!(place), "{tasks}");
+    assert_eq!(tasks[0]["reason"], "TaintUntolerated");
+    assert_eq!(tasks[0]["producer"], "TaintManager");
+}
+
+#[tokio::test(start_paused = true)]
+async fn c25_a_copy_stays_until_its_replacement_is_healthy() {
+    let (world, place) = running(ON, &one_of_all("", "")).await;
+    let other = other(&place);
+    // The replacement does not come up for a while.
+    world.member(other).faults().cut_off(true);
+    taint(&world, &place).await;
+    world
+        .until("it is to go elsewhere", SOON, async || {
+            clusters(&world).await == [other.to_owned()]
+        })
+        .await;
+    world
+        .stays("the old copy stays", seconds(25), async || {
+            let old = world.member(&place).get("deployments", "default/web").await;
+            old.is_some()
+        })
+        .await;
+    world.member(other).faults().heal();
+    world
+        .until("the old copy goes", seconds(120), async || {
+            let old = world.member(&place).get("deployments", "default/web").await;
+            old.is_none() && tasks(&world).await.is_null()
+        })
+        .await;
+    assert!(is_healthy(&world, other).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c25_a_copy_that_nothing_replaces_goes_when_its_time_is_up() {
+    let limited = one_of_all("", "").replace(
+        "clusterTolerations",
+        "clusterAffinity: {clusterNames: [m1]}\n            clusterTolerations",
+    );
+    let (world, place) = running(ON, &limited).await;
+    taint(&world, &place).await;
+    let is_there = async || {
+        world
+            .member("m1")
+            .get("deployments", "default/web")
+            .await
+            .is_some()
+    };
+    world
+        .until("it is to go", SOON, async || !tasks(&world).await.is_null())
+        .await;
+    world.stays("it stays", seconds(9 * 60), is_there).await;
+    world
+        .until("it goes", seconds(120), async || !is_there().await)
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c26_a_copy_that_goes_directly_is_gone_before_the_next_comes() {
+    let directly = "failover: {cluster: {purgeMode: Directly}}";
+    let (world, place) = running(ON, &one_of_all("", directly)).await;
+    taint(&world, &place).await;
+    let other = other(&place);
+    let mut both = 0;
+    world
+        .until("it has moved", SOON, async || {
+            let old = world.member(&place).get("deployments", "default/web").await;
+            let new = world.member(other).get("deployments", "default/web").await;
+            both += usize::from(old.is_some() && new.is_some());
+            old.is_none() && new.is_some()
+        })
+        .await;
+    assert_eq!(both, 0, "no two copies at once");
+}
+
+/// A whole cluster does not leave at once: three workers take one every two seconds each.
+#[tokio::test(start_paused = true)]
+async fn workloads_leave_a_tainted_cluster_at_the_rate_that_was_set() {
+    let world = World::build()
+        .members(2)
+        .settings(|settings| {
+            settings.controllers.gates = "Failover=true".parse().expect("the gate is one");
+            settings.controllers.eviction.heeds_taints = true;
+            settings.controllers.eviction.rest = Duration::from_secs(10);
+        })
+        .start()
+        .await;
+    let policy = one_of_all("", "").replace("maxGroups: 1}", "maxGroups: 2}");
+    world.apply(&policy).await;
+    for number in 0..9 {
+        let name = format!("name: web-{number}");
+        world.apply(&WEB.replacen("name: web", &name, 1)).await;
+    }
+    // How many bindings name so many clusters.
+    let count = async |clusters: usize| {
+        let bindings = world.list("resourcebindings", "default").await;
+        let names = |binding: &&object::Object| {
+            let named = binding.at(&["spec", "clusters"]).and_then(Value::as_array);
+            named.is_some_and(|named| named.len() == clusters)
+        };
+        bindings.iter().filter(names).count()
+    };
+    world
+        .until("all are placed", SOON, async || count(2).await == 9)
+        .await;
+    taint(&world, "m1").await;
+    for left in [3, 6, 9] {
+        world.advance(seconds(5)).await;
+        assert_eq!(count(1).await, left);
+        world.advance(seconds(5)).await;
+    }
+}
+
+/// Policies may put such taints on clusters only where the administrator lets them.
+#[tokio::test(start_paused = true)]
+async fn c30_policies_put_taints_that_drive_away_only_where_that_is_allowed() {
+    let policy = "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterTaintPolicy, metadata: {name: p}, spec: {addOnConditions: [{conditionType: Ready, operator: In, statusValues: ['False']}], taints: [{key: broken, effect: NoExecute}]}}";
+    for allowed in [false, true] {
+        let world = World::build()
+            .settings(|settings| settings.allows_no_execute_policies = allowed)
+            .start()
+            .await;
+        let tried = world.try_apply(policy).await;
+        assert_eq!(tried.is_ok(), allowed, "{tried:?}");
+        if let Err(error) = tried {
+            assert!(error.to_string().contains("spec.taints[0]"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What the control plane tells about members in `/metrics`.
+
+use http::Request;
+use http_body_util::BodyExt as _;
+use world::{World, json};
+
+use crate::{SOON, config_map, everywhere};
+
+async fn metrics(world: &World) -> String {
+    let request = Request::builder()
+        .uri("/metrics")
+        .body(client::Body::empty())
+        .expect("the path is a path");
+    let response = world.client().send(request).await;
+    let response = response.unwrap_or_else(|error| panic!("{error}"));
+    let bytes = response.into_body().collect().await;
+    let bytes = bytes.unwrap_or_else(|error| panic!("{error}")).to_bytes();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Waits until all lines are there.
+async fn shows(world: &World, lines: &[&str]) {
+    for line in lines {
+        world
+            .until(line, SOON, async || {
+                metrics(world).await.lines().any(|have| have == *line)
+            })
+            .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c40_members_are_in_the_figures_until_they_are_gone() {
+    let world = World::with_members(2).await;
+    shows(
+        &world,
+        &[
+            "cluster_ready_state{member_cluster=\"m1\"} 1",
+            "cluster_node_number{member_cluster=\"m1\"} 3",
+            "cluster_ready_node_number{member_cluster=\"m1\"} 3",
+            "cluster_cpu_allocatable_number{member_cluster=\"m1\"} 24",
+            "cluster_memory_allocatable_bytes{member_cluster=\"m1\"} 51539607552",
+            "cluster_pod_allocatable_number{member_cluster=\"m1\"} 330",
+            "cluster_pod_allocated_number{member_cluster=\"m1\"} 0",
+        ],
+    )
+    .await;
+    assert!(metrics(&world).await.contains(
+        "cluster_sync_status_duration_seconds_bucket{member_cluster=\"m1\",le=\"0.005\"}"
+    ));
+    world.member("m1").faults().cut_off(true);
+    shows(&world, &["cluster_ready_state{member_cluster=\"m1\"} 0"]).await;
+    world.member("m1").faults().heal();
+    world.until_ready("m1").await;
+    world
+        .unjoin("m1", &member::join::UnjoinOptions::new("m1"))
+        .await;
+    world
+        .until("its figures are gone", SOON, async || {
+            !metrics(&world).await.contains("member_cluster=\"m1\"")
+        })
+        .await;
+    shows(&world, &["cluster_ready_state{member_cluster=\"m2\"} 1"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c40_what_is_brought_to_members_is_counted() {
+    let world = World::with_members(1).await;
+    world.apply(&everywhere("v1", "ConfigMap")).await;
+    world.apply(&config_map("a", "'1'")).await;
+    let m1 = world.member("m1");
+    let value = async || m1.field("configmaps", "default/a", "data.value").await;
+    world.until_is("it is there", SOON, json!("1"), value).await;
+    world
+        .patch("configmaps", "default/a", json!({"data": {"value": "2"}}))
+        .await;
+    world.until_is("it changes", SOON, json!("2"), value).await;
+    m1.delete("configmaps", "default/a").await;
+    world
+        .until_is("it comes back", SOON, json!("2"), value)
+        .await;
+    world.delete("configmaps", "default/a").await;
+    world.until_is("it goes", SOON, json!(null), value).await;
+    let about = "apiversion=\"v1\",kind=\"ConfigMap\",member_cluster=\"m1\"";
+    let line = |name: &str, more: &str| format!("{name}{{result=\"success\",{about}{more}}}");
+    for line in [
+        line("create_resource_to_cluster", ",recreate=\"false\""),
+        line("create_resource_to_cluster", ",recreate=\"true\""),
+        line("update_resource_to_cluster", ",operationResult=\"updated\""),
+        line("delete_resource_from_cluster", ""),
+    ] {
+        world
+            .until(&line, SOON, async || metrics(&world).await.contains(&line))
+            .await;
+    }
+    let text = metrics(&world).await;
+    for name in [
+        "work_sync_workload_duration_seconds_count{result=\"success\"}",
+        "binding_sync_work_duration_seconds_count{result=\"success\"}",
+        "resource_match_policy_duration_seconds_count ",
+        "resource_apply_policy_duration_seconds_count{result=\"success\"}",
+        "policy_apply_attempts_total{result=\"success\"}",
+        "karmada_build_info{git_version=\"v",
+        "controller_runtime_reconcile_total{controller=\"execution\",result=\"success\"}",
+        "workqueue_depth{name=\"binding\",controller=\"binding\"} 0",
+        "karmada_scheduler_schedule_attempts_total{result=\"scheduled\"",
+    ] {
+        assert!(text.contains(name), "{name}\n{text}");
+    }
+}
