@@ -28,9 +28,20 @@ async fn api() -> Api {
     api
 }
 
-/// Sends requests one after the other: the method, what follows the collection's path, the media type and the body; then
-/// the code, what the message ends with, and the warnings.
-async fn check(requests: &[(&str, &str, &str, &str, u16, &str, &[&str])]) {
+/// The method, what follows the collection's path, the media type and the body; then the code, what the message ends with,
+/// and the warnings.
+type Exchange<'a> = (
+    &'a str,
+    &'a str,
+    &'a str,
+    &'a str,
+    u16,
+    &'a str,
+    &'a [&'a str],
+);
+
+/// Sends requests one after the other.
+async fn check(requests: &[Exchange<'_>]) {
     let api = api().await;
     for (method, rest, media, body, code, message, warnings) in requests {
         let (found, answer, told) = api.ask(method, &path("v1", rest), media, body).await;

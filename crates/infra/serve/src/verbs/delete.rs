@@ -329,8 +329,11 @@ fn check_body(body: &Value) -> Result<(), Status> {
     Ok(())
 }
 
+/// Tells whether a value has the type it should have.
+type IsRight = fn(&Value) -> bool;
+
 /// What the fields of a body are.
-const TYPES: &[(&str, fn(&Value) -> bool)] = &[
+const TYPES: &[(&str, IsRight)] = &[
     ("dryRun", Value::is_array),
     ("gracePeriodSeconds", Value::is_i64),
     ("orphanDependents", Value::is_boolean),

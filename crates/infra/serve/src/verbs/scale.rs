@@ -90,7 +90,8 @@ fn check_identity(call: &Call, scale: &Value) -> Result<(), Status> {
     let text = |name: &str| scale.get(name).and_then(Value::as_str).unwrap_or_default();
     let (version, kind) = (text("apiVersion"), text("kind"));
     let is_scale = kind == "Scale" && version.starts_with("autoscaling/");
-    if !is_scale && !(kind.is_empty() && version.is_empty()) {
+    let says_nothing = kind.is_empty() && version.is_empty();
+    if !is_scale && !says_nothing {
         return Err(Status::bad_request(format!(
             "the object is a {kind} of {version}, where a Scale of autoscaling/v1 was expected"
         )));

@@ -206,10 +206,7 @@ fn mounts_exist(spec: &Spot<'_>, errors: &mut Errors) {
                 for mount in container.field(list).elements() {
                     let name = mount.field("name");
                     if !exists(name.text()) {
-                        errors.push(object::field::FieldError::not_found(
-                            name.path(),
-                            name.text(),
-                        ));
+                        errors.push(name.not_found());
                     }
                     let place = mount.field(place);
                     if !place.is_empty() && !places.insert(place.text().to_owned()) {

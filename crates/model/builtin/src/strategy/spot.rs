@@ -169,7 +169,7 @@ impl<'a> Spot<'a> {
 
     /// What the value names does not exist.
     pub(super) fn not_found(&self) -> FieldError {
-        FieldError::not_found(self.path(), self.value.clone())
+        FieldError::not_found(self.path(), self.text())
     }
 
     /// Reports each problem found with the value.
