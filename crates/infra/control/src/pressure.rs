@@ -113,10 +113,13 @@ impl fmt::Debug for Pressure {
     }
 }
 
-/// How many reports are written at once, in all parts together: two for two processors are a thousand a second, since each
-/// waits for the disk more than it computes. More wait for their turn, in order.
+/// How many reports are written at once, in all parts together: enough to keep the processors busy when there is nothing
+/// else, since each waits for the disk more than it computes, and few enough that whatever comes is not behind hundreds of
+/// them. More wait for their turn, in order.
 fn turns() -> usize {
-    std::thread::available_parallelism().map_or(2, |processors| processors.get().max(2))
+    const PER_PROCESSOR: usize = 4;
+    let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    processors * PER_PROCESSOR
 }
 
 #[cfg(test)]
