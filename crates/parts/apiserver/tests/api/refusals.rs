@@ -291,6 +291,7 @@ async fn bodies_of_other_types() {
 async fn fields_nobody_knows_under_strict_validation() {
     let strict = |line: &str| format!("{line}?fieldValidation=Strict&fieldManager=m");
     let unknown = |text: &'static str| -> Expected { (400, "BadRequest", text, &[]) };
+    let patched = |text: &'static str| -> Expected { (422, "Invalid", text, &["patch"]) };
     let gadget = r#"{"apiVersion":"test.io/v1","kind":"Gadget","metadata":{"name":"new"},"spec":{"n":1,"m":{"deep":1}}}"#;
     check(vec![
         case(strict(&format!("POST {MAPS}")), JSON, r#"{"metadata":{"name":"new"},"dta":{}}"#,
@@ -305,11 +306,11 @@ async fn fields_nobody_knows_under_strict_validation() {
         case(strict(&format!("PUT {GADGETS}/kept")), JSON, gadget.replace("new", "kept"),
             unknown(r#"unknown field "spec.m""#)),
         case(strict(&format!("PATCH {GADGETS}/kept")), MERGE, r#"{"spec":{"m":1}}"#,
-            unknown(r#"unknown field "spec.m""#)),
+            patched(r#"unknown field "spec.m""#)),
         case(strict(&format!("PATCH {WEBS}/kept")), STRATEGIC, r#"{"spec":{"replica":1}}"#,
-            unknown(r#"unknown field "spec.replica""#)),
+            patched(r#"unknown field "spec.replica""#)),
         case(strict(&format!("PATCH {WEBS}/kept")), JSON_PATCH, r#"[{"op":"add","path":"/spec/replica","value":1}]"#,
-            unknown(r#"unknown field "spec.replica""#)),
+            patched(r#"unknown field "spec.replica""#)),
         // What is applied is held against the schema whatever the client says.
         case(format!("PATCH {GADGETS}/kept?fieldManager=m"), APPLY, gadget.replace("new", "kept"),
             (500, "", ".spec.m: field not declared in schema", &[])),
@@ -379,7 +380,7 @@ async fn names_that_are_none() {
         ),
         (
             r#"{"name":"new","ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p"}]}"#,
-            "metadata.ownerReferences[0].uid",
+            "metadata.ownerReferences.uid",
         ),
     ] {
         let map = format!("{{\"metadata\":{metadata}}}");
@@ -521,7 +522,9 @@ async fn values_of_wrong_types_and_broken_rules() {
         case(format!("PATCH {WEBS}/kept"), MERGE, r#"{"spec":{"replicas":-1}}"#,
             (422, "Invalid", "must be greater than or equal to 0", &["spec.replicas"])),
         case(format!("PUT {WEBS}/kept/scale"), JSON, r#"{"spec":{"replicas":-1}}"#,
-            (400, "BadRequest", "spec.replicas", &[])),
+            (400, "BadRequest", "name must be provided", &[])),
+        case(format!("PUT {WEBS}/kept/scale"), JSON, r#"{"metadata":{"name":"kept"},"spec":{"replicas":-1}}"#,
+            (422, "Invalid", "must be greater than or equal to 0", &["spec.replicas"])),
     ])
     .await;
 }
@@ -544,7 +547,7 @@ async fn patches_that_cannot_be_applied() {
             rejected("the server rejected our request")),
         case(&*patch, JSON_PATCH, r#"[{"op":"replace","path":"/metadata/name","value":"x"}]"#, bad),
         case(&*patch, JSON_PATCH, r#"[{"op":"replace","path":"","value":[]}]"#, (422, "Invalid", "", &["patch"])),
-        case(&*patch, MERGE, "[]", (422, "Invalid", "", &["patch"])),
+        case(&*patch, MERGE, "[]", bad),
         case(&*patch, MERGE, r#"{"kind":"Secret"}"#, bad),
         case(&*patch, MERGE, r#"{"metadata":{"namespace":"other"}}"#, bad),
         case(&*patch, MERGE, r#"{"data":5}"#, (422, "Invalid", "data", &["patch"])),
@@ -664,7 +667,6 @@ async fn paths_that_lead_nowhere() {
     let not_so: Expected = (405, "MethodNotAllowed", "does not allow this method", &[]);
     let mut cases = Vec::new();
     for path in [
-        "/",
         "/nothing",
         "/api/v2",
         "/api/v1/nothings",
