@@ -5,6 +5,7 @@
 
 mod arguments;
 mod bench;
+mod care;
 mod clusters;
 mod completion;
 mod configuration;

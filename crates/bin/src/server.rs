@@ -10,7 +10,7 @@ use crate::arguments::Server;
 use crate::directory::{self, Beside};
 use crate::security::security;
 use crate::storage::storage;
-use crate::{print, running, scheduling};
+use crate::{care, print, running, scheduling};
 
 /// Runs until it is told to stop.
 pub(crate) fn run(typed: Server) -> Result<(), Failure> {
@@ -24,6 +24,7 @@ async fn serve(typed: Server) -> Result<(), Failure> {
     let approve_agents = enabled.is_on("agentcsrapproving");
     let mut settings = Settings::enabling(enabled);
     scheduling::settle(&typed.scheduling, &mut settings)?;
+    care::settle(&typed.care, &mut settings)?;
     let storage = storage(&typed.storage)?;
     // Servers that share an etcd may share keys too; what one of them has alone is its own.
     let _held = match &storage {

@@ -17,7 +17,7 @@ use sim::SimConfig;
 
 use crate::arguments::Up;
 use crate::directory::{self, Beside};
-use crate::{demo, preflight, print, running, scheduling, sim as role, terminal};
+use crate::{care, demo, preflight, print, running, scheduling, sim as role, terminal};
 
 /// How long members may take to be seen as ready.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -75,6 +75,7 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
     }
     let mut settings = Settings::default();
     scheduling::settle(&typed.scheduling, &mut settings)?;
+    care::settle(&typed.care, &mut settings)?;
     let options = Options {
         storage: apiserver::Storage::Embedded,
         data_dir,
@@ -215,7 +216,13 @@ async fn join(control: &Client, simulated: &Member) -> Result<(), Failure> {
     };
     match member::join::join(control, &member, &options).await {
         Ok(_) => {}
-        Err(JoinError::Registered { id, .. }) => move_to(control, name, &id, endpoint).await?,
+        Err(JoinError::Registered { id, .. }) => {
+            move_to(control, name, &id, endpoint).await?;
+            // Nobody replaced its tokens while nothing ran.
+            let now = runtime::Clock::system().now();
+            let renewed = member::join::renew(control, &member, &options, now).await;
+            renewed.map_err(|error| crate::clusters::join_failure(&error))?;
+        }
         Err(error) => return Err(crate::clusters::join_failure(&error)),
     }
     let note = directory.join(JOINED);

@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod bench;
+mod care;
 mod clusters;
 mod files;
 mod places;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use bench::{Bench, BenchCommand, BenchSize};
+pub(crate) use care::{Care, Eviction, PurgeMode};
 pub(crate) use clusters::{Clusters, Cordon, Join, Taint, Unjoin};
 pub(crate) use files::{Backup, Crds, Restore};
 pub(crate) use pods::{Attach, Exec, Logs, PortForward, Terminal};

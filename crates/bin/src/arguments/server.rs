@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Scheduling, Security, Storage};
+use super::{Care, Scheduling, Security, Storage};
 
 /// Run the control plane.
 #[derive(Args, Debug)]
@@ -41,6 +41,8 @@ pub(crate) struct Server {
     #[command(flatten)]
     pub(crate) scheduling: Scheduling,
     #[command(flatten)]
+    pub(crate) care: Care,
+    #[command(flatten)]
     pub(crate) logging: Logging,
 }
 
@@ -72,6 +74,8 @@ pub(crate) struct Up {
     pub(crate) demo: bool,
     #[command(flatten)]
     pub(crate) scheduling: Scheduling,
+    #[command(flatten)]
+    pub(crate) care: Care,
     #[command(flatten)]
     pub(crate) logging: Logging,
 }
