@@ -160,6 +160,12 @@ pub fn challenge<'i>(
     claim
 }
 
+/// Why a policy would not have a template that another has, even if the contest for it began anew; `None` if it would.
+#[must_use]
+pub fn outranked(loser: &Match<'_>, winner: &Match<'_>) -> Option<Verdict> {
+    (better(winner, loser) == Ordering::Less).then(|| verdict(loser, Some(winner)))
+}
+
 /// Whether a policy may take a template over from its holder.
 fn takeover(
     policy: &Policy,

@@ -165,6 +165,17 @@ impl Exemptions {
         Some(Exemption::SkippedNamespace(as_written(pattern).to_owned()))
     }
 
+    /// What the operator has configured, as it can be read again: APIs, and expressions for namespaces.
+    #[must_use]
+    pub fn written(&self) -> (Vec<String>, Vec<String>) {
+        let mut apis: Vec<String> = self.groups.iter().cloned().collect();
+        apis.extend(self.versions.iter().map(ToString::to_string));
+        let kinds = self.kinds.iter();
+        apis.extend(kinds.map(|kind| format!("{}/{}", kind.api_version(), kind.kind)));
+        let namespaces = self.namespaces.iter().map(as_written);
+        (apis, namespaces.map(str::to_owned).collect())
+    }
+
     fn add_api(&mut self, entry: &str) -> Result<(), ExemptionError> {
         let parts: Vec<&str> = entry.split('/').collect();
         match parts.as_slice() {

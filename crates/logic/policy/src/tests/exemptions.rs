@@ -190,3 +190,12 @@ fn what_cannot_be_read_is_refused_by_name() {
         assert_eq!(error.to_string(), expected);
     }
 }
+
+#[test]
+fn what_is_written_reads_back_the_same() {
+    let apis = "apps;batch/v1;v1/Pod,Secret;networking.k8s.io/v1/Ingress";
+    let exemptions = Exemptions::parse(apis, ["kube-.*", "a|b"]).unwrap();
+    let (apis, namespaces) = exemptions.written();
+    let again = Exemptions::parse(&apis.join(";"), namespaces.iter().map(String::as_str));
+    assert_eq!(again.unwrap(), exemptions);
+}
