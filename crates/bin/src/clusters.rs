@@ -206,14 +206,21 @@ pub(crate) fn taint(reach: &Reach, typed: &arguments::Taint) -> Result<(), Failu
 /// The names and the changes among the words.
 fn split(words: &[String]) -> Result<(Vec<&str>, Vec<TaintChange>), Failure> {
     let example = "for example: karavel taint clusters member1 gpu=yes:NoSchedule";
+    let is_change = |word: &str| word.contains([':', '=']) || word.ends_with('-');
+    let all = words;
     let (kind, words) = words
         .split_first()
         .ok_or_else(|| Failure::refused("nothing is named", example))?;
     if !matches!(kind.as_str(), "cluster" | "clusters") {
         let what = format!("invalid resource type {kind:?}: only clusters can be tainted");
-        return Err(Failure::refused(what, example));
+        // Names alone are of clusters: there is nothing else to taint.
+        let is_name = !matches!(kind.as_str(), "node" | "nodes" | "no") && !is_change(kind);
+        let hint = match is_name && words.iter().any(|word| is_change(word)) {
+            true => format!("did you mean: karavel taint clusters {}", all.join(" ")),
+            false => example.to_owned(),
+        };
+        return Err(Failure::refused(what, hint));
     }
-    let is_change = |word: &str| word.contains([':', '=']) || word.ends_with('-');
     let first = words.iter().position(|word| is_change(word));
     let (names, changes) = words.split_at(first.unwrap_or(words.len()));
     if let Some(name) = changes.iter().find(|word| !is_change(word)) {
@@ -239,6 +246,14 @@ pub(crate) fn now() -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_in_place_of_the_type_is_answered_with_the_whole_line() {
+        let words = ["member1", "gpu=yes:NoSchedule"].map(str::to_owned);
+        let failure = split(&words).unwrap_err();
+        let meant = "did you mean: karavel taint clusters member1 gpu=yes:NoSchedule";
+        assert_eq!(failure.hint(), meant);
+    }
 
     #[test]
     fn names_come_before_taints() {

@@ -89,13 +89,13 @@ const ELSEWHERE: [(&str, &str); 16] = [
 pub(crate) fn unknown(program: Program, word: &str, before: &[String]) -> Failure {
     let root = program.command();
     let mut command = &root;
+    let mut called = program.name().to_owned();
     for word in before {
-        command = command.find_subcommand(word).unwrap_or(command);
+        if let Some(below) = command.find_subcommand(word) {
+            command = below;
+            called = format!("{called} {}", below.get_name());
+        }
     }
-    let called = match command.get_name() == root.get_name() {
-        true => program.name().to_owned(),
-        false => format!("{} {}", program.name(), command.get_name()),
-    };
     let names: Vec<&str> = command
         .get_subcommands()
         .filter(|command| !command.is_hide_set())
@@ -135,6 +135,11 @@ mod tests {
             ("", "replace", "karavel apply"),
             ("top", "nods", "did you mean \"node\"?"),
             ("token", "lst", "did you mean \"list\"?"),
+            (
+                "sim fault",
+                "bogus",
+                "`karavel sim fault --help` lists the commands",
+            ),
         ] {
             let failure = unknown(Program::Karavel, word, &words(before));
             assert_eq!(failure.exit_code(), 1);

@@ -115,7 +115,7 @@ fn run(program: &Program, arguments: Arguments) -> Result<(), Failure> {
         Command::Bench(bench) => bench::run(*bench),
         Command::Backup(backup) => save(&reach, &backup),
         Command::Restore(restore) => begin_anew(&restore),
-        Command::Version => print(&program.version()),
+        Command::Version { .. } => print(&program.version()),
         Command::Options => print(&program.options()),
         Command::Completion { shell } => completion::script(program, shell.as_deref()),
         Command::Reference => print(&reference::page(*program)),
@@ -168,6 +168,10 @@ fn usage(program: Program, error: &clap::Error) -> ExitCode {
     }
     let said = error.render().to_string();
     say(&said.replacen("error:", &terminal::alarm("error:"), 1));
+    let is_command = std::env::args_os().any(|word| word == "exec");
+    if kind == ErrorKind::UnknownArgument && is_command {
+        say("the command stands behind two dashes: karavel exec POD -C NAME -- date\n");
+    }
     ExitCode::from(1)
 }
 

@@ -74,11 +74,21 @@ fn log_query(typed: Logs) -> Result<LogQuery, Failure> {
 /// Runs a command in a container, and ends as it does.
 pub(crate) fn exec(reach: &Reach, typed: Exec) -> Result<(), Failure> {
     let Exec {
-        pod,
+        word,
+        file,
+        mut pod,
         terminal,
         command,
     } = typed;
-    let query: PodQuery = pod.into();
+    let word = match file {
+        None => word.unwrap_or_default(),
+        Some(path) => {
+            let manifest = cli::Manifest::read_one(&path)?;
+            pod.namespace = manifest.namespace().or(pod.namespace);
+            manifest.word()
+        }
+    };
+    let query = pod.called(word);
     let mut raw = None;
     let ended = terminal::run(async {
         let control = reach.connect().await?;
@@ -93,8 +103,12 @@ pub(crate) fn exec(reach: &Reach, typed: Exec) -> Result<(), Failure> {
 
 /// Connects to what runs in a container.
 pub(crate) fn attach(reach: &Reach, typed: Attach) -> Result<(), Failure> {
-    let Attach { pod, terminal } = typed;
-    let query: PodQuery = pod.into();
+    let Attach {
+        word,
+        pod,
+        terminal,
+    } = typed;
+    let query = pod.called(word);
     let mut raw = None;
     let ended = terminal::run(async {
         let control = reach.connect().await?;
@@ -107,11 +121,12 @@ pub(crate) fn attach(reach: &Reach, typed: Attach) -> Result<(), Failure> {
 /// Reaches ports of a pod on this machine.
 pub(crate) fn port_forward(reach: &Reach, typed: PortForward) -> Result<(), Failure> {
     let PortForward {
+        word,
         pod,
         ports,
         address,
     } = typed;
-    let query: PodQuery = pod.into();
+    let query = pod.called(word);
     block_on(async {
         let control = reach.connect().await?;
         let (mut show, mut note) = (print, tell);

@@ -212,4 +212,24 @@ mod tests {
         assert!(parse("karmadactl get pods --karmada_context c -v 4"));
         assert!(!parse("karmadactl gt pods"));
     }
+
+    #[test]
+    fn a_namespace_before_the_command_is_the_command_s() {
+        for (line, expected) in [
+            ("karavel -n shop get pods", Some("shop")),
+            ("karavel --namespace=shop get pods", Some("shop")),
+            ("karavel get pods -n shop", Some("shop")),
+            ("karavel -n bank get pods -n shop", Some("shop")),
+            ("karavel get pods", None),
+        ] {
+            let words = line.split(' ').map(OsString::from);
+            let Ok(parsed) = Program::Karavel.parse(words) else {
+                panic!("{line} cannot be typed");
+            };
+            let crate::arguments::Command::Get(get) = parsed.command else {
+                panic!("{line} is something else");
+            };
+            assert_eq!(get.namespaces.namespace.as_deref(), expected, "{line}");
+        }
+    }
 }

@@ -8,10 +8,8 @@ use crate::{clusters::now, print, say};
 
 /// Reads objects in the control plane and in members. What was found is printed even if not everybody answered.
 pub(crate) fn get(reach: &Reach, mut typed: arguments::Get) -> Result<(), Failure> {
-    if let Some(template) = typed.template.take() {
-        let output = cli::Output::parse(&format!("go-template={template}"));
-        typed.output = output.map_err(|why| Failure::refused(why, "correct --template"))?;
-    }
+    let output = typed.written();
+    let output = output.map_err(|why| Failure::refused(why, "correct --output and --template"))?;
     let (watch, only) = (typed.watch || typed.watch_only, typed.watch_only);
     let events = typed.output_watch_events;
     if events && !watch {
@@ -20,20 +18,65 @@ pub(crate) fn get(reach: &Reach, mut typed: arguments::Get) -> Result<(), Failur
             "add --watch",
         ));
     }
-    let query = typed.into();
+    let files = std::mem::take(&mut typed.files);
+    let query = cli::Query {
+        output,
+        ..typed.into()
+    };
+    let queries = get_queries(query, &files)?;
     if !watch {
         return answer(block_on(async {
             let control = reach.connect().await?;
-            cli::get(&control, &query).await
+            let mut whole = Answer::default();
+            for query in &queries {
+                let part = cli::get(&control, query).await?;
+                whole.text.push_str(&part.text);
+                whole.notes.extend(part.notes);
+                whole.failure = part.failure.or(whole.failure);
+            }
+            Ok::<_, Failure>(whole)
         })??);
     }
+    let [query] = queries.as_slice() else {
+        return Err(Failure::refused(
+            "objects of several namespaces cannot be watched at once",
+            "give a file with objects of one namespace",
+        ));
+    };
     block_on(async {
         let control = reach.connect().await?;
         let mut show = print;
         let mut note = tell;
-        let watching = cli::watch(&control, &query, (only, events), &mut show, &mut note);
+        let watching = cli::watch(&control, query, (only, events), &mut show, &mut note);
         until_interrupted(watching).await
     })?
+}
+
+/// What is to be read: what was named, or what files name, namespace by namespace.
+fn get_queries(whole: cli::Query, files: &arguments::Files) -> Result<Vec<cli::Query>, Failure> {
+    if files.files.is_empty() {
+        return Ok(vec![whole]);
+    }
+    if !whole.words.is_empty() {
+        return Err(Failure::refused(
+            "files and names cannot be given at once",
+            "leave -f or the names out",
+        ));
+    }
+    let mut queries: Vec<cli::Query> = Vec::new();
+    for manifest in cli::Manifest::read_all(&files.files, files.recursive)? {
+        let namespace = manifest.namespace().or(whole.namespace.clone());
+        let known = queries.iter_mut().find(|query| query.namespace == namespace);
+        match known {
+            Some(query) => query.words.push(manifest.word()),
+            None => queries.push(cli::Query {
+                words: vec![manifest.word()],
+                namespace,
+                ..whole.clone()
+            }),
+        }
+    }
+    Ok(queries)
 }
 
 /// Shows objects in full.
@@ -69,19 +112,10 @@ fn describe_queries(mut typed: arguments::Describe) -> Result<Vec<cli::DescribeQ
     }
     let manifests = cli::Manifest::read_all(&files, typed.files.recursive)?;
     let whole: cli::DescribeQuery = typed.into();
-    let query = |manifest: &cli::Manifest| {
-        let object = &manifest.object;
-        let kind = object.group_version_kind();
-        let word = match kind.group.as_str() {
-            "" => format!("{}.{}", kind.kind, kind.version),
-            group => format!("{}.{}.{group}", kind.kind, kind.version),
-        };
-        let namespace = Some(object.namespace()).filter(|name| !name.is_empty());
-        cli::DescribeQuery {
-            words: vec![format!("{word}/{}", object.name())],
-            namespace: namespace.map(str::to_owned).or(whole.namespace.clone()),
-            ..whole.clone()
-        }
+    let query = |manifest: &cli::Manifest| cli::DescribeQuery {
+        words: vec![manifest.word()],
+        namespace: manifest.namespace().or(whole.namespace.clone()),
+        ..whole.clone()
     };
     Ok(manifests.iter().map(query).collect())
 }
@@ -106,7 +140,16 @@ pub(crate) fn api_versions(reach: &Reach, typed: arguments::ApiVersions) -> Resu
 
 /// Shows what happened lately.
 pub(crate) fn events(reach: &Reach, typed: arguments::Events) -> Result<(), Failure> {
-    let query = typed.into();
+    let watch = typed.watch;
+    let query: cli::EventsQuery = typed.into();
+    if watch {
+        return block_on(async {
+            let control = reach.connect().await?;
+            let (mut show, mut note) = (print, tell);
+            let watching = cli::watch_events(&control, &query, &mut show, &mut note);
+            until_interrupted(watching).await
+        })?;
+    }
     answer(block_on(async {
         let control = reach.connect().await?;
         cli::events(&control, &query, now()).await
@@ -147,6 +190,7 @@ pub(crate) fn explain(reach: &Reach, typed: arguments::Explain) -> Result<(), Fa
         namespace: typed.namespace,
         cluster: typed.cluster,
         telling: typed.output.into(),
+        presumed: typed.presumed.into(),
     };
     answer(block_on(async {
         let control = reach.connect().await?;

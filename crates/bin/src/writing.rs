@@ -10,8 +10,8 @@ use object::Value;
 use object::duration::Duration;
 
 use crate::arguments::{
-    Apply, Cascade, Create, Delete, DryRun, Edit, Files, Interpret, Mark, Patch, PatchType,
-    Promote, Simulate, Telling,
+    Apply, ApplyCommand, Cascade, Create, Delete, Document, DryRun, Edit, Files, Interpret,
+    LastApplied, Making, Mark, Patch, PatchType, Promote, Simulate, Telling,
 };
 use crate::clusters::now;
 use crate::print;
@@ -20,6 +20,9 @@ use crate::running::block_on;
 
 /// Applies objects.
 pub(crate) fn apply(reach: &Reach, typed: Apply) -> Result<(), Failure> {
+    if let Some(ApplyCommand::ViewLastApplied(typed)) = typed.command {
+        return view_last_applied(reach, typed);
+    }
     let propagation = match (typed.all_clusters, typed.clusters.is_empty()) {
         (true, false) => {
             return Err(Failure::refused(
@@ -58,67 +61,107 @@ pub(crate) fn apply(reach: &Reach, typed: Apply) -> Result<(), Failure> {
     })??)
 }
 
-/// Creates objects.
-pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
-    let manifests = match typed.words.as_slice() {
-        [] => read(&typed.files)?,
-        words => {
-            let (kind, name) = match words {
-                [kind, sort, name] => (format!("{kind} {sort}"), name.clone()),
-                [kind, name] => (kind.clone(), name.clone()),
-                _ => {
-                    return Err(Failure::refused(
-                        "a type and a name are needed",
-                        "for example: karavel create deployment web --image=nginx",
-                    ));
-                }
-            };
-            let pairs = pairs(&typed);
-            vec![cli::generate(&kind, &name, &pairs)?]
+/// Shows what objects were last applied with.
+fn view_last_applied(reach: &Reach, typed: LastApplied) -> Result<(), Failure> {
+    let is_json = typed.output == Document::Json;
+    let mut asked = vec![(typed.words, typed.namespace)];
+    if !typed.files.files.is_empty() {
+        let default = asked.pop().and_then(|(_, namespace)| namespace);
+        for manifest in read(&typed.files)? {
+            let namespace = manifest.namespace().or(default.clone());
+            asked.push((vec![manifest.word()], namespace));
         }
-    };
-    let writing = typed.writing.into();
+    }
     answer(block_on(async {
         let control = reach.connect().await?;
-        cli::create(&control, &manifests, &writing, &mut print).await
+        let mut whole = cli::Answer::default();
+        for (words, namespace) in asked {
+            let writing = cli::Writing {
+                namespace,
+                ..cli::Writing::default()
+            };
+            let part = cli::view_last_applied(&control, &words, &writing, is_json).await?;
+            if !whole.text.is_empty() && !is_json {
+                whole.text.push_str("---\n");
+            }
+            whole.text.push_str(&part.text);
+            whole.failure = part.failure.or(whole.failure);
+        }
+        Ok::<_, Failure>(whole)
     })??)
 }
 
-/// What flags say of an object that is made of words.
-fn pairs(typed: &Create) -> Vec<(String, String)> {
-    let one = |flag: &str, value: &Option<String>| {
-        let value = value.iter();
-        value
-            .map(|value| (flag.to_owned(), value.clone()))
-            .collect()
+/// Creates objects.
+pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
+    let save_config = typed.tolerated.save_config == Some(true);
+    let making = typed.making;
+    let writing: cli::Writing = typed.writing.into();
+    let words = match typed.words.as_slice() {
+        [] => None,
+        [kind, name] if kind == "token" => return create_token(reach, name, &making, writing),
+        [kind, sort, name] => Some((format!("{kind} {sort}"), name.clone())),
+        [kind, name] => Some((kind.clone(), name.clone())),
+        _ => {
+            return Err(Failure::refused(
+                "a type and a name are needed",
+                "for example: karavel create deployment web --image=nginx",
+            ));
+        }
     };
-    let many = |flag: &str, values: &[String]| {
-        let values = values.iter();
-        values
-            .map(|value| (flag.to_owned(), value.clone()))
-            .collect()
+    let (files, pairs) = match words {
+        None => (read(&typed.files)?, Vec::new()),
+        Some(_) => (Vec::new(), making.pairs()),
     };
-    let all: [Vec<(String, String)>; 18] = [
-        one("image", &typed.image),
-        one("replicas", &typed.replicas),
-        one("type", &typed.secret_type),
-        one("port", &typed.port),
-        one("schedule", &typed.schedule),
-        one("clusterip", &typed.clusterip),
-        one("node-port", &typed.node_port),
-        one("external-name", &typed.external_name),
-        one("role", &typed.role),
-        one("clusterrole", &typed.clusterrole),
-        one("value", &typed.value),
-        many("from-literal", &typed.from_literal),
-        many("from-file", &typed.from_file),
-        many("tcp", &typed.tcp),
-        many("user", &typed.user),
-        many("group", &typed.group),
-        many("serviceaccount", &typed.serviceaccount),
-        [many("hard", &typed.hard), many("", &typed.command)].concat(),
-    ];
-    all.concat()
+    answer(block_on(async {
+        let control = match &words {
+            // What is wrong with the words themselves is told without a control plane.
+            Some((kind, name)) => {
+                cli::check_words(kind, name, &pairs)?;
+                reach.connect().await?
+            }
+            None => reach.connect().await?,
+        };
+        let manifests = match &words {
+            Some((kind, name)) => {
+                vec![cli::generate(&control, &writing, (kind, name), &pairs).await?]
+            }
+            None => files,
+        };
+        cli::create(&control, &manifests, &writing, save_config, &mut print).await
+    })??)
+}
+
+/// Makes a token of a service account.
+fn create_token(
+    reach: &Reach,
+    account: &str,
+    typed: &Making,
+    writing: cli::Writing,
+) -> Result<(), Failure> {
+    let seconds = typed.duration.as_deref().map(str::parse::<Duration>);
+    let seconds = seconds.transpose().map_err(|error| {
+        Failure::refused(format!("--duration: {error}"), "write a time such as 1h")
+    })?;
+    let bound_to = typed.bound_object_kind.clone().map(|kind| {
+        let name = typed.bound_object_name.clone().unwrap_or_default();
+        (
+            kind,
+            name,
+            typed.bound_object_uid.clone().unwrap_or_default(),
+        )
+    });
+    let query = cli::AccountTokenQuery {
+        account: account.to_owned(),
+        audiences: typed.audience.clone(),
+        seconds: seconds.map(|time| time.to_wait().as_secs()),
+        bound_to,
+        writing,
+    };
+    let text = block_on(async {
+        let control = reach.connect().await?;
+        cli::create_account_token(&control, &query).await
+    })??;
+    print(&text)
 }
 
 /// Deletes objects.
@@ -150,7 +193,9 @@ pub(crate) fn delete(reach: &Reach, typed: Delete) -> Result<(), Failure> {
         words: typed.words,
         manifests,
         selector: typed.selector,
+        field_selector: typed.field_selector,
         all: typed.all,
+        all_namespaces: typed.all_namespaces,
         writing: typed.writing.into(),
         propagation: typed.cascade.map(|cascade| match cascade {
             Cascade::Background => intent::Propagation::Background,
@@ -166,16 +211,38 @@ pub(crate) fn delete(reach: &Reach, typed: Delete) -> Result<(), Failure> {
     };
     answer(block_on(async {
         let control = reach.connect().await?;
-        cli::delete(&control, &query, &mut print).await
+        let mut ask = confirm;
+        let ask = typed.interactive.then_some(&mut ask as cli::Asking<'_>);
+        cli::delete(&control, &query, &mut print, ask).await
     })??)
+}
+
+/// Asks whoever sits at the terminal. Everything but a yes is a no, also the end of the input.
+fn confirm(what: &str) -> Result<bool, Failure> {
+    print(&format!("{what}Do you want to continue? (y/N): "))?;
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line);
+    read.map_err(|error| {
+        let what = format!("cannot read standard input: {error}");
+        Failure::failed(what, "leave --interactive out")
+    })?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes" | "Yes" | "YES"))
 }
 
 /// Changes an object in an editor.
 pub(crate) fn edit(reach: &Reach, typed: Edit) -> Result<(), Failure> {
-    let writing = typed.writing.into();
+    let (words, namespace) = named(typed.words, &typed.files)?;
+    let mut writing: cli::Writing = typed.writing.into();
+    writing.namespace = namespace.or(writing.namespace);
+    let query = cli::EditQuery {
+        words,
+        writing,
+        save_config: typed.save_config,
+        output_patch: typed.output_patch,
+    };
     let text = block_on(async {
         let control = reach.connect().await?;
-        cli::edit(&control, &typed.words, &writing, in_editor).await
+        cli::edit(&control, &query, in_editor).await
     })??;
     print(&text)
 }
@@ -224,8 +291,11 @@ pub(crate) fn patch(reach: &Reach, typed: Patch) -> Result<(), Failure> {
             ));
         }
     };
+    let (words, namespace) = named(typed.words, &typed.files)?;
+    let mut writing: cli::Writing = typed.writing.into();
+    writing.namespace = namespace.or(writing.namespace);
     let query = cli::PatchQuery {
-        words: typed.words,
+        words,
         patch,
         kind: match typed.kind {
             PatchType::Json => PatchKind::Json,
@@ -233,7 +303,7 @@ pub(crate) fn patch(reach: &Reach, typed: Patch) -> Result<(), Failure> {
             PatchType::Strategic => PatchKind::Strategic,
         },
         subresource: typed.subresource,
-        writing: typed.writing.into(),
+        writing,
     };
     let text = block_on(async {
         let control = reach.connect().await?;
@@ -244,10 +314,17 @@ pub(crate) fn patch(reach: &Reach, typed: Patch) -> Result<(), Failure> {
 
 /// Sets labels or annotations.
 pub(crate) fn mark(reach: &Reach, typed: Mark, marks: Marks) -> Result<(), Failure> {
+    let manifests = match typed.files.files.is_empty() {
+        true => Vec::new(),
+        false => read(&typed.files)?,
+    };
     let query = cli::MarkQuery {
         marks,
         words: typed.words,
+        manifests,
         selector: typed.selector,
+        field_selector: typed.field_selector,
+        resource_version: typed.resource_version,
         all: typed.all,
         overwrite: typed.overwrite,
         list: typed.list,
@@ -300,6 +377,7 @@ pub(crate) fn simulate(reach: &Reach, typed: Simulate) -> Result<(), Failure> {
         namespace: typed.namespace,
         json: typed.output == Telling::Json,
         all: typed.all,
+        presumed: typed.presumed.into(),
     };
     answer(block_on(async {
         let control = reach.connect().await?;
@@ -315,16 +393,9 @@ pub(crate) fn try_rules(typed: Interpret) -> Result<(), Failure> {
             "change the file, or use `karavel edit resourceinterpretercustomization NAME`; then --check it",
         ));
     }
-    let one = |path: &Option<std::path::PathBuf>| -> Result<Option<Manifest>, Failure> {
-        let Some(path) = path else { return Ok(None) };
-        let mut found = Manifest::read_all(std::slice::from_ref(path), false)?;
-        match (found.pop(), found.is_empty()) {
-            (Some(manifest), true) => Ok(Some(manifest)),
-            _ => Err(Failure::refused(
-                format!("{} has more than one object", path.display()),
-                "give a file with one object",
-            )),
-        }
+    let one = |path: &Option<std::path::PathBuf>| {
+        let read = path.as_deref().map(Manifest::read_one);
+        read.transpose()
     };
     let customizations = match typed.files.files.is_empty() {
         true => Vec::new(),
@@ -359,6 +430,27 @@ pub(crate) fn try_rules(typed: Interpret) -> Result<(), Failure> {
 
 fn statuses(path: &Path) -> Result<Vec<Value>, Failure> {
     cli::read_values(&path.display().to_string(), &text_of(path)?)
+}
+
+/// The one object that words or a file name, and the namespace that the file names.
+fn named(words: Vec<String>, files: &Files) -> Result<(Vec<String>, Option<String>), Failure> {
+    let [path] = files.files.as_slice() else {
+        return match files.files.is_empty() {
+            true => Ok((words, None)),
+            false => Err(Failure::refused(
+                "more than one file is given",
+                "give one file with one object",
+            )),
+        };
+    };
+    if !words.is_empty() {
+        return Err(Failure::refused(
+            "files and names cannot be given at once",
+            "leave -f or the names out",
+        ));
+    }
+    let manifest = Manifest::read_one(path)?;
+    Ok((vec![manifest.word()], manifest.namespace()))
 }
 
 fn read(files: &Files) -> Result<Vec<Manifest>, Failure> {

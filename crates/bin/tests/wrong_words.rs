@@ -44,7 +44,7 @@ const ODD: [&str; 18] = [
 
 #[test]
 fn no_input_makes_it_panic() {
-    let commands: [&[&str]; 48] = [
+    let commands: [&[&str]; 58] = [
         &["get"],
         &["get", "-o"],
         &["get", "pods", "-o"],
@@ -89,6 +89,16 @@ fn no_input_makes_it_panic() {
         &["create", "configmap", "x", "--from-file"],
         &["create", "service", "clusterip", "x", "--tcp"],
         &["create", "rolebinding", "x", "--role=r", "--serviceaccount"],
+        &["create", "role", "x", "--verb=get", "--resource"],
+        &["create", "ingress", "x", "--rule"],
+        &["create", "pdb", "x", "--selector"],
+        &["create", "configmap", "x", "--from-env-file"],
+        &["create", "token", "x", "--duration"],
+        &["create", "job", "x", "--from"],
+        &["apply", "view-last-applied"],
+        &["events", "--types"],
+        &["up", "--listen"],
+        &["simulate", "--lose", "x", "--feature-gates"],
         &["init"],
         &["register"],
         &["join", "x", "--karmada-as"],
@@ -135,6 +145,29 @@ fn wrong_words_are_answered_with_the_right_ones() {
         ("logs", "for example"),
         ("get pods --output-watch-events", "--watch"),
         ("apply -f x --all-clusters -C a", "cannot be used together"),
+        ("get pods -o jsn", "did you mean \"json\"?"),
+        ("events --types Bogus", "Normal, Warning"),
+        ("events --types Waring", "Warning"),
+        ("up --listen foo", "such as 127.0.0.1:5443"),
+        ("sim --data-dir d --listen :80", "such as 127.0.0.1:80"),
+        ("sim fault bogus", "`karavel sim fault --help`"),
+        (
+            "interpret --operation health",
+            "did you mean \"InterpretHealth\"?",
+        ),
+        (
+            "taint member1 gpu=yes:NoSchedule",
+            "karavel taint clusters member1 gpu=yes:NoSchedule",
+        ),
+        ("exec web -C m date", "behind two dashes"),
+        ("get -f /nowhere", "check the path"),
+        ("create service web", "clusterip|nodeport"),
+        ("create ingress web", "--rule="),
+        ("create role r --verb=get", "--resource=pods"),
+        ("create secret tls t", "--cert=tls.crt"),
+        ("create pdb p --selector=app=web", "--min-available=1"),
+        ("create job j --from=deployment/x", "--from=cronjob/"),
+        ("simulate -f x --feature-gates Nonsense=1", "check the path"),
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         let (code, said) = karavel(&words);

@@ -89,7 +89,7 @@ pub(crate) struct Cordon {
 #[derive(Args, Debug)]
 pub(crate) struct Taint {
     /// `cluster` or `clusters`, then names, then taints: `KEY=VALUE:EFFECT` to add, `KEY:EFFECT-` to remove.
-    #[arg(required = true, num_args = 3.., value_name = "clusters NAME... TAINT")]
+    #[arg(required = true, num_args = 1.., value_name = "clusters NAME... TAINT")]
     pub(crate) words: Vec<String>,
     /// Change a taint that is there already.
     #[arg(long)]

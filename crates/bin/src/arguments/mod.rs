@@ -4,6 +4,7 @@ mod bench;
 mod care;
 mod clusters;
 mod files;
+mod making;
 mod places;
 mod pods;
 mod reading;
@@ -23,6 +24,7 @@ pub(crate) use bench::{Bench, BenchCommand, BenchSize};
 pub(crate) use care::{Care, Eviction, PurgeMode};
 pub(crate) use clusters::{Clusters, Cordon, Join, Taint, Unjoin};
 pub(crate) use files::{Backup, Crds, Restore};
+pub(crate) use making::Making;
 pub(crate) use pods::{Attach, Exec, Logs, PortForward, Terminal};
 pub(crate) use reading::{ApiResources, ApiVersions, Describe, Events, Explain, Get, Telling, Top};
 pub(crate) use scheduling::{Estimator, Estimators, Scheduling};
@@ -32,8 +34,8 @@ pub(crate) use sim::{Fault, Sim, SimCommand, Trouble};
 pub(crate) use storage::{Storage, StoreKind};
 pub(crate) use tokens::{CreateToken, Otherwise, Token};
 pub(crate) use writing::{
-    Apply, Cascade, Create, Delete, DryRun, Edit, Files, Interpret, Mark, Patch, PatchType,
-    Promote, Simulate,
+    Apply, ApplyCommand, Cascade, Create, Delete, Document, DryRun, Edit, Files, Interpret,
+    LastApplied, Mark, Patch, PatchType, Promote, Simulate,
 };
 
 /// A multi-cluster Kubernetes control plane in one binary.
@@ -58,6 +60,16 @@ pub(crate) struct Reach {
     /// A YAML file with flags: `data-dir: ./data`. Flags and the environment go before it.
     #[arg(long, env = "KARAVEL_CONFIG", value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
+    /// The namespace, for commands that look into one; what the kubeconfig names if absent.
+    #[arg(
+        short,
+        long,
+        value_name = "NAMESPACE",
+        global = true,
+        hide = true,
+        id = "namespace"
+    )]
+    pub(crate) namespace: Option<String>,
     /// How much to say of what happens on the way; kept for scripts, 0 is all there is.
     #[arg(
         short = 'v',
@@ -255,7 +267,11 @@ pub(crate) enum Command {
     /// Print the version.
     ///
     /// Example: karavel version
-    Version,
+    Version {
+        /// Has no effect: the version is that of the program.
+        #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+        client: Option<bool>,
+    },
     /// Print the flags that all commands take.
     ///
     /// Example: karavel options
@@ -342,6 +358,30 @@ mod tests {
             "promote deployment web -C m --dry-run=server",
             "describe -f x.yaml -R --chunk-size 100",
             "logs p -C m --insecure-skip-tls-verify-backend",
+            "-n shop get pods",
+            "get -f x.yaml -R",
+            "version --client",
+            "--namespace=shop --karmada-context c delete pods --all -i --field-selector a=b",
+            "delete all --all -A",
+            "create role r --verb=get,list --resource=pods --resource=deployments.apps --resource-name x",
+            "create ingress i --rule=a.io/*=web:80,tls=c --class nginx",
+            "create pdb p --selector app=web --min-available 50%",
+            "create secret tls t --cert c --key k",
+            "create secret docker-registry d --docker-username u --docker-password p",
+            "create configmap c --from-env-file f",
+            "create job j --from cronjob/c",
+            "create token default --duration 1h --audience a --bound-object-kind Pod --bound-object-name p",
+            "exec -f pod.yaml -C m -- date",
+            "patch -f x.yaml -p {}",
+            "annotate -f x.yaml a=b",
+            "label pods x a=b --resource-version 7",
+            "edit deployment web --save-config --output-patch",
+            "apply -f x --wait --timeout 5s",
+            "apply view-last-applied deployment/web -o json",
+            "get pods -o go-template --template {{.a}}",
+            "events --watch --types Warning",
+            "simulate -f x --feature-gates PropagationPolicyPreemption=true --plugins *,-TaintToleration",
+            "explain deployment/web --plugins -ClusterAffinity",
             "backup f --kubeconfig k",
             "bench --self api --size small --report r.json --report r.html",
             "bench --control k,c --members a=f,c --members b=g --pid 7",

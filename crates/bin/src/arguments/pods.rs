@@ -1,17 +1,15 @@
 //! Commands about what runs in members.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::places::OnePlace;
 
-/// Which pod.
+/// Where a pod is, and which of its containers is meant.
 #[derive(Args, Debug)]
 pub(crate) struct Pod {
-    /// The pod, or what has pods: POD, TYPE/NAME.
-    #[arg(value_name = "POD | TYPE/NAME")]
-    pub(crate) word: String,
     /// The namespace; what the kubeconfig names if absent.
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
@@ -93,6 +91,12 @@ pub(crate) struct Logs {
 /// Run a command in a container.
 #[derive(Args, Debug)]
 pub(crate) struct Exec {
+    /// The pod, or what has pods: POD, TYPE/NAME; absent with a file.
+    #[arg(value_name = "POD | TYPE/NAME", required_unless_present = "file")]
+    pub(crate) word: Option<String>,
+    /// A file with the pod, or with what has pods.
+    #[arg(short, long = "filename", value_name = "FILE", conflicts_with = "word")]
+    pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pod: Pod,
     #[command(flatten)]
@@ -105,6 +109,9 @@ pub(crate) struct Exec {
 /// Connect to what runs in a container.
 #[derive(Args, Debug)]
 pub(crate) struct Attach {
+    /// The pod, or what has pods: POD, TYPE/NAME.
+    #[arg(value_name = "POD | TYPE/NAME")]
+    pub(crate) word: String,
     #[command(flatten)]
     pub(crate) pod: Pod,
     #[command(flatten)]
@@ -128,6 +135,9 @@ pub(crate) struct Terminal {
 /// Reach ports of a pod on this machine.
 #[derive(Args, Debug)]
 pub(crate) struct PortForward {
+    /// The pod, or what has pods: POD, TYPE/NAME.
+    #[arg(value_name = "POD | TYPE/NAME")]
+    pub(crate) word: String,
     #[command(flatten)]
     pub(crate) pod: Pod,
     /// A port, here and there: LOCAL:REMOTE, or one number for both.
@@ -138,14 +148,15 @@ pub(crate) struct PortForward {
     pub(crate) address: IpAddr,
 }
 
-impl From<Pod> for cli::PodQuery {
-    fn from(typed: Pod) -> Self {
-        Self {
-            word: typed.word,
-            namespace: typed.namespace,
-            container: typed.container,
-            scope: typed.place.scope.map(Into::into),
-            cluster: typed.place.cluster,
+impl Pod {
+    /// The pod that a word means.
+    pub(crate) fn called(self, word: String) -> cli::PodQuery {
+        cli::PodQuery {
+            word,
+            namespace: self.namespace,
+            container: self.container,
+            scope: self.place.scope.map(Into::into),
+            cluster: self.place.cluster,
         }
     }
 }

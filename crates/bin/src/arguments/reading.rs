@@ -7,9 +7,14 @@ use super::places::{Namespaces, OnePlace, Places};
 /// Read objects.
 #[derive(Args, Debug)]
 pub(crate) struct Get {
-    /// `TYPE[.VERSION][.GROUP]` and names, several types with commas in between, or TYPE/NAME for each.
-    #[arg(required = true, value_name = "TYPE [NAME...] | TYPE/NAME")]
+    /// `TYPE[.VERSION][.GROUP]` and names, several types with commas in between, or TYPE/NAME for each; absent with files.
+    #[arg(
+        required_unless_present = "files",
+        value_name = "TYPE [NAME...] | TYPE/NAME"
+    )]
     pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) files: super::Files,
     #[command(flatten)]
     pub(crate) namespaces: Namespaces,
     /// Only objects with these labels, such as app=web,tier!=test.
@@ -28,10 +33,10 @@ pub(crate) struct Get {
     pub(crate) places: Places,
     /// How to write it: table, wide, json, yaml, name, jsonpath=..., custom-columns=..., go-template=... In json and yaml,
     /// objects of members are marked by the annotation resource.karmada.io/cached-from-cluster.
-    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse, default_value = "table")]
-    pub(crate) output: cli::Output,
-    /// A template in Go's language, as with -o go-template=...
-    #[arg(long, value_name = "TEMPLATE", hide = true)]
+    #[arg(short, long, value_name = "FORMAT", value_parser = format, default_value = "table")]
+    pub(crate) output: Format,
+    /// The template for -o go-template and -o jsonpath, where it is not given along with them.
+    #[arg(long, value_name = "TEMPLATE")]
     pub(crate) template: Option<String>,
     /// Leave the headline out.
     #[arg(long)]
@@ -63,6 +68,36 @@ pub(crate) struct Get {
     /// Say of each row whether the object is new, changed or gone; with --watch or --watch-only.
     #[arg(long)]
     pub(crate) output_watch_events: bool,
+}
+
+/// What stands after `-o`: whole, or a word for which `--template` has the rest.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Format {
+    /// All of it.
+    Whole(cli::Output),
+    /// Only the word.
+    Word(String),
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    match cli::Output::needs_template(text) {
+        true => Ok(Format::Word(text.to_owned())),
+        false => cli::Output::parse(text).map(Format::Whole),
+    }
+}
+
+impl Get {
+    /// How the answer is written.
+    pub(crate) fn written(&self) -> Result<cli::Output, String> {
+        match (&self.output, &self.template) {
+            (Format::Whole(cli::Output::Table), Some(template)) => {
+                cli::Output::with_template("go-template", template)
+            }
+            (Format::Whole(output), _) => Ok(output.clone()),
+            (Format::Word(word), Some(template)) => cli::Output::with_template(word, template),
+            (Format::Word(word), None) => cli::Output::parse(word),
+        }
+    }
 }
 
 /// Show objects in full.
@@ -100,8 +135,17 @@ pub(crate) struct Events {
     #[command(flatten)]
     pub(crate) namespaces: Namespaces,
     /// Only events of these types, with commas in between: Normal, Warning.
-    #[arg(long, value_name = "TYPES", value_delimiter = ',')]
-    pub(crate) types: Vec<String>,
+    #[arg(
+        long,
+        value_name = "TYPES",
+        value_delimiter = ',',
+        value_enum,
+        ignore_case = true
+    )]
+    pub(crate) types: Vec<EventType>,
+    /// Go on with what happens, in all places at once, until interrupted.
+    #[arg(short, long)]
+    pub(crate) watch: bool,
     #[command(flatten)]
     pub(crate) places: Places,
     /// How to write it: table, json, yaml.
@@ -110,6 +154,17 @@ pub(crate) struct Events {
     /// Leave the headline out.
     #[arg(long)]
     pub(crate) no_headers: bool,
+}
+
+/// How serious an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EventType {
+    /// As it should be.
+    #[value(name = "Normal")]
+    Normal,
+    /// Not as it should be.
+    #[value(name = "Warning")]
+    Warning,
 }
 
 /// Show the kinds there are.
@@ -243,6 +298,34 @@ pub(crate) struct Explain {
     /// For fields: the group and version, such as apps/v1.
     #[arg(long, value_name = "VERSION")]
     pub(crate) api_version: Option<String>,
+    #[command(flatten)]
+    pub(crate) presumed: Presumed,
+}
+
+/// What the control plane is presumed to run with.
+#[derive(Args, Debug)]
+pub(crate) struct Presumed {
+    /// Features that are on or off in the control plane, such as PropagationPolicyPreemption=true. As it says itself if
+    /// absent; Karmada's own does not say.
+    #[arg(long, value_name = "GATES")]
+    pub(crate) feature_gates: Option<String>,
+    /// The plugins of its scheduler: `*` for all, `-Name` for all but that one. As it says itself if absent.
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    pub(crate) plugins: Vec<String>,
+}
+
+impl From<Presumed> for cli::Presumption {
+    fn from(typed: Presumed) -> Self {
+        Self {
+            feature_gates: typed.feature_gates,
+            plugins: typed.plugins,
+        }
+    }
 }
 
 /// How to write an explanation.
@@ -274,7 +357,7 @@ impl From<Get> for cli::Query {
             field_selector: typed.field_selector,
             scope: typed.places.scope.into(),
             clusters: typed.places.clusters,
-            output: typed.output,
+            output: cli::Output::default(),
             no_headers: typed.no_headers,
             show_labels: typed.show_labels,
             show_kind: typed.show_kind,
@@ -306,7 +389,7 @@ impl From<Events> for cli::EventsQuery {
             about: typed.about,
             namespace: typed.namespaces.namespace,
             all_namespaces: typed.namespaces.all_namespaces,
-            types: typed.types,
+            types: typed.types.iter().map(|kind| format!("{kind:?}")).collect(),
             scope: typed.places.scope.into(),
             clusters: typed.places.clusters,
             output: typed.output,

@@ -18,7 +18,8 @@ pub(crate) struct Server {
         long,
         env = "KARAVEL_LISTEN",
         value_name = "ADDR",
-        default_value = "127.0.0.1:5443"
+        default_value = "127.0.0.1:5443",
+        value_parser = listen_address
     )]
     pub(crate) listen: SocketAddr,
     /// A further name or address clients reach the server under; may be given several times.
@@ -57,7 +58,8 @@ pub(crate) struct Up {
         long,
         env = "KARAVEL_LISTEN",
         value_name = "ADDR",
-        default_value = "127.0.0.1:5443"
+        default_value = "127.0.0.1:5443",
+        value_parser = listen_address
     )]
     pub(crate) listen: SocketAddr,
     /// How many simulated members to run, named member1, member2 and so on.
@@ -101,6 +103,20 @@ pub(crate) struct Logging {
     pub(crate) log_format: LogFormat,
 }
 
+/// An address and a port of this machine.
+pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        let example = match text.trim_start_matches(':').parse::<u16>() {
+            Ok(port) => format!("127.0.0.1:{port}, or 0.0.0.0:{port} for all addresses"),
+            Err(_) => match text.strip_prefix("localhost:") {
+                Some(port) => format!("127.0.0.1:{port}"),
+                None => "127.0.0.1:5443".to_owned(),
+            },
+        };
+        format!("write an address of this machine and a port, such as {example}")
+    })
+}
+
 /// How log lines look.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum LogFormat {
@@ -108,4 +124,26 @@ pub(crate) enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_address_is_answered_with_a_right_one() {
+        assert!(listen_address("127.0.0.1:1").is_ok());
+        assert!(listen_address("[::1]:1").is_ok());
+        for (text, expected) in [
+            ("foo", "such as 127.0.0.1:5443"),
+            (":80", "such as 127.0.0.1:80, or 0.0.0.0:80"),
+            ("80", "such as 127.0.0.1:80, or 0.0.0.0:80"),
+            ("localhost:80", "such as 127.0.0.1:80"),
+            ("127.0.0.1", "such as 127.0.0.1:5443"),
+            ("127.0.0.1:99999", "such as 127.0.0.1:5443"),
+        ] {
+            let said = listen_address(text).unwrap_err();
+            assert!(said.contains(expected), "{text}: {said}");
+        }
+    }
 }

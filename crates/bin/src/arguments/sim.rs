@@ -24,7 +24,8 @@ pub(crate) struct Sim {
         long,
         env = "KARAVEL_LISTEN",
         value_name = "ADDR",
-        default_value = "127.0.0.1:0"
+        default_value = "127.0.0.1:0",
+        value_parser = super::server::listen_address
     )]
     pub(crate) listen: SocketAddr,
     /// A further name or address clients reach it under; may be given several times.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 /// What all writes share.
 #[derive(Args, Debug)]
@@ -51,7 +51,7 @@ pub(crate) struct Tolerated {
     /// Has no effect: what others wrote is taken over.
     #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) overwrite: Option<bool>,
-    /// Has no effect: the server keeps the records of fields.
+    /// Note what was written as kubectl does, for its next `apply`; `apply` itself leaves records to the server.
     #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) save_config: Option<bool>,
     /// Has no effect.
@@ -63,7 +63,7 @@ pub(crate) struct Tolerated {
 }
 
 /// Which files.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct Files {
     /// A file or directory with objects in YAML or JSON; - for standard input. May be given several times.
     #[arg(short, long = "filename", value_name = "FILE")]
@@ -75,7 +75,10 @@ pub(crate) struct Files {
 
 /// Apply objects.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Apply {
+    #[command(subcommand)]
+    pub(crate) command: Option<ApplyCommand>,
     #[command(flatten)]
     pub(crate) files: Files,
     #[command(flatten)]
@@ -107,8 +110,51 @@ pub(crate) struct Apply {
     /// Delete what is not in the files, which is left to kubectl.
     #[arg(long, hide = true)]
     pub(crate) prune: bool,
+    /// Has no effect: nothing is deleted that could be waited for.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) wait: Option<bool>,
+    /// Has no effect: goes with --wait.
+    #[arg(long, hide = true, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
     #[command(flatten)]
     pub(crate) tolerated: Tolerated,
+}
+
+/// What else can be asked about applying.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApplyCommand {
+    /// Show what objects were last applied with: the fields that karavel applied, or what kubectl noted.
+    ///
+    /// Example: karavel apply view-last-applied deployment/web
+    ViewLastApplied(LastApplied),
+}
+
+/// Show what objects were last applied with.
+#[derive(Args, Debug)]
+pub(crate) struct LastApplied {
+    /// A type and names, or TYPE/NAME for each; absent with files.
+    #[arg(
+        value_name = "TYPE NAME... | TYPE/NAME",
+        required_unless_present = "files"
+    )]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// The namespace; what the kubeconfig names if absent.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// How to write it.
+    #[arg(short, long, value_enum, default_value_t = Document::Yaml)]
+    pub(crate) output: Document,
+}
+
+/// How a document is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Document {
+    /// For people.
+    Yaml,
+    /// For programs.
+    Json,
 }
 
 /// Create objects.
@@ -117,69 +163,15 @@ pub(crate) struct Create {
     #[command(flatten)]
     pub(crate) files: Files,
     /// Instead of files: a type and a name, such as deployment web. Known types: namespace, deployment, job, cronjob,
-    /// configmap, secret generic, serviceaccount, service clusterip (nodeport, loadbalancer, externalname), rolebinding,
-    /// clusterrolebinding, quota, priorityclass.
+    /// configmap, secret generic (tls, docker-registry), serviceaccount, service clusterip (nodeport, loadbalancer,
+    /// externalname), ingress, poddisruptionbudget, role, clusterrole, rolebinding, clusterrolebinding, quota,
+    /// priorityclass; token for a token of a service account.
     #[arg(value_name = "TYPE NAME")]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
     pub(crate) writing: Writing,
-    /// The image of a deployment.
-    #[arg(long, value_name = "IMAGE")]
-    pub(crate) image: Option<String>,
-    /// The replicas of a deployment.
-    #[arg(long, value_name = "N")]
-    pub(crate) replicas: Option<String>,
-    /// An entry of a configmap or a secret; may be given several times.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) from_literal: Vec<String>,
-    /// A file as an entry of a configmap or a secret; may be given several times.
-    #[arg(long, value_name = "[KEY=]FILE")]
-    pub(crate) from_file: Vec<String>,
-    /// The type of a secret.
-    #[arg(long = "type", value_name = "TYPE")]
-    pub(crate) secret_type: Option<String>,
-    /// The port that a deployment's container listens on.
-    #[arg(long, value_name = "PORT")]
-    pub(crate) port: Option<String>,
-    /// When a cronjob runs, such as '0 * * * *'.
-    #[arg(long, value_name = "TIMES")]
-    pub(crate) schedule: Option<String>,
-    /// A port of a service, and the pods' port behind it; may be given several times.
-    #[arg(long, value_name = "PORT:TARGET")]
-    pub(crate) tcp: Vec<String>,
-    /// The address of a service; None for none.
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) clusterip: Option<String>,
-    /// The port of a nodeport service on nodes.
-    #[arg(long, value_name = "PORT")]
-    pub(crate) node_port: Option<String>,
-    /// The name that an externalname service leads to.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) external_name: Option<String>,
-    /// The role of a rolebinding.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) role: Option<String>,
-    /// The cluster role of a rolebinding or clusterrolebinding.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) clusterrole: Option<String>,
-    /// A user who gets the role; may be given several times.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) user: Vec<String>,
-    /// A group that gets the role; may be given several times.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) group: Vec<String>,
-    /// A service account that gets the role; may be given several times.
-    #[arg(long, value_name = "NAMESPACE:NAME")]
-    pub(crate) serviceaccount: Vec<String>,
-    /// The limits of a quota.
-    #[arg(long, value_name = "RESOURCE=AMOUNT,...")]
-    pub(crate) hard: Vec<String>,
-    /// The number of a priorityclass.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) value: Option<String>,
-    /// What a deployment, job or cronjob runs, behind two dashes.
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) making: super::Making,
     #[command(flatten)]
     pub(crate) tolerated: Tolerated,
 }
@@ -197,9 +189,18 @@ pub(crate) struct Delete {
     /// Those with these labels.
     #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "")]
     pub(crate) selector: String,
+    /// Those with these fields, such as status.phase=Failed.
+    #[arg(long, value_name = "SELECTOR", default_value = "")]
+    pub(crate) field_selector: String,
     /// All of the type in the namespace.
     #[arg(long)]
     pub(crate) all: bool,
+    /// In all namespaces; with --all or a selector.
+    #[arg(short = 'A', long)]
+    pub(crate) all_namespaces: bool,
+    /// Say what would go, and ask first.
+    #[arg(short, long)]
+    pub(crate) interactive: bool,
     /// What becomes of what it owns.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "background")]
     pub(crate) cascade: Option<Cascade>,
@@ -237,19 +238,40 @@ pub(crate) enum Cascade {
 /// Edit an object.
 #[derive(Args, Debug)]
 pub(crate) struct Edit {
-    /// A type and a name, or TYPE/NAME.
-    #[arg(required = true, num_args = 1..=2, value_name = "TYPE/NAME")]
+    /// A type and a name, or TYPE/NAME; absent with files.
+    #[arg(
+        required_unless_present = "files",
+        num_args = 1..=2,
+        value_name = "TYPE/NAME"
+    )]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
+    pub(crate) files: Files,
+    #[command(flatten)]
     pub(crate) writing: Writing,
+    /// Note what was written as kubectl does, for its next `apply`.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false, action = clap::ArgAction::Set)]
+    pub(crate) save_config: bool,
+    /// Show the change that is sent.
+    #[arg(long)]
+    pub(crate) output_patch: bool,
+    /// Has no effect: the server always checks.
+    #[arg(long, hide = true, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) validate: Option<String>,
 }
 
 /// Change part of an object.
 #[derive(Args, Debug)]
 pub(crate) struct Patch {
-    /// A type and a name, or TYPE/NAME.
-    #[arg(required = true, num_args = 1..=2, value_name = "TYPE/NAME")]
+    /// A type and a name, or TYPE/NAME; absent with files.
+    #[arg(
+        required_unless_present = "files",
+        num_args = 1..=2,
+        value_name = "TYPE/NAME"
+    )]
     pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) files: Files,
     /// The change, in JSON or YAML.
     #[arg(short, long, value_name = "PATCH")]
     pub(crate) patch: Option<String>,
@@ -282,17 +304,25 @@ pub(crate) enum PatchType {
 pub(crate) struct Mark {
     /// A type and names or TYPE/NAME for each, then KEY=VALUE to set and KEY- to remove.
     #[arg(
-        required = true,
+        required_unless_present = "files",
         allow_hyphen_values = false,
         value_name = "TYPE NAME... KEY=VALUE | KEY-"
     )]
     pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) files: Files,
     /// Those with these labels.
     #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "")]
     pub(crate) selector: String,
     /// All of the type in the namespace.
     #[arg(long)]
     pub(crate) all: bool,
+    /// Those with these fields, such as metadata.name=web.
+    #[arg(long, value_name = "SELECTOR", default_value = "")]
+    pub(crate) field_selector: String,
+    /// Only if the object has this revision; for one object.
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) resource_version: Option<String>,
     /// Change what is there already.
     #[arg(long)]
     pub(crate) overwrite: bool,
@@ -363,6 +393,8 @@ pub(crate) struct Simulate {
     /// How to write it.
     #[arg(short, long, value_enum, default_value_t = super::reading::Telling::Text)]
     pub(crate) output: super::reading::Telling,
+    #[command(flatten)]
+    pub(crate) presumed: super::reading::Presumed,
 }
 
 /// Try customizations.

@@ -16,6 +16,11 @@ pub(crate) struct Up {
 
 impl Up {
     pub(crate) fn start(members: u16) -> Self {
+        Self::start_with(members, &[])
+    }
+
+    /// The same with further flags.
+    pub(crate) fn start_with(members: u16, further: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut process = Command::new(KARAVEL)
             .args([
@@ -27,6 +32,7 @@ impl Up {
                 "--data-dir",
             ])
             .arg(directory.path().join("data"))
+            .args(further)
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .spawn()

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::age;
 use crate::failure::Failure;
-use crate::reading::{self, Answer, Output, Place, Scope, clean};
+use crate::reading::{self, Answer, Output, Place, Query, Scope, Sink, clean};
 use crate::table::Table;
 
 /// How many places are asked at once.
@@ -97,6 +97,46 @@ pub async fn events(control: &Client, query: &EventsQuery, now: Time) -> Result<
     })
 }
 
+/// Goes on with what happens, in all places at once, after what happened lately.
+pub async fn watch_events(
+    control: &Client,
+    query: &EventsQuery,
+    print: Sink<'_>,
+    note: Sink<'_>,
+) -> Result<(), Failure> {
+    let mut fields = Vec::new();
+    if let Some(about) = &query.about {
+        fields.push(fields_about(&Place::control_plane(control), about).await?);
+    }
+    // Two types are all there are.
+    if let [kind] = query.types.as_slice() {
+        fields.push(format!("type={kind}"));
+    }
+    let query = Query {
+        words: vec!["events.v1".to_owned()],
+        namespace: query.namespace.clone(),
+        all_namespaces: query.all_namespaces,
+        field_selector: fields.join(","),
+        scope: query.scope,
+        clusters: query.clusters.clone(),
+        output: query.output.clone(),
+        no_headers: query.no_headers,
+        ..Query::default()
+    };
+    reading::watch(control, &query, (false, false), print, note).await
+}
+
+/// How events about `TYPE/NAME` are chosen.
+async fn fields_about(place: &Place, about: &str) -> Result<String, Failure> {
+    let (word, name) = reading::read_one(&[about.to_owned()])?;
+    let discovery = place.client().discover().await;
+    let discovery = discovery.map_err(|error| place.failure(&error))?;
+    let kind = &reading::resolve(&discovery, &word)?.resource.kind.kind;
+    Ok(format!(
+        "involvedObject.kind={kind},involvedObject.name={name}"
+    ))
+}
+
 fn table(found: &[(Place, Object)], query: &EventsQuery, now: Time) -> Table {
     let mut header = Vec::new();
     header.extend(query.all_namespaces.then_some("NAMESPACE"));
@@ -167,15 +207,10 @@ fn last_seen(event: &Object) -> String {
 }
 
 async fn ask(place: &Place, namespace: &str, query: &EventsQuery) -> Result<Vec<Object>, Failure> {
-    let client = place.client();
-    let mut fields = String::new();
-    if let Some(about) = &query.about {
-        let (word, name) = reading::read_one(std::slice::from_ref(about))?;
-        let discovery = client.discover().await;
-        let discovery = discovery.map_err(|error| place.failure(&error))?;
-        let kind = &reading::resolve(&discovery, &word)?.resource.kind.kind;
-        fields = format!("involvedObject.kind={kind},involvedObject.name={name}");
-    }
+    let fields = match &query.about {
+        Some(about) => fields_about(place, about).await?,
+        None => String::new(),
+    };
     list(place, namespace, fields).await
 }
 

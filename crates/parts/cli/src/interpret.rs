@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::manifests::Manifest;
+use crate::nearest::nearest;
 use crate::reading::{Sink, write_document};
 
 /// What is to be tried.
@@ -41,7 +42,18 @@ pub fn operation(name: &str) -> Result<Operation, String> {
             .iter()
             .map(|operation| operation.as_str())
             .collect();
-        format!("operation must be one of: {}", names.join(", "))
+        let (wrong, lower) = (name.to_lowercase(), |known: &str| known.to_lowercase());
+        let holds_it = |known: &&&str| wrong.len() > 2 && lower(known).contains(&wrong);
+        let lowered: Vec<String> = names.iter().map(|known| lower(known)).collect();
+        let near = nearest(&wrong, lowered.iter().map(String::as_str));
+        let near = |known: &&&str| near == Some(lower(known).as_str());
+        let meant = names.iter().find(holds_it).or(names.iter().find(near));
+        let meant = meant.map(|name| format!("did you mean {name:?}? "));
+        format!(
+            "{}operation must be one of: {}",
+            meant.unwrap_or_default(),
+            names.join(", ")
+        )
     })
 }
 

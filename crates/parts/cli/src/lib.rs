@@ -45,12 +45,13 @@ pub use backup::{Saved, backup, restore};
 pub use clusters::{ClustersQuery, Cordon, TaintChange, clusters, cordon, taint, unknown};
 pub use definitions::{Format, crds};
 pub use describe::{DescribeQuery, describe};
-pub use events::{EventsQuery, events};
+pub use events::{EventsQuery, events, watch_events};
 pub use explain::{Question, Telling, explain};
 pub use failure::Failure;
 pub use kubeconfigs::merge_kubeconfigs;
 pub use manifests::{Manifest, read_values};
 pub use nearest::{distance, nearest};
+pub use picture::Presumption;
 pub use pods::{LogQuery, PodQuery, PortPair, Streams, Told, attach, exec, forward, logs};
 pub use promote::{PromoteQuery, promote};
 pub use proposals::{Proposal, contexts, proposals};
@@ -62,6 +63,7 @@ pub use table::Table;
 pub use tokens::{NewToken, authority_pin, create_token, delete_token, tokens};
 pub use usage::{SortBy, UsageQuery, top_nodes, top_pods};
 pub use writing::{
-    ApplyOptions, DeleteQuery, DryRun, MarkQuery, Marks, PatchQuery, Propagation, Writing, apply,
-    create, delete, edit, generate, mark, patch,
+    AccountTokenQuery, ApplyOptions, Asking, DeleteQuery, DryRun, EditQuery, MarkQuery, Marks,
+    PatchQuery, Propagation, Writing, apply, check_words, create, create_account_token, delete,
+    edit, generate, mark, patch, view_last_applied,
 };

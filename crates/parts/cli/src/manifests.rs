@@ -59,9 +59,38 @@ impl Manifest {
         Ok(all)
     }
 
+    /// Reads the one object of a file.
+    pub fn read_one(path: &Path) -> Result<Self, Failure> {
+        let mut found = Self::read_all(&[path.to_owned()], false)?;
+        match (found.pop(), found.is_empty()) {
+            (Some(manifest), true) => Ok(manifest),
+            _ => Err(Failure::refused(
+                format!("{} has more than one object", path.display()),
+                "give a file with one object",
+            )),
+        }
+    }
+
     /// Reads the objects in a text.
     pub fn parse(name: &str, text: &str) -> Result<Vec<Self>, Failure> {
         parse(name, text)
+    }
+
+    /// The object as somebody would name it on a command line: `KIND.VERSION.GROUP/NAME`.
+    #[must_use]
+    pub fn word(&self) -> String {
+        let (kind, name) = (self.object.group_version_kind(), self.object.name());
+        match kind.group.as_str() {
+            "" => format!("{}.{}/{name}", kind.kind, kind.version),
+            group => format!("{}.{}.{group}/{name}", kind.kind, kind.version),
+        }
+    }
+
+    /// The namespace that the object names.
+    #[must_use]
+    pub fn namespace(&self) -> Option<String> {
+        let namespace = self.object.namespace();
+        (!namespace.is_empty()).then(|| namespace.to_owned())
     }
 
     /// Where the object belongs, with the namespace that is meant if it names none.

@@ -5,7 +5,7 @@ use client::{CallError, Client, DeleteOptions, WriteOptions};
 use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
 
 use crate::failure::Failure;
-use crate::picture::Picture;
+use crate::picture::{Picture, Presumption};
 use crate::reach::call_failure;
 use crate::reading::{self, Output, Place, Scope, Sink};
 use crate::writing::{MANAGER, Strictness, name_of, policy_for};
@@ -156,24 +156,26 @@ pub async fn promote(
             }
         }
     }
-    if let Err(error) = control
-        .create(&resource, &template, &WriteOptions::by(MANAGER))
-        .await
-    {
-        take_back(control, &made).await;
-        return Err(call_failure(&error));
+    // The policy first: a template that is there without it may be claimed by another, and be sent elsewhere.
+    let mut wanted = Vec::new();
+    wanted.extend(query.with_policy.then_some((&policy_kind, &policy)));
+    wanted.push((&resource, &template));
+    for (kind, object) in wanted {
+        match control
+            .create(kind, object, &WriteOptions::by(MANAGER))
+            .await
+        {
+            Ok(object) => made.push((kind.clone(), object)),
+            Err(error) => {
+                take_back(control, &made).await;
+                return Err(call_failure(&error));
+            }
+        }
     }
     print(&format!(
         "ResourceTemplate ({key}) is created successfully\n"
     ))?;
     if query.with_policy {
-        let created = control
-            .create(&policy_kind, &policy, &WriteOptions::by(MANAGER))
-            .await;
-        created.map_err(|error| {
-            call_failure(&error)
-                .advised("the template was created; create a policy for it, or delete it")
-        })?;
         print(&format!(
             "{} ({}) is created successfully\n",
             policy_kind.kind.kind,
@@ -239,7 +241,37 @@ async fn check(
             "choose another name with --policy-name, or --auto-create-policy=false",
         ));
     }
+    if query.with_policy {
+        check_rivals(control, template, policy).await?;
+    }
     Ok(())
+}
+
+/// Another policy that selects the template may go before the one that is made for it, and send it elsewhere or take it
+/// away from where it is.
+async fn check_rivals(control: &Client, template: &Object, policy: &Object) -> Result<(), Failure> {
+    let mut picture = Picture::read(control, &Presumption::default()).await?;
+    picture.take(policy);
+    let decision = picture.claim(template, None);
+    let Some(chosen) = decision.claim.chosen else {
+        return Ok(());
+    };
+    let id = &chosen.policy.id;
+    if (id.name.as_str(), id.namespace.as_str()) == (policy.name(), policy.namespace()) {
+        return Ok(());
+    }
+    let own = decision.claim.considered.iter();
+    let why = own
+        .filter(|(found, _)| found.policy.id.name == policy.name())
+        .map(|(_, verdict)| format!(" ({verdict})"))
+        .next();
+    Err(Failure::refused(
+        format!(
+            "{id} selects it too, and would have it instead of a policy made for it{}",
+            why.unwrap_or_default()
+        ),
+        "--auto-create-policy=false leaves it to that policy, which may send it elsewhere; `karavel simulate -f` shows where",
+    ))
 }
 
 async fn exists(control: &Client, kind: &ResourceType, object: &Object) -> Result<bool, Failure> {
@@ -280,7 +312,8 @@ async fn dependencies(
     discovery: &client::Discovery,
     object: &Object,
 ) -> Result<Vec<(ResourceType, Object)>, Failure> {
-    let rules = Picture::read(control).await?.interpreter;
+    let picture = Picture::read(control, &Presumption::default()).await?;
+    let rules = picture.interpreter;
     let references = match rules.dependencies(object) {
         Ok(references) => references,
         Err(interpret::InterpretError::NoRule { .. }) => Vec::new(),

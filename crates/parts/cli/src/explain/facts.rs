@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use api::names::cluster_of_execution_space;
 use api::well_known::labels::permanent_id as ids;
 use object::Object;
-use policy::Outcome;
+use policy::claim::outranked;
+use policy::{Outcome, Verdict};
 use serde_json::{Value, json};
 
 use super::{Unseen, clusters, decisions};
@@ -106,6 +107,7 @@ pub(super) fn tell(facts: &Facts<'_>) -> Value {
         "earlier": records.iter().skip(1).map(decisions::without_diagnosis).collect::<Vec<Value>>(),
         "clusters": clusters::tell(facts, records.first()),
         "unreadable": facts.picture.unreadable,
+        "doubts": facts.picture.settings.doubts,
     })
 }
 
@@ -139,6 +141,13 @@ fn policy(facts: &Facts<'_>) -> Value {
     };
     let others = decision.claim.considered.iter().map(|(found, verdict)| {
         let mut other = one(found);
+        // That the template is held keeps only those out who would have it otherwise.
+        let chosen = decision.claim.chosen.as_ref();
+        let outranked = chosen.and_then(|chosen| outranked(found, chosen));
+        let verdict = match verdict {
+            Verdict::HeldByOther(_) => outranked.unwrap_or(*verdict),
+            verdict => *verdict,
+        };
         other["lost"] = Value::from(verdict.to_string());
         other
     });

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::nearest::{cluster_hint, missing};
-use crate::picture::Picture;
+use crate::picture::{Picture, Presumption};
 use crate::reach::call_failure;
 use crate::reading::{self, Answer, Place};
 use facts::Facts;
@@ -47,6 +47,8 @@ pub struct Question {
     pub cluster: Option<String>,
     /// How it is written.
     pub telling: Telling,
+    /// What the control plane is presumed to run with, in place of what it says itself.
+    pub presumed: Presumption,
 }
 
 /// Explains a template.
@@ -63,7 +65,7 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
         Ok(template) => template,
         Err(error) => return Err(missing(control, resource, &key, &error).await),
     };
-    let picture = Picture::read(control).await?;
+    let picture = Picture::read(control, &question.presumed).await?;
     if let Some(cluster) = &question.cluster
         && !picture.clusters.contains_key(cluster)
     {

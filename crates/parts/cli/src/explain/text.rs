@@ -29,6 +29,9 @@ pub(super) fn write(told: &Value) -> String {
         ),
     );
     write_policy(&mut page, &told["policy"], items(&told["requiredBy"]));
+    for doubt in items(&told["doubts"]) {
+        line(&mut page, "Note", text(doubt));
+    }
     let binding = &told["binding"];
     if binding.is_null() {
         line(&mut page, "Binding", "none");
@@ -41,7 +44,7 @@ pub(super) fn write(told: &Value) -> String {
     line(&mut page, "Binding", &about);
     // What only comes along with others has no placement, and the scheduler does not look at it.
     let is_scheduled = !binding["placement"].is_null() || items(&told["requiredBy"]).is_empty();
-    if is_scheduled && binding["generation"] != binding["schedulerObservedGeneration"] {
+    if is_scheduled && !is_looked_at(binding) {
         line(
             &mut page,
             "",
@@ -65,6 +68,15 @@ pub(super) fn write(told: &Value) -> String {
         write_cluster(&mut page, cluster);
     }
     page.into_text()
+}
+
+/// Whether the scheduler has looked at a binding as it is. Its generation is noted only where it found a place: a refusal
+/// is known by its condition.
+fn is_looked_at(binding: &Value) -> bool {
+    let is_refusal =
+        |condition: &Value| condition["type"] == "Scheduled" && condition["status"] == "False";
+    binding["generation"] == binding["schedulerObservedGeneration"]
+        || items(&binding["conditions"]).iter().any(is_refusal)
 }
 
 fn write_policy(page: &mut Page, policy: &Value, required_by: &[Value]) {
@@ -445,6 +457,43 @@ mod tests {
 ConfigMap   shop/a (v1, generation 0)
 Policy      none: no policy selects it
 Binding     none",
+        );
+    }
+
+    #[test]
+    fn what_found_no_place_was_looked_at_and_doubts_are_told() {
+        let told = |conditions: Value| {
+            json!({
+                "template": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a", "namespace": "shop", "generation": 1},
+                "policy": {"state": "unclaimed"},
+                "binding": {"kind": "ResourceBinding", "namespace": "shop", "name": "a-deployment", "generation": 2, "conditions": conditions},
+                "decision": null,
+                "doubts": ["nobody knows"],
+            })
+        };
+        check(
+            told(
+                json!([{"type": "Scheduled", "status": "False", "reason": "NoClusterFit", "message": "0/3"}]),
+            ),
+            "
+Deployment  shop/a (apps/v1, generation 1)
+Policy      none: no policy selects it
+Note        nobody knows
+Binding     ResourceBinding shop/a-deployment
+            Scheduled False (NoClusterFit): 0/3
+Decision    none is on record
+Clusters    none",
+        );
+        check(
+            told(json!([])),
+            "
+Deployment  shop/a (apps/v1, generation 1)
+Policy      none: no policy selects it
+Note        nobody knows
+Binding     ResourceBinding shop/a-deployment
+            the scheduler has not looked at its newest state yet
+Decision    none is on record
+Clusters    none",
         );
     }
 

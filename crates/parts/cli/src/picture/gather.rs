@@ -1,5 +1,6 @@
 //! Reading the control plane.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::cluster::Cluster;
@@ -8,21 +9,28 @@ use api::policy::{
 };
 use api::read::read;
 use api::registry;
+use api::well_known::feature_gates::Gate;
 use client::{Client, ListOptions};
 use futures_util::future::try_join_all;
 use interpret::script::{Limits, Secluded};
 use interpret::{Engine, Interpreter, Options};
 use object::{Object, ResourceType};
 use overrides::Overrides;
-use policy::{Exemptions, Index};
+use policy::Index;
 
 use super::Picture;
+use super::settings::{Presumption, Settings};
 use crate::failure::Failure;
 use crate::reach::call_failure;
 
 impl Picture {
     /// Reads everything that decides.
-    pub(crate) async fn read(control: &Client) -> Result<Self, Failure> {
+    pub(crate) async fn read(control: &Client, presumed: &Presumption) -> Result<Self, Failure> {
+        let settings = Settings::read(control, presumed).await?;
+        let priorities = match settings.gates.is_enabled(Gate::PriorityBasedScheduling) {
+            true => priorities(control).await?,
+            false => BTreeMap::new(),
+        };
         let kinds = [
             &registry::CLUSTER,
             &registry::PROPAGATION_POLICY,
@@ -36,12 +44,12 @@ impl Picture {
         let mut lists = try_join_all(lists).await?.into_iter();
         let mut next = || lists.next().unwrap_or_default();
         let mut picture = Self {
+            settings,
+            priorities,
             policies: Index::default(),
             overrides: Overrides::default(),
             override_keys: Default::default(),
             clusters: Default::default(),
-            exemptions: Exemptions::parse("", [policy::exemption::DEFAULT_SKIPPED_NAMESPACES])
-                .unwrap_or_default(),
             interpreter: Interpreter::default(),
             unreadable: Vec::new(),
         };
@@ -84,6 +92,21 @@ impl Picture {
         }
         true
     }
+}
+
+/// The numbers of all priority classes.
+async fn priorities(control: &Client) -> Result<BTreeMap<String, i32>, Failure> {
+    let (group, plural) = ("scheduling.k8s.io", "priorityclasses");
+    let kind = ResourceType::cluster(group, "v1", "PriorityClass", plural);
+    let number = |class: &Object| {
+        let number = i32::try_from(class.integer_at(&["value"])?).ok()?;
+        Some((class.name().to_owned(), number))
+    };
+    Ok(list(control, kind)
+        .await?
+        .iter()
+        .filter_map(number)
+        .collect())
 }
 
 /// All objects of a kind.

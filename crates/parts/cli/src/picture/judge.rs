@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use api::registry::Scope;
 use api::twins::BindingView;
+use api::well_known::feature_gates::Gate;
 use api::work::v1alpha2::{ResourceBindingSpec, ResourceBindingStatus};
 use binding::{Lookups, Needs, terms};
-use interpret::{KindRef, Operation};
+use interpret::{InterpretError, KindRef, Operation};
 use object::{Object, ObjectMeta};
 use overrides::{ClusterFacts as OverrideFacts, Step};
-use policy::Preemption;
+use schedule::Inputs;
 use schedule::cluster::{ClusterFacts, Pool, Snapshot};
+use schedule::intake::DEFAULT_SCHEDULER;
 use schedule::placement::PreparedPlacement;
-use schedule::plugin::{Peers, Plugins, Registry, WorkloadGroups};
-use schedule::{Inputs, Options};
+use schedule::plugin::Peers;
 
 use super::Picture;
 
@@ -73,8 +74,7 @@ impl Placed {
 }
 
 impl Picture {
-    /// Whose a template is, and why not others'. What an operator may have switched on or off at the server is not
-    /// known here; its defaults count.
+    /// Whose a template is, and why not others'.
     pub(crate) fn claim<'a>(
         &'a self,
         template: &'a Object,
@@ -85,8 +85,8 @@ impl Picture {
             binding,
             policies: &self.policies,
             overrides: &self.override_keys,
-            exemptions: &self.exemptions,
-            preemption: Preemption::Off,
+            exemptions: &self.settings.exemptions,
+            preemption: self.settings.preemption(),
         })
     }
 
@@ -97,21 +97,63 @@ impl Picture {
         policy: &policy::Policy,
         existing: Option<&ResourceBindingSpec>,
     ) -> Result<ResourceBindingSpec, String> {
-        let rules = &self.interpreter;
-        let needs = if rules.covers(KindRef::of(template), Operation::InterpretReplica) {
-            let replicas = rules.replicas(template).map_err(|error| chain(&error))?;
-            Needs::Replicas {
-                count: replicas.replicas,
-                each: replicas.requirements,
-            }
-        } else {
-            Needs::Unknown
-        };
         let lookups = Lookups {
-            needs,
-            ..Lookups::default()
+            needs: self.needs(template).map_err(|error| chain(&error))?,
+            priority: self.priority(policy)?,
+            workload_groups: self.settings.gates.is_enabled(Gate::WorkloadAffinity),
         };
         Ok(terms::spec(template, &policy.spec, &lookups, existing))
+    }
+
+    /// What a template needs from clusters.
+    fn needs(&self, template: &Object) -> Result<Needs, InterpretError> {
+        let (rules, kind) = (&self.interpreter, KindRef::of(template));
+        let gates = &self.settings.gates;
+        if gates.is_enabled(Gate::MultiplePodTemplatesScheduling)
+            && rules.covers(kind, Operation::InterpretComponent)
+        {
+            return rules.components(template).map(Needs::Components);
+        }
+        if !rules.covers(kind, Operation::InterpretReplica) {
+            return Ok(Needs::Unknown);
+        }
+        let replicas = rules.replicas(template)?;
+        Ok(Needs::Replicas {
+            count: replicas.replicas,
+            each: replicas.requirements,
+        })
+    }
+
+    /// The number behind a policy's priority class, while priorities count.
+    fn priority(&self, policy: &policy::Policy) -> Result<Option<i32>, String> {
+        let wanted = policy.spec.schedule_priority.as_ref();
+        let gates = &self.settings.gates;
+        let Some(wanted) = wanted.filter(|_| gates.is_enabled(Gate::PriorityBasedScheduling))
+        else {
+            return Ok(None);
+        };
+        let name = wanted.priority_class_name.as_str();
+        match self.priorities.get(name) {
+            Some(number) => Ok(Some(*number)),
+            None => Err(format!("the priority class {name:?} does not exist")),
+        }
+    }
+
+    /// Whether the control plane's scheduler decides about a binding; `None` if it does, else why not.
+    pub(crate) fn left_alone(&self, placed: &Placed) -> Option<String> {
+        let named = match placed.spec.scheduler_name.as_str() {
+            "" => DEFAULT_SCHEDULER,
+            name => name,
+        };
+        if named != self.settings.scheduler {
+            return Some(format!(
+                "where it goes is left to the scheduler {named:?}; the one here is {:?}",
+                self.settings.scheduler
+            ));
+        }
+        let suspension = placed.spec.suspension.as_ref();
+        let is_held = suspension.is_some_and(|held| held.scheduling == Some(true));
+        is_held.then(|| "its scheduling is suspended: it stays where it is".to_owned())
     }
 
     /// The clusters as decisions look at them.
@@ -130,6 +172,7 @@ impl Picture {
         placed: &Placed,
         clusters: &Snapshot,
         assumed: &schedule::assume::ByCluster,
+        peers: &Peers,
     ) -> Option<schedule::Decision> {
         let placement = placed.spec.placement.as_ref()?;
         Some(schedule::schedule(&Inputs {
@@ -138,9 +181,9 @@ impl Picture {
             clusters,
             estimates: &[],
             assumed,
-            peers: &Peers::default(),
-            plugins: &plugins(),
-            options: Options::default(),
+            peers,
+            plugins: &self.settings.plugins,
+            options: self.settings.options,
         }))
     }
 
@@ -186,10 +229,6 @@ impl Picture {
             },
         }
     }
-}
-
-fn plugins() -> Plugins {
-    Registry::in_tree(WorkloadGroups::Off).enable(&["*"])
 }
 
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {

@@ -5,6 +5,7 @@
 
 mod gather;
 mod judge;
+mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +13,20 @@ use api::cluster::Cluster;
 use interpret::Interpreter;
 use object::ObjectKey;
 use overrides::Overrides;
-use policy::{Exemptions, Index};
+use policy::Index;
+
+use settings::Settings;
 
 pub(crate) use judge::Placed;
+pub use settings::Presumption;
 
 /// Everything that decides about templates.
 #[derive(Clone)]
 pub(crate) struct Picture {
+    /// What the control plane runs with.
+    pub(crate) settings: Settings,
+    /// The numbers behind priority classes, while they count.
+    pub(crate) priorities: BTreeMap<String, i32>,
     /// The policies that claim templates.
     pub(crate) policies: Index,
     /// The policies that override.
@@ -27,8 +35,6 @@ pub(crate) struct Picture {
     pub(crate) override_keys: BTreeSet<ObjectKey>,
     /// The clusters, by name.
     pub(crate) clusters: BTreeMap<String, Cluster>,
-    /// What is never a template.
-    pub(crate) exemptions: Exemptions,
     /// What objects mean.
     pub(crate) interpreter: Interpreter,
     /// What could not be read, and is therefore not in it.

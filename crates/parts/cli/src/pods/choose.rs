@@ -35,7 +35,7 @@ pub(super) async fn find(
         None => ("pods", word),
         Some((kind, name)) => (kind, name),
     };
-    if matches!(kind, "pod" | "pods" | "po") {
+    if matches!(kind, "pod" | "pods" | "po" | "Pod.v1") {
         let key = ObjectKey::namespaced(namespace, name);
         return match client.get(&pods(), &key).await {
             Ok(pod) => Ok(vec![pod]),

@@ -259,6 +259,18 @@ impl Section {
         resource.is_some_and(|resource| resource.kind.group.is_empty() && resource.plural == "pods")
     }
 
+    /// Whether the kind is one that members make for themselves: there is none in a control plane.
+    pub(super) fn is_of_members(&self) -> bool {
+        let Some(resource) = &self.resource else {
+            return false;
+        };
+        let (group, plural) = (resource.kind.group.as_str(), resource.plural.as_str());
+        matches!(
+            (group, plural),
+            ("", "pods" | "nodes") | ("apps", "replicasets")
+        )
+    }
+
     /// The kind as it stands before a slash and a name: `deployment.apps`.
     pub(super) fn kind_word(&self) -> String {
         let Some(resource) = &self.resource else {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::tables::clean;
 use super::template::GoTemplate;
 use crate::failure::Failure;
+use crate::nearest::nearest;
 use crate::table::Table;
 
 /// How an answer is written.
@@ -35,7 +36,44 @@ pub enum Output {
 /// All words for ways of writing, for whoever has mistyped one.
 const WORDS: &str = "table, wide, json, yaml, name, jsonpath=TEMPLATE, custom-columns=HEAD:PATH,..., go-template=TEMPLATE";
 
+/// The same without what follows them.
+const NAMES: [&str; 8] = [
+    "table",
+    "wide",
+    "json",
+    "yaml",
+    "name",
+    "jsonpath",
+    "custom-columns",
+    "go-template",
+];
+
 impl Output {
+    /// Reads what stands after `-o`, along with a template that is given apart from it: `-o go-template --template ...`.
+    pub fn with_template(text: &str, template: &str) -> Result<Self, String> {
+        match text {
+            "table" | "go-template" | "template" => Self::parse(&format!("go-template={template}")),
+            "go-template-file" | "templatefile" | "jsonpath" | "jsonpath-file"
+            | "jsonpath-as-json" => Self::parse(&format!("{text}={template}")),
+            other => Self::parse(other),
+        }
+    }
+
+    /// Whether a word after `-o` needs a template, which may be given apart from it.
+    #[must_use]
+    pub fn needs_template(text: &str) -> bool {
+        let words = [
+            "go-template",
+            "template",
+            "go-template-file",
+            "templatefile",
+            "jsonpath",
+            "jsonpath-file",
+            "jsonpath-as-json",
+        ];
+        words.contains(&text)
+    }
+
     /// Reads what stands after `-o`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (word, rest) = match text.split_once('=') {
@@ -72,7 +110,14 @@ impl Output {
             }
             ("go-template" | "template", Some(text)) => template(text),
             ("go-template-file" | "templatefile", Some(file)) => template(&from_file(file)?),
-            _ => Err(format!("choose one of: {WORDS}")),
+            _ => {
+                let meant = nearest(word, NAMES);
+                let meant = meant.map(|name| format!("did you mean {name:?}? "));
+                Err(format!(
+                    "{}choose one of: {WORDS}",
+                    meant.unwrap_or_default()
+                ))
+            }
         }
     }
 
@@ -192,7 +237,9 @@ mod tests {
         for (text, expected) in [
             ("json", Ok(Output::Json)),
             ("wide", Ok(Output::Wide)),
-            ("jsom", Err("choose one of: table")),
+            ("jsom", Err("did you mean \"json\"? choose one of: table")),
+            ("jsn", Err("did you mean \"json\"?")),
+            ("unicorn", Err("choose one of: table")),
             ("jsonpath", Err("needs what to show")),
             ("jsonpath={.a", Err("{.a")),
             ("custom-columns=a", Err("no HEAD:PATH")),
@@ -205,6 +252,19 @@ mod tests {
                 (Err(found), Err(expected)) => assert!(found.contains(expected), "{text}: {found}"),
                 (found, expected) => panic!("{text}: {found:?} instead of {expected:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_template_may_be_given_apart() {
+        for (text, template, expected) in [
+            ("go-template", "{{.a}}", "go-template={{.a}}"),
+            ("table", "{{.a}}", "go-template={{.a}}"),
+            ("jsonpath", "{.a}", "jsonpath={.a}"),
+            ("json", "{{.a}}", "json"),
+        ] {
+            let found = Output::with_template(text, template);
+            assert_eq!(found, Output::parse(expected), "{text}");
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn resolve<'d>(discovery: &'d Discovery, word: &str) -> Result<&'d Di
 }
 
 /// Kinds in place of words that name a group of them, such as `all`. A kind of that name goes before the group.
-pub(super) fn expand(discovery: &Discovery, wanted: Vec<Wanted>) -> Vec<Wanted> {
+pub(crate) fn expand(discovery: &Discovery, wanted: Vec<Wanted>) -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
     for one in wanted {
         let is_kind = find(discovery, &one.word.to_ascii_lowercase()).is_some();
@@ -86,14 +86,7 @@ fn named<'d>(
     name: &str,
     is_wanted: impl Fn(&Discovered) -> bool,
 ) -> Option<&'d Discovered> {
-    let readable = || {
-        let can_be_read = |found: &&Discovered| found.can("get") || found.can("list");
-        discovery
-            .resources
-            .iter()
-            .filter(can_be_read)
-            .filter(|found| is_wanted(found))
-    };
+    let readable = || readable(discovery).filter(|found| is_wanted(found));
     readable()
         .find(|found| {
             found.resource.plural == name
@@ -103,32 +96,47 @@ fn named<'d>(
         .or_else(|| readable().find(|found| found.short_names.iter().any(|short| short == name)))
 }
 
+/// The kinds that can be looked at: some, such as `bindings` of pods, can only be made.
+fn readable(discovery: &Discovery) -> impl Iterator<Item = &Discovered> {
+    let all = discovery.resources.iter();
+    all.filter(|found| found.can("get") || found.can("list"))
+}
+
 /// The known names that may be meant by a word: the nearest one, else some that end nearly as the word does, such as
-/// `propagationpolicies` for `polcies`.
+/// `propagationpolicies` for `polcies`; those of several clusters first, and of them the short ones.
 fn suggest(discovery: &Discovery, word: &str) -> Option<String> {
     let word = word.split('.').next()?.to_ascii_lowercase();
     let names = || {
-        discovery.resources.iter().flat_map(|found| {
+        readable(discovery).flat_map(|found| {
+            let is_usual = !found.resource.kind.group.ends_with("karmada.io");
             let names = [found.resource.plural.as_str(), found.singular.as_str()];
-            names.into_iter().filter(|name| !name.is_empty())
+            let names = names.into_iter().filter(|name| !name.is_empty());
+            names.map(move |name| (is_usual, name))
         })
     };
-    if let Some(name) = nearest(&word, names()) {
+    if let Some(name) = nearest(&word, names().map(|(_, name)| name)) {
         return Some(format!("{name:?}"));
     }
     let length = word.chars().count();
-    let ends_so = |name: &&str| {
+    // How far the end of a name is from the word, if it is near.
+    let slips = |name: &str| {
         let letters = name.chars().count();
-        (length.saturating_sub(1)..=length + 1).any(|count| {
+        let counts = (length.saturating_sub(1)..=length + 1).filter(|count| *count >= SUFFIX);
+        let slips = counts.map(|count| {
             let rest: String = name.chars().skip(letters.saturating_sub(count)).collect();
-            count >= SUFFIX && distance(&word, &rest) <= 1
-        })
+            distance(&word, &rest)
+        });
+        slips.min().filter(|slips| *slips <= 1)
     };
-    let mut alike: Vec<&str> = names().filter(ends_so).collect();
-    alike.sort_unstable();
+    let near = names().filter_map(|(is_usual, name)| Some((slips(name)?, is_usual, name)));
+    let mut alike: Vec<(usize, bool, &str)> = near.collect();
+    alike.sort_unstable_by_key(|(slips, is_usual, name)| (*slips, *is_usual, name.len(), *name));
     alike.dedup();
+    let best = alike.first().map(|(slips, ..)| *slips);
+    alike.retain(|(slips, ..)| Some(*slips) == best);
     alike.truncate(SUGGESTIONS);
-    let quoted: Vec<String> = alike.iter().map(|name| format!("{name:?}")).collect();
+    let alike = alike.iter().map(|(.., name)| format!("{name:?}"));
+    let quoted: Vec<String> = alike.collect();
     (!quoted.is_empty()).then(|| quoted.join(" or "))
 }
 
@@ -147,18 +155,27 @@ mod tests {
             ("events.k8s.io", "v1", "Event", "events", "ev"),
             ("shop.example.com", "v1", "Deploy", "deploys", "po"),
             (
-                "policy.io",
+                "policy.karmada.io",
                 "v1",
                 "PropagationPolicy",
                 "propagationpolicies",
                 "pp",
+            ),
+            ("", "v1", "Binding", "bindings", "bd"),
+            ("rbac.io", "v1", "RoleBinding", "rolebindings", "rob"),
+            (
+                "work.karmada.io",
+                "v1",
+                "ResourceBinding",
+                "resourcebindings",
+                "rb",
             ),
         ];
         let resources = all.map(|(group, version, kind, plural, short)| Discovered {
             resource: ResourceType::namespaced(group, version, kind, plural),
             singular: kind.to_lowercase(),
             short_names: vec![short.to_owned()],
-            verbs: vec!["list".to_owned()],
+            verbs: vec![if kind == "Binding" { "create" } else { "list" }.to_owned()],
             ..Discovered::default()
         });
         Discovery {
@@ -219,6 +236,11 @@ mod tests {
             ("dpeloyment", Err("did you mean \"deployment\"?")),
             ("pods.apps", Err("did you mean \"pods\"?")),
             ("polcies", Err("did you mean \"propagationpolicies\"?")),
+            ("polices", Err("did you mean \"propagationpolicies\"?")),
+            (
+                "bindings",
+                Err("did you mean \"resourcebindings\" or \"rolebindings\"?"),
+            ),
             ("ppolicy", Err("did you mean \"propagationpolicy\"?")),
             ("unicorns", Err("lists the types there are")),
             ("", Err("lists the types there are")),

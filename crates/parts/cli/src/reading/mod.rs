@@ -30,16 +30,14 @@ pub use watch::{Sink, watch};
 
 pub(crate) use fetch::key;
 pub(crate) use format::write_document;
-pub(crate) use kinds::resolve;
+pub(crate) use kinds::{expand, resolve};
 pub(crate) use lists::mark;
 pub(crate) use place::{Place, place, places};
 pub(crate) use tables::clean;
-pub(crate) use words::{read as read_words, read_one};
+pub(crate) use words::{Wanted, read as read_words, read_one};
 
 /// How many places are asked at once.
 const PLACES: usize = 32;
-/// Groups of kinds that can be read together: Kubernetes' own, and Karmada's.
-const CATEGORIES: [&str; 2] = ["all", "karmada-io"];
 
 /// Which places are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,10 +100,7 @@ pub struct Answer {
 /// Reads objects.
 pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
     let mut wanted = words::read(&query.words)?;
-    if wanted
-        .iter()
-        .any(|wanted| CATEGORIES.contains(&wanted.word.as_str()))
-    {
+    if wanted.iter().any(Wanted::is_category) {
         let discovery = control.discover().await;
         wanted = kinds::expand(&discovery.map_err(|error| call_failure(&error))?, wanted);
     }
@@ -141,6 +136,9 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
     if sections.iter().all(Section::is_empty) && failure.is_none() && !query.ignore_not_found {
         let is_somewhere = sections.iter().any(|section| section.is_namespaced());
         notes.push(nothing_found(&asked.namespace, is_somewhere));
+        if query.scope == Scope::Karmada && sections.iter().all(Section::is_of_members) {
+            notes.push("they are in members: add -s members".to_owned());
+        }
     }
     let is_single = one && wanted.len() == 1 && wanted.iter().all(|wanted| wanted.names.len() == 1);
     let text = match &query.output {
@@ -174,7 +172,10 @@ async fn choose_places(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Place>, Failure> {
     if !query.clusters.is_empty() && query.scope == Scope::Karmada {
-        notes.push("--clusters has no effect without -s members or -s all".to_owned());
+        notes.push(
+            "--clusters chooses among members, and the control plane was asked: add -s members, or -s all for both"
+                .to_owned(),
+        );
     }
     let places = place::places(control, query.scope, &query.clusters).await?;
     if places.is_empty() {

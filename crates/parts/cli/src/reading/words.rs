@@ -9,6 +9,16 @@ pub(crate) struct Wanted {
     pub(crate) names: Vec<String>,
 }
 
+/// Groups of kinds that can be named together: Kubernetes' own, and Karmada's.
+const CATEGORIES: [&str; 2] = ["all", "karmada-io"];
+
+impl Wanted {
+    /// Whether a group of kinds is meant.
+    pub(crate) fn is_category(&self) -> bool {
+        CATEGORIES.contains(&self.word.as_str())
+    }
+}
+
 /// Reads `TYPE[,TYPE] [NAME...]` or `TYPE/NAME...`.
 pub(crate) fn read(words: &[String]) -> Result<Vec<Wanted>, Failure> {
     let example = "for example: karavel get deployments, or karavel get deployment/web";

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::config::DependentObjectReference;
+use api::well_known::feature_gates::Gate;
 use api::work::v1alpha2::{BindingSnapshot, ObjectReference, ResourceBindingSpec};
 use binding::{targets, terms};
 use object::{Object, ObjectKey};
@@ -35,7 +36,8 @@ pub(super) fn references(picture: &Picture, template: &Object) -> Vec<DependentO
 impl Along {
     /// Takes note of what a template needs in the clusters it would go to.
     pub(super) fn note(&mut self, picture: &Picture, template: &Object, placed: &Placed) {
-        if !placed.spec.propagate_deps {
+        let gates = &picture.settings.gates;
+        if !placed.spec.propagate_deps || !gates.is_enabled(Gate::PropagateDeps) {
             return;
         }
         let key = terms::key(template);

@@ -39,25 +39,58 @@ impl std::fmt::Display for Line {
     /// `~ /spec/replicas  2 -> 3`, `+ /metadata/labels/a  "b"`, `- /spec/paused  true`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let path = clean(&self.path);
+        let text = |value: &Value| clean(&value.to_string());
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => {
-                write!(f, "~ {path}  {} -> {}", short(before), short(after))
+                let (before, after) = apart(&text(before), &text(after));
+                write!(f, "~ {path}  {before} -> {after}")
             }
-            (None, Some(after)) => write!(f, "+ {path}  {}", short(after)),
-            (Some(before), None) => write!(f, "- {path}  {}", short(before)),
+            (None, Some(after)) => write!(f, "+ {path}  {}", cut(&text(after), 0)),
+            (Some(before), None) => write!(f, "- {path}  {}", cut(&text(before), 0)),
             (None, None) => Ok(()),
         }
     }
 }
 
-/// A value in as many characters as a line has left.
-fn short(value: &Value) -> String {
-    const MOST: usize = 60;
-    let text = clean(&value.to_string());
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-        None => text,
+/// So much of a value is shown.
+const MOST: usize = 60;
+/// So much of what two values share is shown before the place where they differ.
+const SHARED: usize = 16;
+
+/// Two different texts, each cut so that the place is seen where they differ.
+fn apart(before: &str, after: &str) -> (String, String) {
+    // Lines are broken between words, which would hide how many spaces there are.
+    let words = |text: &str| text.split_whitespace().collect::<String>();
+    if words(before) == words(after) {
+        let shown = |text: &str| text.replace(' ', "\u{b7}");
+        return cut_alike(&shown(before), &shown(after));
     }
+    cut_alike(before, after)
+}
+
+fn cut_alike(before: &str, after: &str) -> (String, String) {
+    let is_long = |text: &str| text.chars().nth(MOST).is_some();
+    if !is_long(before) && !is_long(after) {
+        return (before.to_owned(), after.to_owned());
+    }
+    let pairs = before.chars().zip(after.chars());
+    let shared = pairs.take_while(|(one, other)| one == other).count();
+    let start = match shared < MOST / 2 {
+        true => 0,
+        false => shared - SHARED,
+    };
+    (cut(before, start), cut(after, start))
+}
+
+/// A text from a place on, in as many characters as a line has left.
+fn cut(text: &str, start: usize) -> String {
+    let head = if start > 0 { "..." } else { "" };
+    let shown: String = text.chars().skip(start).take(MOST).collect();
+    let tail = match text.chars().nth(start + MOST) {
+        Some(_) => "...",
+        None => "",
+    };
+    format!("{head}{shown}{tail}")
 }
 
 #[cfg(test)]
@@ -85,5 +118,35 @@ mod tests {
             shown.iter().all(|line| !line.contains("karmada.io")),
             "{shown:?}"
         );
+    }
+
+    #[test]
+    fn long_values_are_cut_where_they_differ() {
+        let long = |end: &str| json!(format!("{}{end}", "x".repeat(200)));
+        for (before, after, expected) in [
+            (json!("a"), json!("b"), "~ /p  \"a\" -> \"b\"".to_owned()),
+            (
+                long("one"),
+                long("two"),
+                format!("~ /p  ...{0}one\" -> ...{0}two\"", "x".repeat(16)),
+            ),
+            (
+                json!(format!("a{}", "x".repeat(70))),
+                json!("b"),
+                format!("~ /p  \"a{}... -> \"b\"", "x".repeat(58)),
+            ),
+            (
+                json!("a b"),
+                json!("a  b"),
+                "~ /p  \"a\u{b7}b\" -> \"a\u{b7}\u{b7}b\"".to_owned(),
+            ),
+        ] {
+            let line = Line {
+                path: "/p".to_owned(),
+                before: Some(before),
+                after: Some(after),
+            };
+            assert_eq!(line.to_string(), expected);
+        }
     }
 }

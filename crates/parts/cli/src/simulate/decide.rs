@@ -4,17 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::names::{cluster_of_execution_space, work_name};
 use api::well_known::annotations::APPLIED_PLACEMENT;
+use api::well_known::conditions::binding::SCHEDULED;
+use api::well_known::feature_gates::Gate;
 use binding::{Draft, targets, terms};
+use object::condition::ConditionStatus;
 use object::time::Time;
 use object::{Object, ObjectMeta};
 use policy::Outcome;
-use schedule::Options;
-use schedule::assume::Assumptions;
+use schedule::assume::{Assumptions, View};
 use schedule::cluster::Snapshot;
 use schedule::trigger::{Applied, needs_cycle};
 
 use super::along::{self, Along};
 use super::change::{self, Line};
+use super::groups::Groups;
 use super::{Template, Templates};
 use crate::picture::{Picture, Placed};
 
@@ -23,6 +26,8 @@ use crate::picture::{Picture, Placed};
 pub(super) struct Simulated {
     /// The clusters that are supposed to be lost.
     pub(super) lost: Vec<String>,
+    /// What is not known of how the control plane decides.
+    pub(super) doubts: Vec<String>,
     /// Every template, by kind and name.
     pub(super) templates: Vec<Fate>,
 }
@@ -34,6 +39,8 @@ pub(super) struct Fate {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) is_new: bool,
+    /// Whether somebody asked about this very template, and no policy selects it.
+    pub(super) is_supposed: bool,
     /// The policy that would hold it.
     pub(super) policy: Option<String>,
     /// The policy that holds it now, if it is another.
@@ -42,6 +49,10 @@ pub(super) struct Fate {
     pub(super) with: Vec<String>,
     /// Why it would go nowhere, or what stands in the way.
     pub(super) problem: Option<String>,
+    /// Whether the problem is one that it has already.
+    pub(super) is_old_problem: bool,
+    /// What else is worth knowing.
+    pub(super) remark: Option<String>,
     /// What would become of it in each cluster, by name.
     pub(super) clusters: Vec<ClusterFate>,
 }
@@ -75,12 +86,22 @@ impl Fate {
     pub(super) fn is_affected(&self) -> bool {
         self.is_new
             || self.was_of.is_some()
-            || self.problem.is_some()
+            || self.is_supposed
+            || (self.problem.is_some() && !self.is_old_problem)
             || self
                 .clusters
                 .iter()
                 .any(|cluster| cluster.what != What::Stays)
     }
+}
+
+/// What has been decided so far about others, and what decisions look at.
+struct Course {
+    clusters: Snapshot,
+    assumptions: Assumptions,
+    groups: Groups,
+    along: Along,
+    now: Time,
 }
 
 /// Decides about every template.
@@ -91,34 +112,44 @@ pub(super) fn decide(
     lost: &[String],
     now: Time,
 ) -> Simulated {
-    let clusters = after.snapshot();
-    let mut assumptions = Assumptions::default();
-    let mut along = Along::default();
+    let mut course = Course {
+        clusters: after.snapshot(),
+        assumptions: Assumptions::default(),
+        groups: Groups::of(templates.bindings.values()),
+        along: Along::default(),
+        now,
+    };
     let (mut fates, mut followers) = (Vec::new(), Vec::new());
     for template in templates.all() {
         if only_follows(after, templates, template) {
             followers.push(template);
             continue;
         }
-        fates.extend(fate(
-            before,
-            after,
-            templates,
-            template,
-            lost,
-            (&clusters, &mut assumptions, now),
-            &mut along,
-        ));
+        let fate = fate(before, after, templates, template, lost, &mut course);
+        fates.extend(fate);
     }
     // Where those go that come along is known when everybody else has been placed.
     for template in followers {
-        fates.extend(follow(after, templates, template, lost, &along));
+        fates.extend(follow(after, templates, template, lost, &course.along));
     }
     fates.sort_by_key(|fate| (fate.kind.clone(), fate.namespace.clone(), fate.name.clone()));
     Simulated {
         templates: fates,
         lost: lost.to_vec(),
+        doubts: doubts(after, lost),
     }
+}
+
+/// What may be otherwise than is told.
+fn doubts(after: &Picture, lost: &[String]) -> Vec<String> {
+    let mut doubts = after.settings.doubts.clone();
+    if !lost.is_empty() && !after.settings.gates.is_enabled(Gate::Failover) {
+        doubts.push(
+            "this is what letting it go for good does; nothing moves away from a cluster that only cannot be reached, as the feature gate Failover is off"
+                .to_owned(),
+        );
+    }
+    doubts
 }
 
 /// Whether nobody claims a template: it goes where others need it, if anywhere.
@@ -144,7 +175,7 @@ fn follow(
     let existing = binding.and_then(|binding| Placed::read(binding).ok());
     let needs = along.needs_of(object);
     if existing.is_none() && needs.is_empty() {
-        return None;
+        return unselected(after, template);
     }
     let had = shares(existing.as_ref());
     let spec = along::spec(object, existing.as_ref().map(|placed| &placed.spec), needs);
@@ -156,6 +187,28 @@ fn follow(
         is_new: !template.is_there,
         with: needs.iter().map(|need| need.by.clone()).collect(),
         clusters: in_clusters(after, templates, object, &placed, &had, lost),
+        ..Fate::default()
+    })
+}
+
+/// What is said of a supposed template that goes nowhere, because nobody sends it. Namespaces go everywhere by themselves.
+fn unselected(after: &Picture, template: &Template) -> Option<Fate> {
+    let object = &template.object;
+    let is_namespace = object.kind() == "Namespace" && object.api_version() == "v1";
+    if !template.is_supposed || is_namespace {
+        return None;
+    }
+    let remark = match after.claim(object, None).outcome {
+        Outcome::Exempt(exemption) => format!("goes to no cluster: {exemption}"),
+        _ => "goes to no cluster: no policy selects it".to_owned(),
+    };
+    Some(Fate {
+        kind: object.kind().to_owned(),
+        namespace: object.namespace().to_owned(),
+        name: object.name().to_owned(),
+        is_new: !template.is_there,
+        is_supposed: true,
+        remark: Some(remark),
         ..Fate::default()
     })
 }
@@ -175,8 +228,7 @@ fn fate(
     templates: &Templates,
     template: &Template,
     lost: &[String],
-    (clusters, assumptions, now): (&Snapshot, &mut Assumptions, Time),
-    along: &mut Along,
+    course: &mut Course,
 ) -> Option<Fate> {
     let object = &template.object;
     let binding = templates.bindings.get(&terms::key(object));
@@ -214,6 +266,7 @@ fn fate(
                 Ok(spec) => Some(with_spec(existing.clone(), object, spec)),
                 Err(why) => {
                     fate.problem = Some(why);
+                    fate.is_old_problem = !template.is_supposed;
                     existing.clone()
                 }
             }
@@ -223,6 +276,7 @@ fn fate(
                 "waits for override policies: {}",
                 missing.join(", ")
             ));
+            fate.is_old_problem = matches!(was.outcome, Outcome::Awaiting { .. });
             existing.clone()
         }
         // A binding outlives the claim; its targets stay as they are until somebody else claims the template.
@@ -241,19 +295,25 @@ fn fate(
         .spec
         .clusters
         .retain(|target| !lost.contains(&target.name));
-    if let Some(problem) = place(
-        after,
-        &mut placed,
-        binding,
-        clusters,
-        lives_on_lost,
-        (assumptions, now),
-    ) {
-        fate.problem = Some(problem);
+    match after.left_alone(&placed) {
+        Some(why) => fate.remark = Some(why),
+        None => {
+            if let Some(problem) = place(after, &mut placed, binding, lives_on_lost, course) {
+                fate.problem = Some(problem);
+                fate.is_old_problem = existing.as_ref().is_some_and(is_unplaced);
+            }
+        }
     }
-    along.note(after, object, &placed);
+    course.groups.put(&placed);
+    course.along.note(after, object, &placed);
     fate.clusters = in_clusters(after, templates, object, &placed, &had, lost);
     Some(fate)
+}
+
+/// Whether the scheduler has found no place for a binding.
+fn is_unplaced(placed: &Placed) -> bool {
+    let scheduled = object::condition::find(&placed.status.conditions, SCHEDULED);
+    scheduled.is_some_and(|scheduled| scheduled.status == ConditionStatus::False)
 }
 
 /// The binding as it would be.
@@ -280,10 +340,10 @@ fn place(
     after: &Picture,
     placed: &mut Placed,
     binding: Option<&Object>,
-    clusters: &Snapshot,
     lives_on_lost: bool,
-    (assumptions, now): (&mut Assumptions, Time),
+    course: &mut Course,
 ) -> Option<String> {
+    let (settings, now) = (&after.settings, course.now);
     let applied = binding.and_then(|binding| binding.annotation(APPLIED_PLACEMENT));
     let applied = applied.map(serde_json::from_str::<object::Value>);
     let applied = applied.map(|value| {
@@ -295,16 +355,28 @@ fn place(
         Some(None) => Applied::Unreadable,
         Some(Some(placement)) => Applied::Placement(placement),
     };
-    let is_wanted = needs_cycle(&placed.view(), applied, clusters, Options::default()).is_some();
+    let (view, clusters) = (placed.view(), &course.clusters);
+    let is_wanted = needs_cycle(&view, applied, clusters, settings.options).is_some();
     if !is_wanted && !lives_on_lost {
         return None;
     }
-    let view = assumptions.view(now);
-    let decision = after.schedule(placed, clusters, &view.by_cluster)?;
+    // What one takes, those that come after it do not find free, if the scheduler heeds that.
+    let is_guarded = settings
+        .gates
+        .is_enabled(Gate::SchedulingOvercommitProtection)
+        && !placed.metadata.namespace.is_empty();
+    let taken = match is_guarded {
+        true => course.assumptions.view(now),
+        false => View::default(),
+    };
+    let peers = course.groups.peers_of(placed);
+    let decision = after.schedule(placed, &course.clusters, &taken.by_cluster, &peers)?;
     if let Some(targets) = decision.targets_to_write() {
         let key = placed.view().key().to_string();
-        // What it takes, those that come after it do not find free.
-        let _ = assumptions.promise(&view, &key, &placed.spec, targets, now);
+        if is_guarded {
+            let promised = &mut course.assumptions;
+            let _ = promised.promise(&taken, &key, &placed.spec, targets, now);
+        }
         placed.spec.clusters = targets.iter().map(schedule::Target::to_api).collect();
     }
     let refusal = decision.refusal()?;

@@ -7,12 +7,14 @@
 mod along;
 mod change;
 mod decide;
+mod groups;
 mod stage;
 mod text;
 
 use std::collections::BTreeMap;
 
 use api::registry;
+use api::well_known::feature_gates::Gate;
 use client::{Client, ListOptions};
 use object::time::Time;
 use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
@@ -22,7 +24,7 @@ pub(crate) use change::Line;
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::cluster_hint;
-use crate::picture::Picture;
+use crate::picture::{Picture, Presumption};
 use crate::reach::call_failure;
 use crate::reading::Answer;
 use stage::Stage;
@@ -40,6 +42,8 @@ pub struct Supposition {
     pub json: bool,
     /// What does not change too.
     pub all: bool,
+    /// What the control plane is presumed to run with, in place of what it says itself.
+    pub presumed: Presumption,
 }
 
 /// Says what would happen.
@@ -54,7 +58,7 @@ pub async fn simulate(
             "name a file with -f, or a cluster with --lose",
         ));
     }
-    let before = Picture::read(control).await?;
+    let before = Picture::read(control, &supposed.presumed).await?;
     for lost in &supposed.lost {
         if !before.clusters.contains_key(lost) {
             return Err(Failure::refused(
@@ -76,9 +80,9 @@ pub async fn simulate(
     let stage = Stage::read(control, &namespace, &supposed.manifests).await?;
     for manifest in &supposed.manifests {
         match stage.try_on(manifest, &templates.discovery).await {
-            Ok((resource, object)) => {
+            Ok((_, object)) => {
                 if !after.take(&object) {
-                    templates.put(resource, object);
+                    templates.put(object);
                 }
             }
             Err(failure) => refused.push((manifest.place.clone(), failure)),
@@ -116,6 +120,8 @@ pub(crate) struct Template {
     pub(crate) object: Object,
     /// Whether it is there already.
     pub(crate) is_there: bool,
+    /// Whether it is one of those that are supposed.
+    pub(crate) is_supposed: bool,
 }
 
 impl Templates {
@@ -168,14 +174,22 @@ impl Templates {
     fn keep(&mut self, object: Object, is_there: bool) {
         let key = (object.kind().to_owned(), object.key());
         let known = self.found.get(&key).is_some_and(|known| known.is_there);
-        let is_there = is_there || known;
-        self.found.insert(key, Template { object, is_there });
+        let template = Template {
+            object,
+            is_there: is_there || known,
+            is_supposed: false,
+        };
+        self.found.insert(key, template);
     }
 
     /// A template as it would be.
-    fn put(&mut self, _resource: ResourceType, object: Object) {
+    fn put(&mut self, object: Object) {
         let is_there = !object.resource_version().is_empty();
+        let key = (object.kind().to_owned(), object.key());
         self.keep(object, is_there);
+        if let Some(template) = self.found.get_mut(&key) {
+            template.is_supposed = true;
+        }
     }
 
     /// Templates without a binding that a policy would claim.
@@ -208,6 +222,9 @@ impl Templates {
 
     /// What claimed templates refer to, if their policies let it come along.
     async fn add_references(&mut self, control: &Client, after: &Picture) -> Result<(), Failure> {
+        if !after.settings.gates.is_enabled(Gate::PropagateDeps) {
+            return Ok(());
+        }
         let mut wanted = Vec::new();
         for template in self.found.values() {
             let object = &template.object;

@@ -36,6 +36,10 @@ pub(super) fn write(simulated: &Simulated, all: bool, refused: usize) -> String 
             ),
         );
     }
+    write_unplaced(&mut page, simulated, all);
+    for doubt in &simulated.doubts {
+        page.wrap(0, &format!("Note: {doubt}."));
+    }
     for fate in &simulated.templates {
         if fate.is_affected() || all {
             write_fate(&mut page, fate);
@@ -48,14 +52,42 @@ pub(super) fn write(simulated: &Simulated, all: bool, refused: usize) -> String 
     page.into_text()
 }
 
+/// What has no place now, and would have none: nothing happens to it, but somebody may wait for it.
+fn write_unplaced(page: &mut Page, simulated: &Simulated, all: bool) {
+    let stuck = simulated
+        .templates
+        .iter()
+        .filter(|fate| fate.is_old_problem && !fate.is_affected());
+    let names: Vec<String> = stuck.map(called).collect();
+    let how = if all { "" } else { "; --all shows why" };
+    match names.as_slice() {
+        [] => {}
+        [name] => page.wrap(
+            0,
+            &format!("{name} has no place now, and would have none{how}."),
+        ),
+        names => page.wrap(
+            0,
+            &format!(
+                "{} templates have no place now, and would have none{how}.",
+                names.len()
+            ),
+        ),
+    }
+}
+
+/// The kind and the name of a template.
+fn called(fate: &Fate) -> String {
+    match fate.namespace.as_str() {
+        "" => format!("{} {}", fate.kind, fate.name),
+        namespace => format!("{} {namespace}/{}", fate.kind, fate.name),
+    }
+}
+
 fn write_fate(page: &mut Page, fate: &Fate) {
     page.blank();
-    let name = match fate.namespace.as_str() {
-        "" => fate.name.clone(),
-        namespace => format!("{namespace}/{}", fate.name),
-    };
     let new = if fate.is_new { " (new)" } else { "" };
-    page.wrap(0, &format!("{} {name}{new}", fate.kind));
+    page.wrap(0, &format!("{}{new}", called(fate)));
     match (&fate.policy, &fate.was_of) {
         (Some(policy), Some(was)) => {
             page.wrap(INDENT, &format!("claimed by {policy} instead of {was}"))
@@ -70,8 +102,8 @@ fn write_fate(page: &mut Page, fate: &Fate) {
             &format!("comes along with {}", fate.with.join(", ")),
         );
     }
-    if let Some(problem) = &fate.problem {
-        page.wrap(INDENT, problem);
+    for said in fate.problem.iter().chain(&fate.remark) {
+        page.wrap(INDENT, said);
     }
     let mut table = Table::default();
     for cluster in &fate.clusters {
@@ -188,11 +220,14 @@ pub(super) fn to_value(simulated: &Simulated) -> Value {
             "formerPolicy": fate.was_of,
             "comesAlongWith": fate.with,
             "problem": fate.problem,
+            "isOldProblem": fate.is_old_problem,
+            "remark": fate.remark,
             "clusters": fate.clusters.iter().map(cluster).collect::<Vec<Value>>(),
         })
     };
     json!({
         "lost": simulated.lost,
+        "doubts": simulated.doubts,
         "templates": simulated.templates.iter().map(template).collect::<Vec<Value>>(),
     })
 }
@@ -212,6 +247,7 @@ mod tests {
         };
         let simulated = Simulated {
             lost: vec!["east".to_owned()],
+            doubts: vec!["nobody knows".to_owned()],
             templates: vec![
                 Fate {
                     kind: "Deployment".to_owned(),
@@ -238,11 +274,20 @@ mod tests {
                     name: "same".to_owned(),
                     ..Fate::default()
                 },
+                Fate {
+                    kind: "Job".to_owned(),
+                    name: "stuck".to_owned(),
+                    problem: Some("no cluster has room".to_owned()),
+                    is_old_problem: true,
+                    ..Fate::default()
+                },
             ],
         };
         assert_eq!(
             write(&simulated, false, 0),
-            "Without east: 1 of 2 templates would change. Nothing was done.
+            "Without east: 1 of 3 templates would change. Nothing was done.
+Job stuck has no place now, and would have none; --all shows why.
+Note: nobody knows.
 
 Deployment shop/web
   claimed by PropagationPolicy shop/p

@@ -2,17 +2,19 @@
 
 use client::Client;
 
-use super::{DryRun, Writing, discover};
+use super::{DryRun, Writing, discover, last_applied};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::reach::call_failure;
 use crate::reading::{Answer, Sink, blame_places};
 
-/// Creates objects, one after the other; one that is refused does not keep the others back.
+/// Creates objects, one after the other; one that is refused does not keep the others back. `save_config` notes what they
+/// say as kubectl does, for its next `apply`.
 pub async fn create(
     control: &Client,
     manifests: &[Manifest],
     writing: &Writing,
+    save_config: bool,
     print: Sink<'_>,
 ) -> Result<Answer, Failure> {
     let discovery = discover(control).await?;
@@ -20,7 +22,10 @@ pub async fn create(
     let mut failures = Vec::new();
     for manifest in manifests {
         let created = async {
-            let (resource, object) = manifest.locate(&discovery, &namespace)?;
+            let (resource, mut object) = manifest.locate(&discovery, &namespace)?;
+            if save_config {
+                last_applied::note(&mut object)?;
+            }
             let made = match writing.dry_run {
                 DryRun::Client => object,
                 _ => control

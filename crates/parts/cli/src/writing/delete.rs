@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use client::{CallError, Client, DeleteOptions, Deleted, ListOptions};
 use intent::Propagation;
-use object::{Object, ResourceType};
+use object::{Object, ResourceType, Value};
 
-use super::{DryRun, Writing, discover, kind_of};
+use super::{DryRun, Writing, discover, kind_of, name_of};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::missing;
 use crate::reach::call_failure;
-use crate::reading::{self, Answer, Sink, blame_places};
+use crate::reading::{self, Answer, Sink, Wanted, blame_places};
 
 /// Between two looks at an object that is going.
 const LOOK: Duration = Duration::from_millis(100);
@@ -25,8 +25,12 @@ pub struct DeleteQuery {
     pub manifests: Vec<Manifest>,
     /// Those with these labels; empty for none.
     pub selector: String,
+    /// Those with these fields; empty for none.
+    pub field_selector: String,
     /// All of the type in the namespace.
     pub all: bool,
+    /// In all namespaces.
+    pub all_namespaces: bool,
     /// What all writes share.
     pub writing: Writing,
     /// What becomes of what it owns.
@@ -41,13 +45,31 @@ pub struct DeleteQuery {
     pub ignore_not_found: bool,
 }
 
-/// Deletes objects, and waits until they are gone if asked to.
+/// Asks whether to go on, after telling what is about to happen.
+pub type Asking<'a> = &'a mut dyn FnMut(&str) -> Result<bool, Failure>;
+
+/// Deletes objects, and waits until they are gone if asked to. Somebody who is to be asked first says whether.
 pub async fn delete(
     control: &Client,
     query: &DeleteQuery,
     print: Sink<'_>,
+    ask: Option<Asking<'_>>,
 ) -> Result<Answer, Failure> {
     let (found, mut failures) = find(control, query).await?;
+    if let Some(ask) = ask.filter(|_| !found.is_empty()) {
+        let names = found.iter();
+        let names: String = names
+            .map(|(resource, object)| format!("{}\n", name_of(resource, object.name())))
+            .collect();
+        let what = format!(
+            "You are about to delete the following {} resource(s):\n{names}",
+            found.len()
+        );
+        if !ask(&what)? {
+            print("deletion is cancelled\n")?;
+            return Ok(Answer::default());
+        }
+    }
     let mut going: Vec<(ResourceType, Object)> = Vec::new();
     for (resource, object) in found {
         let line = format!(
@@ -128,6 +150,12 @@ async fn wait(
     }
 }
 
+fn has_controller(object: &Object) -> bool {
+    let owners = object.at(&["metadata", "ownerReferences"]);
+    let mut owners = owners.and_then(Value::as_array).into_iter().flatten();
+    owners.any(|owner| owner["controller"] == true)
+}
+
 type Found = (Vec<(ResourceType, Object)>, Vec<(String, Failure)>);
 
 async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
@@ -149,10 +177,21 @@ async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
     if query.words.is_empty() {
         return Ok((found, failures));
     }
-    for wanted in reading::read_words(&query.words)? {
+    let mut all = reading::read_words(&query.words)?;
+    let is_group = all.iter().any(Wanted::is_category);
+    if is_group {
+        all = reading::expand(&discovery, all);
+    }
+    for wanted in all {
+        if query.all_namespaces && !wanted.names.is_empty() {
+            return Err(Failure::refused(
+                "an object cannot be named in all namespaces",
+                "name its namespace with -n, or leave the name out and add --all or -l",
+            ));
+        }
         let resource = reading::resolve(&discovery, &wanted.word)?.resource.clone();
         if wanted.names.is_empty() {
-            if query.selector.is_empty() && !query.all {
+            if query.selector.is_empty() && query.field_selector.is_empty() && !query.all {
                 return Err(Failure::refused(
                     "resource(s) were provided, but no name was specified",
                     "name objects, choose them with -l, or add --all",
@@ -160,10 +199,19 @@ async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
             }
             let options = ListOptions {
                 label_selector: query.selector.clone(),
+                field_selector: query.field_selector.clone(),
                 ..ListOptions::default()
             };
-            let listed = control.list_all(&resource, &namespace, &options).await;
-            let items = listed.map_err(|error| call_failure(&error))?.items;
+            let place = match query.all_namespaces {
+                true => "",
+                false => namespace.as_str(),
+            };
+            let listed = control.list_all(&resource, place, &options).await;
+            let mut items = listed.map_err(|error| call_failure(&error))?.items;
+            // What belongs to another goes with it, and may be gone before its turn.
+            if is_group {
+                items.retain(|object| !has_controller(object));
+            }
             found.extend(items.into_iter().map(|object| (resource.clone(), object)));
         }
         for name in &wanted.names {

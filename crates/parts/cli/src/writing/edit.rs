@@ -4,7 +4,7 @@ use client::{Client, PatchKind};
 use intent::Part;
 use object::{Object, patch};
 
-use super::{DryRun, Writing, discover};
+use super::{DryRun, Writing, discover, last_applied};
 use crate::failure::Failure;
 use crate::nearest::missing;
 use crate::reach::call_failure;
@@ -13,13 +13,26 @@ use crate::reading;
 /// What stands above the object.
 const HEAD: &str = "# Change the object below. Lines that begin with # are left out; an unchanged or empty file changes\n# nothing.\n#\n";
 
+/// What is edited, and how.
+#[derive(Clone, Debug, Default)]
+pub struct EditQuery {
+    /// `TYPE NAME`, or `TYPE/NAME`.
+    pub words: Vec<String>,
+    /// What all writes share.
+    pub writing: Writing,
+    /// Note what was written as kubectl does, for its next `apply`.
+    pub save_config: bool,
+    /// Show the change that was sent.
+    pub output_patch: bool,
+}
+
 /// Lets `change` alter the text of an object, and writes what came of it; `change` is mostly an editor.
 pub async fn edit(
     control: &Client,
-    words: &[String],
-    writing: &Writing,
+    query: &EditQuery,
     change: impl FnOnce(&str) -> Result<String, Failure>,
 ) -> Result<String, Failure> {
+    let EditQuery { words, writing, .. } = query;
     let (word, name) = reading::read_one(words)?;
     let discovery = discover(control).await?;
     let resource = &reading::resolve(&discovery, &word)?.resource;
@@ -32,9 +45,12 @@ pub async fn edit(
     let shown = reading::mark(before.clone(), None, false);
     let text = reading::write_document(&shown, true)?;
     let changed = change(&format!("{HEAD}{text}"))?;
-    let Some(after) = read(&changed, &before)? else {
+    let Some(mut after) = read(&changed, &before)? else {
         return Ok("Edit cancelled, no changes made.\n".to_owned());
     };
+    if query.save_config {
+        last_applied::note(&mut after)?;
+    }
     let options = writing.strict_options();
     if writing.dry_run == DryRun::Client {
         return writing.say(resource, &after, "edited");
@@ -42,6 +58,10 @@ pub async fn edit(
     // Only what was changed is sent: what others changed elsewhere in the meantime stays.
     let shown = without_owners(&before).into_value();
     let patch = patch::diff(&shown, &after.into_value());
+    let told = match query.output_patch {
+        true => format!("Patch: {patch}\n"),
+        false => String::new(),
+    };
     let written = control
         .patch(
             resource,
@@ -53,7 +73,7 @@ pub async fn edit(
         )
         .await
         .map_err(|error| call_failure(&error))?;
-    writing.say(resource, &written, "edited")
+    Ok(told + &writing.say(resource, &written, "edited")?)
 }
 
 /// What the text says; nothing if it says what was there. Its revision is the server's.

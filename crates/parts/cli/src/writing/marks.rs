@@ -2,11 +2,12 @@
 
 use client::{Client, ListOptions, PatchKind};
 use intent::Part;
-use object::{Object, Value, names};
+use object::{Object, ResourceType, Value, names};
 use serde_json::json;
 
 use super::{DryRun, Writing, discover};
 use crate::failure::Failure;
+use crate::manifests::Manifest;
 use crate::nearest::missing;
 use crate::reach::call_failure;
 use crate::reading::{self, Answer, Sink, blame_places};
@@ -27,8 +28,14 @@ pub struct MarkQuery {
     pub marks: Marks,
     /// `TYPE NAME...` or `TYPE/NAME...`, then `KEY=VALUE` and `KEY-`.
     pub words: Vec<String>,
+    /// Objects from files; then all words are changes.
+    pub manifests: Vec<Manifest>,
     /// Those with these labels; empty for none.
     pub selector: String,
+    /// Those with these fields; empty for none.
+    pub field_selector: String,
+    /// Only if the one object has this revision.
+    pub resource_version: Option<String>,
     /// All of the type in the namespace.
     pub all: bool,
     /// Change what is there already.
@@ -51,42 +58,17 @@ pub async fn mark(control: &Client, query: &MarkQuery, print: Sink<'_>) -> Resul
             "write KEY=VALUE to set one and KEY- to remove it",
         ));
     }
-    let discovery = discover(control).await?;
-    let namespace = query.writing.namespace(control);
-    let mut failures = Vec::new();
-    for wanted in reading::read_words(&words)? {
-        let resource = &reading::resolve(&discovery, &wanted.word)?.resource;
-        let mut objects = Vec::new();
-        if wanted.names.is_empty() {
-            if !query.all && query.selector.is_empty() {
-                return Err(Failure::refused(
-                    "one or more resources must be specified as <resource> <name> or <resource>/<name>",
-                    "name objects, choose them with -l, or add --all",
-                ));
-            }
-            let options = ListOptions {
-                label_selector: query.selector.clone(),
-                ..ListOptions::default()
-            };
-            let listed = control.list_all(resource, &namespace, &options).await;
-            objects = listed.map_err(|error| call_failure(&error))?.items;
-        }
-        for name in &wanted.names {
-            let key = reading::key(resource, &namespace, name);
-            match control.get(resource, &key).await {
-                Ok(object) => objects.push(object),
-                Err(error) => {
-                    let failure = missing(control, resource, &key, &error).await;
-                    failures.push((key.to_string(), failure));
-                }
-            }
-        }
-        for object in objects {
-            let marked = one(control, resource, &object, query, &changes).await;
-            match marked {
-                Ok(line) => print(&line)?,
-                Err(failure) => failures.push((object.key().to_string(), failure)),
-            }
+    let (found, mut failures) = find(control, query, &words).await?;
+    if query.resource_version.is_some() && found.len() > 1 {
+        return Err(Failure::refused(
+            "--resource-version may only be used with a single resource",
+            "name one object",
+        ));
+    }
+    for (resource, object) in found {
+        match one(control, &resource, &object, query, &changes).await {
+            Ok(line) => print(&line)?,
+            Err(failure) => failures.push((object.key().to_string(), failure)),
         }
     }
     Ok(Answer {
@@ -95,9 +77,61 @@ pub async fn mark(control: &Client, query: &MarkQuery, print: Sink<'_>) -> Resul
     })
 }
 
+type Found = (Vec<(ResourceType, Object)>, Vec<(String, Failure)>);
+
+/// The objects that are meant, and those that could not be found.
+async fn find(control: &Client, query: &MarkQuery, words: &[String]) -> Result<Found, Failure> {
+    let discovery = discover(control).await?;
+    let namespace = query.writing.namespace(control);
+    let (mut found, mut failures) = (Vec::new(), Vec::new());
+    for manifest in &query.manifests {
+        let located = manifest.locate(&discovery, &namespace);
+        match located {
+            Ok((resource, object)) => match control.get(&resource, &object.key()).await {
+                Ok(object) => found.push((resource, object)),
+                Err(error) => failures.push((manifest.place.clone(), call_failure(&error))),
+            },
+            Err(failure) => failures.push((manifest.place.clone(), failure)),
+        }
+    }
+    if words.is_empty() && !query.manifests.is_empty() {
+        return Ok((found, failures));
+    }
+    for wanted in reading::read_words(words)? {
+        let resource = &reading::resolve(&discovery, &wanted.word)?.resource;
+        if wanted.names.is_empty() {
+            if !query.all && query.selector.is_empty() && query.field_selector.is_empty() {
+                return Err(Failure::refused(
+                    "one or more resources must be specified as <resource> <name> or <resource>/<name>",
+                    "name objects, choose them with -l, or add --all",
+                ));
+            }
+            let options = ListOptions {
+                label_selector: query.selector.clone(),
+                field_selector: query.field_selector.clone(),
+                ..ListOptions::default()
+            };
+            let listed = control.list_all(resource, &namespace, &options).await;
+            let items = listed.map_err(|error| call_failure(&error))?.items;
+            found.extend(items.into_iter().map(|object| (resource.clone(), object)));
+        }
+        for name in &wanted.names {
+            let key = reading::key(resource, &namespace, name);
+            match control.get(resource, &key).await {
+                Ok(object) => found.push((resource.clone(), object)),
+                Err(error) => {
+                    let failure = missing(control, resource, &key, &error).await;
+                    failures.push((key.to_string(), failure));
+                }
+            }
+        }
+    }
+    Ok((found, failures))
+}
+
 async fn one(
     control: &Client,
-    resource: &object::ResourceType,
+    resource: &ResourceType,
     object: &Object,
     query: &MarkQuery,
     changes: &[Change],
@@ -124,8 +158,9 @@ async fn one(
             .iter()
             .map(|(key, value)| (key.clone(), value.clone().map_or(Value::Null, Value::from)))
             .collect();
-        let patch =
-            json!({"metadata": {field: marks, "resourceVersion": object.resource_version()}});
+        let revision = query.resource_version.as_deref();
+        let revision = revision.unwrap_or_else(|| object.resource_version());
+        let patch = json!({"metadata": {field: marks, "resourceVersion": revision}});
         let options = query.writing.options();
         after = control
             .patch(

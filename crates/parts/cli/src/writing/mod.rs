@@ -3,20 +3,24 @@
 //! What is written is said in kubectl's words, a line for each object. A dry run at the client sends nothing that writes; one
 //! at the server has everything checked and nothing kept.
 
+mod account_token;
 mod apply;
 mod create;
 mod delete;
 mod edit;
 mod generate;
+mod last_applied;
 mod marks;
 mod patch;
 mod policies;
 
+pub use account_token::{AccountTokenQuery, create_account_token};
 pub use apply::{ApplyOptions, Propagation, apply};
 pub use create::create;
-pub use delete::{DeleteQuery, delete};
-pub use edit::edit;
-pub use generate::generate;
+pub use delete::{Asking, DeleteQuery, delete};
+pub use edit::{EditQuery, edit};
+pub use generate::{check_words, generate};
+pub use last_applied::view_last_applied;
 pub use marks::{MarkQuery, Marks, mark};
 pub use patch::{PatchQuery, patch};
 

@@ -1,0 +1,169 @@
+//! Roles, and who has them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{RBAC, Words};
+use crate::failure::Failure;
+
+/// The group of a resource, and its full name.
+pub(super) type Groups<'g> = &'g dyn Fn(&str) -> Result<(String, String), Failure>;
+
+/// Verbs on paths that are no resources.
+const PATH_VERBS: [&str; 8] = [
+    "*", "get", "post", "put", "delete", "patch", "head", "options",
+];
+
+/// A role in a namespace.
+pub(super) fn role(words: &Words<'_>, group: Groups<'_>) -> Result<Value, Failure> {
+    let verbs = verbs(words)?;
+    if words.listed("resource").is_empty() {
+        return Err(Failure::refused(
+            "at least one resource must be specified",
+            "add --resource=pods",
+        ));
+    }
+    Ok(json!({"rules": rules(words, &verbs, group)?}))
+}
+
+/// A role in the whole cluster.
+pub(super) fn cluster_role(words: &Words<'_>, group: Groups<'_>) -> Result<Value, Failure> {
+    let (resources, paths) = (words.listed("resource"), words.listed("non-resource-url"));
+    if words.has("aggregation-rule") {
+        if !resources.is_empty() || !paths.is_empty() || words.has("resource-name") {
+            return Err(Failure::refused(
+                "aggregation rule must be specified without nonResourceURLs, resources or resourceNames",
+                "leave --aggregation-rule or the others out",
+            ));
+        }
+        let labels = labels("aggregation-rule", &words.listed("aggregation-rule"))?;
+        return Ok(json!({
+            "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": labels}]},
+            "rules": [],
+        }));
+    }
+    let verbs = verbs(words)?;
+    if resources.is_empty() && paths.is_empty() {
+        return Err(Failure::refused(
+            "one of resource or nonResourceURL must be specified",
+            "add --resource=pods or --non-resource-url=/healthz",
+        ));
+    }
+    let mut rules = rules(words, &verbs, group)?;
+    if !paths.is_empty() {
+        if let Some(verb) = verbs.iter().find(|verb| !PATH_VERBS.contains(verb)) {
+            return Err(Failure::refused(
+                format!("invalid verb: {verb:?} for nonResourceURL"),
+                format!("choose among {}", PATH_VERBS.join(", ")),
+            ));
+        }
+        rules.push(json!({"verbs": verbs, "nonResourceURLs": paths}));
+    }
+    Ok(json!({"rules": rules}))
+}
+
+/// The verbs, each once.
+fn verbs<'a>(words: &Words<'a>) -> Result<Vec<&'a str>, Failure> {
+    let mut verbs: Vec<&str> = Vec::new();
+    for verb in words.listed("verb") {
+        // All verbs are those that were named too.
+        if verb == "*" {
+            return Ok(vec!["*"]);
+        }
+        if !verbs.contains(&verb) {
+            verbs.push(verb);
+        }
+    }
+    match verbs.is_empty() {
+        true => Err(Failure::refused(
+            "at least one verb must be specified",
+            "add --verb=get,list,watch",
+        )),
+        false => Ok(verbs),
+    }
+}
+
+/// A rule for each group of resources, by the group's name.
+fn rules(words: &Words<'_>, verbs: &[&str], group: Groups<'_>) -> Result<Vec<Value>, Failure> {
+    let resources = words.listed("resource");
+    let names = words.listed("resource-name");
+    if resources.len() > 1 && !names.is_empty() {
+        return Err(Failure::refused(
+            "resourceName can not be applied to multiple resources",
+            "name one --resource, or leave --resource-name out",
+        ));
+    }
+    let mut grouped: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for word in resources {
+        let (word, part) = match word.split_once('/') {
+            Some((word, part)) => (word, format!("/{part}")),
+            None => (word, String::new()),
+        };
+        let (group, plural) = match word {
+            "*" => (String::new(), "*".to_owned()),
+            word => group(word)?,
+        };
+        let known = grouped.entry(group).or_default();
+        let resource = format!("{plural}{part}");
+        if !known.contains(&resource) {
+            known.push(resource);
+        }
+    }
+    let rule = |(group, resources): (String, Vec<String>)| {
+        let mut rule = json!({"verbs": verbs, "apiGroups": [group], "resources": resources});
+        if !names.is_empty() {
+            rule["resourceNames"] = json!(names);
+        }
+        rule
+    };
+    Ok(grouped.into_iter().map(rule).collect())
+}
+
+/// Labels in words.
+pub(super) fn labels(flag: &str, pairs: &[&str]) -> Result<BTreeMap<String, String>, Failure> {
+    let pair = |text: &&str| match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err(Failure::refused(
+            format!("--{flag}: {text:?} is no KEY=VALUE"),
+            format!("write for example --{flag}=app=web"),
+        )),
+    };
+    pairs.iter().map(pair).collect()
+}
+
+/// The binding of a role to users, groups and service accounts.
+pub(super) fn binding(words: &Words<'_>, takes_roles: bool) -> Result<Value, Failure> {
+    let roles = (
+        words.value("role").filter(|_| takes_roles),
+        words.value("clusterrole"),
+    );
+    let (kind, role) = match roles {
+        (Some(role), None) => ("Role", role),
+        (None, Some(role)) => ("ClusterRole", role),
+        _ => {
+            return Err(Failure::refused(
+                "exactly one role has to be named",
+                "add --clusterrole=view",
+            ));
+        }
+    };
+    let mut subjects = Vec::new();
+    for (flag, kind) in [("user", "User"), ("group", "Group")] {
+        let named = words.all(flag);
+        subjects.extend(named.map(|name| json!({"kind": kind, "apiGroup": RBAC, "name": name})));
+    }
+    for text in words.all("serviceaccount") {
+        let Some((namespace, name)) = text.split_once(':') else {
+            return Err(Failure::refused(
+                format!("--serviceaccount: {text:?} is no NAMESPACE:NAME"),
+                "write for example --serviceaccount=default:builder",
+            ));
+        };
+        subjects.push(json!({"kind": "ServiceAccount", "namespace": namespace, "name": name}));
+    }
+    Ok(json!({
+        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": role},
+        "subjects": subjects,
+    }))
+}
