@@ -66,7 +66,9 @@ fn get_queries(whole: cli::Query, files: &arguments::Files) -> Result<Vec<cli::Q
     let mut queries: Vec<cli::Query> = Vec::new();
     for manifest in cli::Manifest::read_all(&files.files, files.recursive)? {
         let namespace = manifest.namespace().or(whole.namespace.clone());
-        let known = queries.iter_mut().find(|query| query.namespace == namespace);
+        let known = queries
+            .iter_mut()
+            .find(|query| query.namespace == namespace);
         match known {
             Some(query) => query.words.push(manifest.word()),
             None => queries.push(cli::Query {

@@ -91,7 +91,9 @@ impl Settings {
         let mut doubts = Vec::new();
         let exemptions = exemptions(told);
         if exemptions.is_none() {
-            doubts.push("what the server leaves out cannot be read; the usual is left out".to_owned());
+            doubts.push(
+                "what the server leaves out cannot be read; the usual is left out".to_owned(),
+            );
         }
         let is_silent = presumed.feature_gates.is_none() || presumed.plugins.is_empty();
         if told.is_none() && is_silent {
@@ -309,10 +311,14 @@ mod tests {
             ),
             (Some(json!([1])), None, &[], Ok("Off default-scheduler 5 ")),
             (
-                Some(json!({"skippedPropagatingAPIs": ["a/b/c/d"], "skippedPropagatingNamespaces": []})),
+                Some(
+                    json!({"skippedPropagatingAPIs": ["a/b/c/d"], "skippedPropagatingNamespaces": []}),
+                ),
                 None,
                 &[],
-                Ok("Off default-scheduler 5 what the server leaves out cannot be read; the usual is left out"),
+                Ok(
+                    "Off default-scheduler 5 what the server leaves out cannot be read; the usual is left out",
+                ),
             ),
             (
                 None,
