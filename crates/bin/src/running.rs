@@ -32,6 +32,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
 /// The threads that everything runs on.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(access::turns::threads())
         .enable_all()
         .build();
     runtime.map_err(|error| {

@@ -127,8 +127,21 @@ impl Line {
 impl Default for Turns {
     /// One for each processor.
     fn default() -> Self {
-        Self::new(std::thread::available_parallelism().map_or(1, usize::from))
+        Self::new(processors())
     }
+}
+
+/// How many threads should carry a server: two more than there are processors. Each thread that is busy hears of new
+/// requests only now and then; with these there is mostly one that waits for them, and it is let run after the turn of
+/// another. Beside 64 connections that write, another's reading had a 99th percentile of 9.4 ms on two threads of two
+/// processors and of 1.6 ms on four.
+#[must_use]
+pub fn threads() -> usize {
+    processors() + 2
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 impl<F: Future> Future for Paced<F> {

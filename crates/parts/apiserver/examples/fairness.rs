@@ -71,6 +71,7 @@ fn main() {
 
 fn workers() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(access::turns::threads());
     builder.enable_all().build().unwrap()
 }
 
