@@ -6,13 +6,17 @@ use std::time::Duration;
 
 use access::audit::LogOptions;
 use access::oidc::OidcOptions;
-use apiserver::{AuthorityFiles, Encryption, Issuer};
+use apiserver::{AuthorityFiles, Encryption, Issuer, Lifetimes};
 use cli::Failure;
 
 use crate::arguments::{Audit, Oidc, Security};
+use crate::scheduling::duration;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const MEGABYTE: u64 = 1024 * 1024;
+/// The shortest and the longest life of a certificate.
+const SHORTEST: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// Reads the files the flags name.
 pub(crate) fn security(typed: Security) -> Result<apiserver::Security, Failure> {
@@ -22,8 +26,19 @@ pub(crate) fn security(typed: Security) -> Result<apiserver::Security, Failure> 
     };
     let mut resources = typed.encrypt;
     resources.retain(|resource| !matches!(resource.as_str(), "" | "none"));
+    let lifetimes = Lifetimes {
+        server: lifetime(
+            "--server-certificate-lifetime",
+            &typed.server_certificate_lifetime,
+        )?,
+        administrator: lifetime(
+            "--admin-certificate-lifetime",
+            &typed.admin_certificate_lifetime,
+        )?,
+    };
     Ok(apiserver::Security {
         authority,
+        lifetimes,
         encryption: Encryption {
             key_file: typed.encryption_key_file,
             resources,
@@ -32,6 +47,16 @@ pub(crate) fn security(typed: Security) -> Result<apiserver::Security, Failure> 
         audit: audit(typed.audit)?,
         ..apiserver::Security::default()
     })
+}
+
+/// How long a certificate lasts: long enough that there is time to replace it, and no longer than its authority.
+fn lifetime(flag: &str, text: &str) -> Result<Duration, Failure> {
+    let life = duration(flag, text)?;
+    if !(SHORTEST..=LONGEST).contains(&life) {
+        let what = format!("{flag}: {text:?} is not between 2s and 87600h");
+        return Err(Failure::refused(what, format!("correct {flag}")));
+    }
+    Ok(life)
 }
 
 fn issuer(typed: Oidc) -> Result<Option<Issuer>, Failure> {

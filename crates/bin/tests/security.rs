@@ -224,3 +224,70 @@ fn kubectl_lists_what_the_default_roles_give() {
         assert_eq!(found, expected, "{user} {resource}: {printed}");
     }
 }
+
+#[test]
+fn kubectl_goes_on_while_certificates_of_seconds_are_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let life = [
+        "--listen",
+        "127.0.0.1:0",
+        "--server-certificate-lifetime",
+        "3s",
+        "--admin-certificate-lifetime",
+        "3s",
+    ];
+    let server = Server::start(directory.path(), &log, &life);
+    let seen = directory.path().join("seen");
+    // Opened with the first certificate and never again.
+    let mut watch = Command::new("kubectl")
+        .args(["get", "configmaps", "--watch", "--output-watch-events"])
+        .env("KUBECONFIG", &server.kubeconfig)
+        .stdout(File::create(&seen).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut certificates: Vec<String> = Vec::new();
+    let begun = Instant::now();
+    while certificates.len() < 4 {
+        let kubeconfig = fs::read_to_string(&server.kubeconfig).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&kubeconfig).unwrap();
+        let shown = &document["users"][0]["user"]["client-certificate-data"];
+        let shown = shown.as_str().unwrap().to_owned();
+        if certificates.last() != Some(&shown) {
+            let line = format!("create configmap m{}", certificates.len());
+            server.expect(&line, "created");
+            certificates.push(shown);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "not replaced");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    let begun = Instant::now();
+    while !fs::read_to_string(&seen).unwrap().contains(" m3 ") {
+        assert!(watch.try_wait().unwrap().is_none(), "the watch has ended");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "nothing was seen"
+        );
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    drop(watch.kill());
+    drop(watch.wait());
+    let (is_content, printed) = server.kubectl(&["version", "--request-timeout=5s"]);
+    assert!(is_content, "{printed}");
+    let refused = Command::new(KARAVEL)
+        .args([
+            "server",
+            "--server-certificate-lifetime",
+            "1s",
+            "--data-dir",
+        ])
+        .arg(directory.path().join("other"))
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        printed.contains("is not between 2s and 87600h"),
+        "{printed}"
+    );
+}

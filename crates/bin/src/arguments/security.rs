@@ -23,6 +23,22 @@ pub(crate) struct Security {
         requires = "ca_cert_file"
     )]
     pub(crate) ca_key_file: Option<PathBuf>,
+    /// How long the server's own certificate lasts; a new one is shown at two thirds of that.
+    #[arg(
+        long,
+        env = "KARAVEL_SERVER_CERTIFICATE_LIFETIME",
+        value_name = "TIME",
+        default_value = "2160h"
+    )]
+    pub(crate) server_certificate_lifetime: String,
+    /// How long the administrator's certificate in the kubeconfig lasts; a new one is written at two thirds of that.
+    #[arg(
+        long,
+        env = "KARAVEL_ADMIN_CERTIFICATE_LIFETIME",
+        value_name = "TIME",
+        default_value = "8760h"
+    )]
+    pub(crate) admin_certificate_lifetime: String,
     /// The keys to encrypt with at rest, one of 32 bytes in base64 to a line: the first encrypts, all decrypt.
     /// `pki/encryption.key` in the data directory, made at the first start, if absent.
     #[arg(long, env = "KARAVEL_ENCRYPTION_KEY_FILE", value_name = "FILE")]
