@@ -12,8 +12,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// The most that is read of a body nobody wants. Upstream: as much.
-const MOST: usize = 256 * 1024;
+/// The most that is read of a body nobody wants: more than any body that somebody could want.
+const MOST: usize = 4 * 1024 * 1024;
 /// How long that may take.
 const LONGEST: Duration = Duration::from_secs(1);
 
@@ -125,7 +125,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_nobody_reads_is_read_up_to_a_limit_of_bytes_and_of_time() {
-        for (pieces, expected) in [(0, 0), (2, 2), (100, 5)] {
+        for (pieces, expected) in [(0, 0), (2, 2), (100, 65)] {
             let given = Arc::new(AtomicUsize::new(0));
             let (arriving, rest) = Arriving::new(Pieces {
                 left: pieces,
