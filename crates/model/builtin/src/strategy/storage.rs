@@ -70,7 +70,13 @@ pub(super) fn claim(spec: &Spot<'_>, errors: &mut Errors) {
     let requests = resources.field("requests");
     let storage = requests.key("storage");
     if storage.is_set() {
-        positive(&storage, errors);
+        let mut found = Vec::new();
+        positive(&storage, &mut found);
+        // Upstream: told of where sizes were once asked for.
+        errors.extend(found.into_iter().map(|mut error| {
+            error.path = resources.path().key("storage");
+            error
+        }));
     } else {
         errors.push(FieldError::required(resources.path().key("storage"), ""));
     }

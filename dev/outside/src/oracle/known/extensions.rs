@@ -232,4 +232,9 @@ pub(crate) const EXTENSIONS: &[Known] = &[
         says: &["in body must be of type"],
         reason: "a status of the wrong type is told with its field",
     },
+    Known {
+        sent: &[],
+        says: &["code: ours 404", "theirs 422 \"things."],
+        reason: "nobody carries out foreground deletion beside the judge, so that its objects stay",
+    },
 ];

@@ -516,4 +516,64 @@ pub(crate) const KUBERNETES: &[Known] = &[
         says: &["networking.IngressRule"],
         reason: "1.20 shows values as Go writes them, later versions as JSON",
     },
+    Known {
+        sent: &["jobs"],
+        says: &[".spec.manualSelector: ours"],
+        reason: "set since later versions",
+    },
+    Known {
+        sent: &["pods"],
+        says: &["f:resources.f:limits: ours absent"],
+        reason: "what admission adds belongs to nobody since 1.21",
+    },
+    Known {
+        sent: &["webhookconfigurations"],
+        says: &["webhooks[0].sideEffects"],
+        reason: "what is none of the words is told with all of them",
+    },
+    Known {
+        sent: &["resourcequotas"],
+        says: &[".status.used: ours"],
+        reason: "quotas are counted at once",
+    },
+    Known {
+        sent: &["endpoints"],
+        says: &[".details.causes", "addresses[0].ip"],
+        reason: "an empty text and none are alike",
+    },
+    Known {
+        sent: &["ingresses", "\"pathType\":\"\""],
+        says: &["pathType must be specified"],
+        reason: "an empty text and none are alike",
+    },
+    Known {
+        sent: &[],
+        says: &["spec.accessModes[1]\", theirs \"spec.accessModes\""],
+        reason: "an element is told with its place",
+    },
+    Known {
+        sent: &["services"],
+        says: &[".spec.clusterIPs: ours absent"],
+        reason: "addresses of services are those of the members",
+    },
+    Known {
+        sent: &["jobs"],
+        says: &[".spec.selector.matchLabels."],
+        reason: "labels of jobs have had longer names since 1.27",
+    },
+    Known {
+        sent: &["pods"],
+        says: &["f:resources.f:requests: ours absent"],
+        reason: "what admission adds belongs to nobody since 1.21",
+    },
+    Known {
+        sent: &["webhookconfigurations"],
+        says: &["Unsupported value: ", "NoneOnDryRun"],
+        reason: "what is none of the words is told with all of them",
+    },
+    Known {
+        sent: &["endpoints"],
+        says: &[".message: ours", "addresses[0].ip"],
+        reason: "1.20 tells of the same mistake twice",
+    },
 ];
