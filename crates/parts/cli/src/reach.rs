@@ -105,6 +105,10 @@ pub fn call_failure(error: &CallError) -> Failure {
     let hint = match refusal.code {
         400 | 406 | 413 | 415 => "correct what was given and repeat",
         401 => "the server does not know this user: check the kubeconfig's credentials",
+        // What a rule of admission says is about the object, not about who sends it.
+        403 if refusal.message.contains("denied the request") => {
+            "correct what the rule complains about and repeat"
+        }
         403 => {
             "ask an administrator for a role that allows it; `kubectl auth can-i --list` shows what is allowed"
         }
@@ -152,6 +156,13 @@ mod tests {
             (400, "BadRequest", "m", 1, "correct what was given"),
             (401, "Unauthorized", "m", 1, "credentials"),
             (403, "Forbidden", "m", 1, "role"),
+            (
+                403,
+                "Forbidden",
+                "admission webhook \"x\" denied the request: spec.a",
+                1,
+                "complains about",
+            ),
             (404, "NotFound", "m", 1, "check the name"),
             (405, "MethodNotAllowed", "m", 1, "does not allow"),
             (409, "AlreadyExists", "m", 1, "another name"),

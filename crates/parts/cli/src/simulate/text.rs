@@ -28,13 +28,13 @@ pub(super) fn write(simulated: &Simulated, all: bool, refused: usize) -> String 
         },
     );
     if refused > 0 {
-        let objects = if refused == 1 { "object" } else { "objects" };
-        page.wrap(
-            0,
-            &format!(
-                "{refused} {objects} of those supposed would be refused, and are not counted."
+        let said = match refused {
+            1 => "1 object of those supposed would be refused, and is not counted.".to_owned(),
+            _ => format!(
+                "{refused} objects of those supposed would be refused, and are not counted."
             ),
-        );
+        };
+        page.wrap(0, &said);
     }
     write_unplaced(&mut page, simulated, all);
     for doubt in &simulated.doubts {
@@ -45,7 +45,9 @@ pub(super) fn write(simulated: &Simulated, all: bool, refused: usize) -> String 
             write_fate(&mut page, fate);
         }
     }
-    if count > 0 {
+    let is_moved = |cluster: &ClusterFate| cluster.what != What::Stays;
+    let mut clusters = simulated.templates.iter().flat_map(|fate| &fate.clusters);
+    if clusters.any(is_moved) {
         page.blank();
         page.push(&summary(simulated).to_string());
     }

@@ -137,8 +137,7 @@ pub async fn unjoin(
         uid: Some(cluster.uid().to_owned()),
         ..DeleteOptions::default()
     };
-    // Whoever cannot be reached keeps what it has, also when nothing holds the cluster back.
-    let kept = match options.force && !is_ready(&cluster) {
+    let had = match options.force {
         true => count_objects(control, &options.name).await,
         false => 0,
     };
@@ -147,7 +146,8 @@ pub async fn unjoin(
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(call(format!("delete the cluster {}", options.name))(error)),
     }
-    if let Some(holding) = wait_until_gone(control, cluster.uid(), options).await? {
+    let (holding, was_ready) = wait_until_gone(control, &cluster, options).await?;
+    if let Some(holding) = holding {
         if !options.force {
             return Err(UnjoinError::Late {
                 name: options.name.clone(),
@@ -156,8 +156,9 @@ pub async fn unjoin(
             });
         }
         force(control, &options.name, &mut result).await;
-    } else if kept > 0 {
-        result.left_behind.push(unmanaged(kept));
+    } else if had > 0 && !was_ready {
+        // Whoever cannot be reached keeps what it has, also when nothing holds the cluster back.
+        result.left_behind.push(unmanaged(had));
     }
     if let Some(member) = member {
         clean(member, options, &mut result).await?;
@@ -195,22 +196,23 @@ async fn recognised<'a>(
     }
 }
 
-/// Waits until the cluster is gone; says what holds it when the time is over.
+/// Waits until the cluster is gone; says what holds it when the time is over, and whether it was ready when it was last seen.
 async fn wait_until_gone(
     control: &Client,
-    uid: &str,
+    cluster: &Object,
     options: &UnjoinOptions,
-) -> Result<Option<String>, UnjoinError> {
+) -> Result<(Option<String>, bool), UnjoinError> {
     let (resource, key) = (
         resources::of::<Cluster>(),
         ObjectKey::cluster(options.name.as_str()),
     );
     let deadline = Instant::now() + options.wait;
+    let mut was_ready = is_ready(cluster);
     loop {
-        match control.get_metadata(&resource, &key).await {
-            Ok(found) if found.uid() != uid => return Ok(None),
-            Ok(_) => {}
-            Err(error) if error.is_not_found() => return Ok(None),
+        match control.get(&resource, &key).await {
+            Ok(found) if found.uid() != cluster.uid() => return Ok((None, was_ready)),
+            Ok(found) => was_ready = is_ready(&found),
+            Err(error) if error.is_not_found() => return Ok((None, was_ready)),
             Err(error) => return Err(call(format!("read the cluster {}", options.name))(error)),
         }
         if Instant::now() >= deadline {
@@ -224,7 +226,7 @@ async fn wait_until_gone(
                 }
                 _ => "bindings still name it as a target".to_owned(),
             };
-            return Ok(Some(holding));
+            return Ok((Some(holding), was_ready));
         }
         tokio::time::sleep(POLL).await;
     }
