@@ -141,6 +141,8 @@ fn prefix(place: &FieldPath) -> String {
 
 /// What scripts are called inside the machine; errors there begin with it.
 pub(super) const CHUNK: &str = "script";
+/// What the globals of every script are made by is called.
+pub(super) const PRELUDE: &str = "prelude";
 
 /// What the machine says of a script that is no Lua.
 pub(super) fn syntax(error: &mlua::Error) -> ScriptError {
@@ -161,7 +163,12 @@ pub(super) fn raised(error: &mlua::Error, memory: usize) -> ScriptError {
             ScriptError::of(ScriptProblem::Memory { limit: memory }, None)
         }
         mlua::Error::RuntimeError(text) => {
-            let message = text.split("\nstack traceback:").next().unwrap_or(text);
+            let (message, traceback) = text.split_once("\nstack traceback:").unwrap_or((text, ""));
+            // What one of the prelude's functions passes on is raised where the script called that.
+            if let Some(message) = after_place(message, PRELUDE) {
+                let problem = ScriptProblem::Raised(message.to_owned());
+                return ScriptError::of(problem, line_in(traceback));
+            }
             let (line, message) = split(message);
             ScriptError::of(ScriptProblem::Raised(message), line)
         }
@@ -184,6 +191,13 @@ fn split(text: &str) -> (Option<u32>, String) {
         return (Some(line), rest.to_owned());
     }
     (None, text.to_owned())
+}
+
+/// What is said after a place in that chunk; `None` if it is another's.
+fn after_place<'t>(text: &'t str, chunk: &str) -> Option<&'t str> {
+    let place = text.strip_prefix(chunk)?.strip_prefix(':')?;
+    let (line, message) = place.split_once(": ")?;
+    line.parse::<u32>().is_ok().then_some(message)
 }
 
 /// The innermost line of the script in a trace of calls.

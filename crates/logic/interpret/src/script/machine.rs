@@ -12,7 +12,7 @@ use crate::{
     script::{
         arguments::Argument,
         engine::Script,
-        error::{CHUNK, ScriptError, ScriptProblem, raised},
+        error::{self, CHUNK, ScriptError, ScriptProblem, raised},
         kube,
         limits::Meter,
     },
@@ -75,7 +75,10 @@ impl Machine {
         let copy = globals
             .raw_get::<Table>("table")?
             .raw_get::<Function>("clone")?;
-        let kube: Table = lua.load(PRELUDE).set_name("=prelude").call(native)?;
+        let kube: Table = lua
+            .load(PRELUDE)
+            .set_name(format!("={}", error::PRELUDE))
+            .call(native)?;
         kube.set_readonly(true);
         let reseed = globals
             .raw_get::<Table>("math")?

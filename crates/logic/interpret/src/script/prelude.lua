@@ -3,7 +3,9 @@
 local native = ...
 local error, ipairs, pairs, select, tostring, type = error, ipairs, pairs, select, tostring, type
 local concat, gmatch, gsub = table.concat, string.gmatch, string.gsub
-local date, fmod, time = os.date, math.fmod, os.time
+local date, floor, fmod, random, time = os.date, math.floor, math.fmod, math.random, os.time
+local byte, find, match, sub = string.byte, string.find, string.match, string.sub
+local tonumber, unpack = tonumber, unpack
 local globals = _G
 
 -- Removes from a library all that is not named.
@@ -37,6 +39,21 @@ local function checked(call)
     end
 end
 
+-- The machine counts places in 32 bits and takes what lies beyond for a place before the first. Nothing is as long as that,
+-- so beyond the last place is the same wherever it is.
+local FARTHEST = 2 ^ 31 - 1
+local function place(number)
+    local found = tonumber(number)
+    if found == nil then
+        return number
+    elseif found > FARTHEST then
+        return FARTHEST
+    elseif found < -FARTHEST then
+        return -FARTHEST
+    end
+    return found
+end
+
 keep(table, "concat getn insert maxn remove sort")
 keep(
     math,
@@ -46,8 +63,44 @@ keep(
 math.mod = fmod
 keep(string, "byte char find format gmatch len lower match reverse sub upper")
 string.gfind = gmatch
+function string.byte(text, first, last)
+    return byte(text, place(first), place(last))
+end
+function string.find(text, pattern, first, plain)
+    return find(text, pattern, place(first), plain)
+end
+function string.match(text, pattern, first)
+    return match(text, pattern, place(first))
+end
+function string.sub(text, first, last)
+    return sub(text, place(first), place(last))
+end
+function table.concat(list, separator, first, last)
+    return concat(list, separator, place(first), place(last))
+end
+function math.random(...)
+    local low, high = ...
+    low, high = tonumber(low), tonumber(high)
+    if high == nil then
+        low, high = 1, low
+    end
+    local is_far = low and high and (place(low) ~= low or place(high) ~= high)
+    if not is_far or select("#", ...) > 2 then
+        return random(...)
+    elseif low > high then
+        error("math.random: the interval is empty", 2)
+    end
+    return floor(low + random() * (high - low + 1))
+end
 for _, name in ipairs({ "dump", "gsub", "rep" }) do
     string[name] = refuse("string." .. name)
+end
+
+function globals.select(from, ...)
+    return select(place(from), ...)
+end
+function globals.unpack(list, first, last)
+    return unpack(list, place(first), place(last))
 end
 
 keep(

@@ -108,6 +108,58 @@ fn expressions_print_as_in_the_reference() {
 }
 
 #[test]
+fn places_beyond_the_end_are_beyond_it_however_far() {
+    let engine = Engine::default();
+    for (expression, expected) in [
+        ("('abc'):sub(1, 2 ^ 31)", "abc"),
+        ("('abc'):sub(2, 2 ^ 40)", "bc"),
+        ("('abc'):sub(2, 9223372036854775807)", "bc"),
+        ("string.sub('abc', 2, math.huge)", "bc"),
+        ("('abc'):sub(2 ^ 31) .. '.'", "."),
+        ("('abc'):sub(-2 ^ 31)", "abc"),
+        ("('abc'):sub(-2 ^ 40, -2)", "ab"),
+        ("('abc'):sub(1, -2 ^ 40) .. '.'", "."),
+        ("('abc'):sub(1.9, 2.9)", "ab"),
+        ("('abc'):sub('2', '4294967298')", "bc"),
+        ("('abc'):byte(2 ^ 31) or 'none'", "none"),
+        ("select('#', ('abc'):byte(1, 2 ^ 31))", "3"),
+        ("('abc'):byte(2.9)", "98"),
+        ("select('#', ('abc'):byte(-2 ^ 33, 2 ^ 33))", "3"),
+        ("tostring(('abc'):find('b', 2 ^ 31))", "nil"),
+        ("('abc'):find('b', -2 ^ 31)", "2"),
+        ("tostring(('abc'):match('b', 2 ^ 32))", "nil"),
+        ("('abc'):match('b', -2 ^ 32)", "b"),
+        ("select('#', select(2 ^ 31, 1, 2))", "0"),
+        (
+            "string.format('%d %d %x', 2 ^ 31, -2 ^ 40, 2 ^ 32)",
+            "2147483648 -1099511627776 100000000",
+        ),
+        ("string.format('%d', 3.99)", "3"),
+        ("math.random(2 ^ 40, 2 ^ 40)", "1099511627776"),
+        (
+            "(function() local n = math.random(2 ^ 40) return n >= 1 and n <= 2 ^ 40 end)()",
+            "true",
+        ),
+    ] {
+        assert_eq!(evaluate(&engine, expression), expected, "{expression}");
+    }
+    // What is wrong is told with the line of the script, whoever finds it.
+    for (expression, told) in [
+        ("('abc'):sub({})", "line 1: invalid argument #2 to 'sub'"),
+        ("('abc'):find('[')", "line 1: malformed pattern"),
+        ("unpack({}, 1, 2 ^ 31)", "line 1: too many results"),
+        (
+            "math.random(2 ^ 40, 1)",
+            "line 1: math.random: the interval is empty",
+        ),
+        ("table.concat({1}, '', 1, 2 ^ 31)", "line 1: invalid value"),
+    ] {
+        let found = evaluate(&engine, expression);
+        assert!(found.starts_with(told), "{expression}: {found}");
+    }
+}
+
+#[test]
 fn what_is_unsafe_is_refused_and_what_is_unknown_is_not_there() {
     let engine = Engine::default();
     for name in [
