@@ -5,10 +5,16 @@
 //! lies in one table of numbers, a column for each resource that is asked for: a fleet is asked about thousands of times
 //! a second, and nothing here allocates once the table stands.
 
+mod stride;
+
+use self::stride::Anchor;
 use crate::{
     demand::Component,
     resource::{Amounts, Resource},
 };
+
+/// So many sets are placed one by one sooner than a pattern among them is found.
+const FEW_SETS: i64 = 4;
 
 /// Nodes in the order they are tried.
 #[derive(Clone, Debug)]
@@ -121,6 +127,10 @@ impl Nodes {
             .iter()
             .map(|component| self.wanted(component.replicas, &component.request))
             .collect();
+        let pods = components.iter().fold(0_i64, |sum, component| {
+            sum.saturating_add(component.replicas)
+        });
+        let mut anchor = Anchor::default();
         let mut sets = 0;
         while sets < limit {
             for index in 0..wanted.len() {
@@ -129,6 +139,9 @@ impl Nodes {
                 }
             }
             sets += 1;
+            if limit - sets > FEW_SETS {
+                sets += anchor.stride(self, &mut wanted, sets, limit, pods);
+            }
         }
         sets
     }
@@ -212,12 +225,17 @@ impl Nodes {
         true
     }
 
+    /// How many numbers a row has.
+    fn width(&self) -> usize {
+        self.columns.len() + 1
+    }
+
     /// How many pods of a component fit on each node of a run.
     fn room_on(&self, position: usize, wanted: &Wanted) -> i64 {
         if wanted.is_hopeless {
             return 0;
         }
-        let width = self.columns.len() + 1;
+        let width = self.width();
         let Some(row) = self.free.get(position * width..(position + 1) * width) else {
             return 0;
         };
@@ -231,7 +249,7 @@ impl Nodes {
     /// Makes of one run one for each of `taken` (so many nodes get so many pods) and one for those left alone; returns
     /// how many more runs there are.
     fn split(&mut self, position: usize, taken: [(i64, i64); 2], wanted: &Wanted) -> usize {
-        let width = self.columns.len() + 1;
+        let width = self.width();
         let row = position * width..(position + 1) * width;
         let (Some(run), Some(before)) = (self.runs.get(position), self.free.get(row.clone()))
         else {
@@ -264,7 +282,7 @@ impl Nodes {
 
     /// Brings neighbours that have become alike together again, so that runs stay few however much is placed.
     fn join_equal(&mut self, wanted: &mut [Wanted]) {
-        let width = self.columns.len() + 1;
+        let width = self.width();
         let mut position = 1;
         while position < self.runs.len() {
             let (before, row) = ((position - 1) * width, position * width);

@@ -702,6 +702,28 @@ fn place_one_by_one(nodes: &mut [(i64, i64)], set: &[(i64, i64)], limit: i64) ->
     limit
 }
 
+/// How many sets fit on grades of nodes: by runs, and one node after the other.
+fn place_both_ways(grades: &[(i64, i64, i64)], set: &[(i64, i64)], limit: i64) -> (i64, i64) {
+    let mut single: Vec<(i64, i64)> = Vec::new();
+    let mut runs = Vec::new();
+    for (count, cpu, pods) in grades.iter().copied() {
+        let nodes = usize::try_from(count).unwrap();
+        single.extend(std::iter::repeat_n((cpu, pods), nodes));
+        let free = Amounts::collect([(Resource::Cpu, cpu), (Resource::Pods, pods)]);
+        runs.push((count, free));
+    }
+    let components: Vec<Component> = set
+        .iter()
+        .map(|(replicas, cpu)| Component {
+            replicas: *replicas,
+            request: Amounts::collect([(Resource::Cpu, *cpu)]),
+            priority_class: String::new(),
+        })
+        .collect();
+    let placed = Nodes::new(runs).place_sets(&components, limit, |_, _| true);
+    (placed, place_one_by_one(&mut single, set, limit))
+}
+
 proptest! {
     #[test]
     fn runs_of_nodes_behave_like_single_nodes(
@@ -710,21 +732,18 @@ proptest! {
         limit in 0_i64..30,
     ) {
         prop_assume!(set.iter().any(|(replicas, _)| *replicas > 0));
-        let mut single: Vec<(i64, i64)> = Vec::new();
-        let mut runs = Vec::new();
-        for (count, cpu, pods) in grades {
-            single.extend(std::iter::repeat_n((cpu, pods), usize::try_from(count).unwrap()));
-            runs.push((count, Amounts::collect([(Resource::Cpu, cpu), (Resource::Pods, pods)])));
-        }
-        let components: Vec<Component> = set
-            .iter()
-            .map(|(replicas, cpu)| Component {
-                replicas: *replicas,
-                request: Amounts::collect([(Resource::Cpu, *cpu)]),
-                priority_class: String::new(),
-            })
-            .collect();
-        let placed = Nodes::new(runs).place_sets(&components, limit, |_, _| true);
-        prop_assert_eq!(placed, place_one_by_one(&mut single, &set, limit));
+        let (by_runs, one_by_one) = place_both_ways(&grades, &set, limit);
+        prop_assert_eq!(by_runs, one_by_one);
+    }
+
+    #[test]
+    fn strides_lead_where_single_steps_do(
+        grades in prop::collection::vec((0_i64..120, 0_i64..40, 0_i64..30), 1..4),
+        set in prop::collection::vec((0_i64..5, 0_i64..9), 1..4),
+        limit in 0_i64..1200,
+    ) {
+        prop_assume!(set.iter().any(|(replicas, _)| *replicas > 0));
+        let (by_runs, one_by_one) = place_both_ways(&grades, &set, limit);
+        prop_assert_eq!(by_runs, one_by_one);
     }
 }
