@@ -101,9 +101,16 @@ impl Comparison {
             return;
         }
         let element = element();
-        self.removed.insert_child(element.clone(), below.removed);
-        self.modified.insert_child(element.clone(), below.modified);
-        self.added.insert_child(element.clone(), below.added);
+        let sets = [
+            (&mut self.removed, below.removed),
+            (&mut self.modified, below.modified),
+            (&mut self.added, below.added),
+        ];
+        for (set, below) in sets {
+            if !below.is_empty() {
+                set.insert_child(element.clone(), below);
+            }
+        }
         for change in changes {
             self.set(change).insert_member(element.clone());
         }
@@ -118,7 +125,42 @@ impl Comparison {
     }
 }
 
+/// The fields inside a value that came as a whole; most of an object that is new is that.
+fn added_below(ty: Ty<'_>, new: &Value) -> FieldSet {
+    let mut added = FieldSet::default();
+    match (ty.form(Some(new)), new) {
+        (Form::Map, Value::Object(fields)) if fields.len() > MANY_FIELDS => {
+            return compare_as(Form::Map, ty, None, Some(new)).0.added;
+        }
+        (Form::Map, Value::Object(fields)) if !ty.is_atomic_map() => {
+            for (name, value) in fields {
+                let Some(field_ty) = ty.field(name) else {
+                    continue;
+                };
+                let element = ty.field_element(name);
+                let below = added_below(field_ty, value);
+                if !below.is_empty() {
+                    added.insert_child(element.clone(), below);
+                }
+                added.insert_member(element);
+            }
+        }
+        (Form::List, Value::Array(_)) => {
+            return compare_as(Form::List, ty, None, Some(new)).0.added;
+        }
+        _ => {}
+    }
+    added
+}
+
 fn compare(ty: Ty<'_>, old: Option<&Value>, new: Option<&Value>) -> (Comparison, Vec<Change>) {
+    if let (None, Some(new)) = (old, new) {
+        let comparison = Comparison {
+            added: added_below(ty, new),
+            ..Comparison::default()
+        };
+        return (comparison, vec![Change::Added]);
+    }
     if let (Some(old), Some(new)) = (old, new)
         && is_identical(old, new)
     {

@@ -278,7 +278,7 @@ pub(super) fn is_same(a: &Value, b: &Value) -> bool {
 }
 
 /// Equal down to the order of fields: quick to tell, and most of two objects is.
-pub(super) fn is_identical(a: &Value, b: &Value) -> bool {
+pub(crate) fn is_identical(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len()
