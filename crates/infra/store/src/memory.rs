@@ -251,6 +251,14 @@ impl MemoryWatch {
         }
     }
 
+    /// The next notice, if there is one already.
+    ///
+    /// # Errors
+    /// When the watch cannot go on; it then says so every time.
+    pub fn take(&mut self) -> Result<Option<Notice>, WatchError> {
+        self.watch.take()
+    }
+
     /// Asks for a [`Notice::Progress`] once everything up to now has been delivered.
     pub fn request_progress(&mut self) {
         self.watch.request_progress();

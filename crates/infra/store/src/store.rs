@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::embedded::{Embedded, EmbeddedWatch};
+use crate::embedded::{Arrivals, Embedded, EmbeddedWatch};
 use crate::entry::Entry;
 use crate::error::{CommitError, CompactError, ReadError, RenewError, WatchError};
 use crate::etcd::{Etcd, EtcdWatch};
@@ -185,6 +185,30 @@ impl Watch {
             Self::Memory(watch) => watch.next().await,
             Self::Etcd(watch) => watch.next().await,
             Self::Sealed(watch) => watch.next().await,
+        }
+    }
+
+    /// A way to hear of arrivals without holding the watch, where [`Watch::take`] gives all that a waiting reader would
+    /// get; `None` for stores that are elsewhere or have more to do while they wait.
+    #[must_use]
+    pub fn arrivals(&self) -> Option<Arrivals> {
+        match self {
+            Self::Embedded(watch) => Some(watch.arrivals()),
+            Self::Sealed(watch) => watch.arrivals(),
+            Self::Memory(_) | Self::Etcd(_) => None,
+        }
+    }
+
+    /// The next notice, if it is there already.
+    ///
+    /// # Errors
+    /// When the watch cannot go on; it then says so every time.
+    pub fn take(&mut self) -> Result<Option<Notice>, WatchError> {
+        match self {
+            Self::Embedded(watch) => watch.take(),
+            Self::Memory(watch) => watch.take(),
+            Self::Etcd(watch) => watch.take(),
+            Self::Sealed(watch) => watch.take(),
         }
     }
 

@@ -38,7 +38,7 @@ pub use self::backup::{BackupError, BackupSummary, RestoreError, inspect, restor
 pub use self::clock::{Clock, ManualClock};
 pub use self::history::Retention;
 pub use self::open::OpenError;
-pub use self::watch::EmbeddedWatch;
+pub use self::watch::{Arrivals, EmbeddedWatch};
 
 use self::checkpointer::{Checkpointer, Pending};
 use self::clock::Ticker;

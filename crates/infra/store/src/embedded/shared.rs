@@ -142,6 +142,11 @@ impl Shared {
         Ok(())
     }
 
+    /// How many commands wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock_queue().commands.len()
+    }
+
     fn lock_queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -120,6 +120,20 @@ impl Register {
     }
 }
 
+/// Wakes one task when there may be something to take from a watch. Several who share a watch take from it in turn; one
+/// of them waits here.
+#[derive(Debug)]
+pub struct Arrivals {
+    waiter: Arc<Waiter>,
+}
+
+impl Arrivals {
+    /// Waits until something came since the last time. Safe to cancel.
+    pub async fn wait(&self) {
+        self.waiter.wake.notified().await;
+    }
+}
+
 /// A watch on a store in memory. Costs a few words however slowly it is read.
 pub struct EmbeddedWatch {
     published: Arc<Published>,
@@ -178,15 +192,26 @@ impl EmbeddedWatch {
     /// When the watch cannot go on; it then says so every time.
     pub async fn next(&mut self) -> Result<Notice, WatchError> {
         loop {
-            if let Some(notice) = self.poll()? {
+            if let Some(notice) = self.take()? {
                 return Ok(notice);
             }
             self.waiter.wake.notified().await;
         }
     }
 
+    /// Tells of arrivals to one who does not hold the watch.
+    #[must_use]
+    pub fn arrivals(&self) -> Arrivals {
+        Arrivals {
+            waiter: Arc::clone(&self.waiter),
+        }
+    }
+
     /// The next notice, if there is one already.
-    fn poll(&mut self) -> Result<Option<Notice>, WatchError> {
+    ///
+    /// # Errors
+    /// When the watch cannot go on; it then says so every time.
+    pub fn take(&mut self) -> Result<Option<Notice>, WatchError> {
         loop {
             if self.published.watchers.closed.load(Ordering::Acquire) {
                 return Err(WatchError::Closed);

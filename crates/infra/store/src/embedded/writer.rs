@@ -23,7 +23,7 @@ use crate::txn::Committed;
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
 /// A batch waits for company at most this fraction of the time its predecessor took to write.
-const GATHER_FRACTION: u32 = 3;
+const GATHER_FRACTION: u32 = 2;
 
 /// How much may be pending while a step is under way before the writer waits for it.
 const PENDING_BYTES: usize = 64 * 1024 * 1024;
@@ -165,10 +165,11 @@ impl Writer {
                 self.fail(error, answers);
                 return;
             }
-            // Callers who are answered together mostly come back together. Waiting for them a fraction of what a sync
-            // takes saves the first of them a sync of its own, which would keep the others waiting.
+            // Callers who are answered together mostly come back together, and those who came meanwhile are here already.
+            // Waiting for all of them a fraction of what a sync takes saves the first of them a sync of its own, which
+            // would keep the others waiting, and on a busy machine makes one sync of two.
             self.gather = Gather {
-                count: answers.len(),
+                count: answers.len().saturating_add(self.shared.waiting()),
                 time: begun.elapsed() / GATHER_FRACTION,
             };
         }

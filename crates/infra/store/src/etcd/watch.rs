@@ -86,14 +86,22 @@ impl EtcdWatch {
     /// When the watch cannot go on; it then says so every time.
     pub async fn next(&mut self) -> Result<Notice, WatchError> {
         loop {
-            if self.shared.client.is_closed() {
-                return Err(WatchError::Closed);
-            }
-            if let Some(result) = self.mailbox.take() {
-                return result;
+            if let Some(notice) = self.take()? {
+                return Ok(notice);
             }
             self.mailbox.to_reader.notified().await;
         }
+    }
+
+    /// The next notice, if there is one already.
+    ///
+    /// # Errors
+    /// When the watch cannot go on; it then says so every time.
+    pub fn take(&mut self) -> Result<Option<Notice>, WatchError> {
+        if self.shared.client.is_closed() {
+            return Err(WatchError::Closed);
+        }
+        self.mailbox.take().transpose()
     }
 }
 

@@ -14,6 +14,7 @@ use bytes::Bytes;
 pub use keyring::{KeyFileError, KeyId, Keyring, SealError};
 pub use reseal::{Resealed, reseal};
 
+use crate::embedded::Arrivals;
 use crate::entry::{Changes, Entry, Event};
 use crate::error::{CommitError, ReadError, WatchError};
 use crate::key::{Key, Revision};
@@ -126,6 +127,19 @@ impl Sealed {
 impl SealedWatch {
     pub(crate) async fn next(&mut self) -> Result<Notice, WatchError> {
         let notice = Box::pin(self.watch.next()).await?;
+        self.open(notice)
+    }
+
+    pub(crate) fn arrivals(&self) -> Option<Arrivals> {
+        self.watch.arrivals()
+    }
+
+    pub(crate) fn take(&mut self) -> Result<Option<Notice>, WatchError> {
+        let notice = self.watch.take()?;
+        notice.map(|notice| self.open(notice)).transpose()
+    }
+
+    fn open(&self, notice: Notice) -> Result<Notice, WatchError> {
         let Notice::Changes(changes) = notice else {
             return Ok(notice);
         };
