@@ -108,7 +108,7 @@ pub(crate) async fn convert_records(
     let values = convert(resource, values, &api_version, surroundings).await?;
     let mut converted = wanting.iter().zip(values).map(|(record, value)| {
         let entry = Entry {
-            value: encode(value),
+            value: encode(&value),
             ..(**record.entry()).clone()
         };
         Record::new(Arc::new(entry)).map(Arc::new).map_err(|error| {

@@ -144,13 +144,16 @@ impl Record {
     pub fn value(&self) -> Value {
         let mut value: Value = serde_json::from_slice(&self.entry.value)
             .expect("invariant: the head of these bytes was read");
-        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.insert(
-                "resourceVersion".to_owned(),
-                Value::from(self.revision().to_string()),
-            );
-        }
+        set_revision(&mut value, self.revision());
         value
+    }
+}
+
+/// Puts a revision into an object.
+pub(crate) fn set_revision(object: &mut Value, revision: Revision) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        let revision = Value::from(revision.to_string());
+        metadata.insert("resourceVersion".to_owned(), revision);
     }
 }
 

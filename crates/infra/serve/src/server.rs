@@ -8,15 +8,16 @@ use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Limited};
 use object::time::Time;
-use store::{Notice, Query, Store};
+use store::{Query, Store};
 use telemetry::metrics::Registry;
-use tokio::sync::Notify;
 
 use crate::body::{self, Body};
 use crate::cache::{self, Cache};
 use crate::call::{Admission, Call, User};
 use crate::compression::compress;
 use crate::connecting;
+use crate::feed::Feed;
+pub use crate::feed::FeedError;
 use crate::handler::{Asked, Handlers, unread};
 use crate::health;
 use crate::measure::{Measured, count_objects};
@@ -24,6 +25,7 @@ use crate::negotiate::{Answer, Content, Encoding, Sendable, Shape, readable};
 use crate::openapi::Published;
 use crate::options::{ListOptions, Params, WriteOptions};
 use crate::output::Include;
+use crate::recent::Recent;
 use crate::record::RecordError;
 use crate::resource::{Action, SchemaDuty, Table};
 use crate::status::Status;
@@ -33,7 +35,7 @@ use crate::verbs::{DeleteOptions, patch_forms, warn};
 /// The largest body that is read: what etcd and Kubernetes allow.
 pub const BODY_LIMIT: usize = 3 * 1024 * 1024;
 /// How long a writer waits for its own write to come round.
-pub(crate) const WRITE_WAIT: Duration = Duration::from_secs(10);
+const WRITE_WAIT: Duration = Duration::from_secs(10);
 
 /// Time and chance, which tests hold in their own hands.
 pub trait Surroundings: Send + Sync {
@@ -54,8 +56,8 @@ pub struct Server {
     table: ArcSwap<Table>,
     /// What was published about which table; made when somebody asks.
     pub(crate) published: ArcSwapOption<(Arc<Table>, Published)>,
-    /// Somebody waits for a revision the feed may already have passed without a change to show for it.
-    pub(crate) impatient: Notify,
+    pub(crate) feed: Feed,
+    pub(crate) recent: Recent,
     handlers: Handlers,
     pub(crate) metrics: Registry,
     pub(crate) about: About,
@@ -81,17 +83,6 @@ pub enum OpenError {
     Record(#[from] RecordError),
 }
 
-/// Why the server can no longer know what is stored.
-#[derive(Debug, thiserror::Error)]
-pub enum FeedError {
-    /// The watch on the store ended.
-    #[error("the watch on the store ended")]
-    Watch(#[from] store::WatchError),
-    /// Something in the store is not an object.
-    #[error("cannot use what is stored")]
-    Record(#[from] RecordError),
-}
-
 impl Server {
     /// Loads everything stored. The server answers from then on; [`Server::feed`] must run to keep it current.
     pub async fn open(
@@ -112,7 +103,8 @@ impl Server {
             surroundings,
             table: ArcSwap::from_pointee(table),
             published: ArcSwapOption::empty(),
-            impatient: Notify::new(),
+            feed: Feed::default(),
+            recent: Recent::default(),
             handlers: Handlers::default(),
             metrics,
             about,
@@ -128,21 +120,12 @@ impl Server {
 
     /// Keeps the cache current until the watch on the store ends.
     pub async fn feed(&self) -> Result<(), FeedError> {
-        let mut watch = self.store.watch(cache::ROOT, self.cache.revision()).await?;
-        loop {
-            let notice = tokio::select! {
-                notice = watch.next() => notice?,
-                () = self.impatient.notified() => {
-                    // Revisions are shared with other keys of the store: only the watch itself knows how far it is.
-                    watch.request_progress();
-                    continue;
-                }
-            };
-            match notice {
-                Notice::Changes(changes) => self.cache.apply(&changes)?,
-                Notice::Progress(revision) => self.cache.reach(revision),
-            }
-        }
+        self.feed.run(&self.store, &self.cache).await
+    }
+
+    /// Waits until the cache has what was written at a revision, so that whoever is answered reads it.
+    pub(crate) async fn taken_in(&self, revision: store::Revision) {
+        self.feed.wait_for(&self.cache, revision, WRITE_WAIT).await;
     }
 
     /// What is counted and measured, for parts that have figures of their own.

@@ -67,7 +67,7 @@ pub struct TooOld {
 #[derive(Debug)]
 pub struct Collection {
     state: RwLock<State>,
-    /// Counts changes; watchers sleep on it.
+    /// Counts announcements of changes; watchers sleep on it.
     arrivals: watch::Sender<u64>,
 }
 
@@ -171,24 +171,30 @@ impl Collection {
         state.snapshot.objects.insert(key_of(&record), record);
     }
 
-    /// Takes one change in. Changes come in the order of their revisions.
+    /// Takes one change in. Changes come in the order of their revisions. Watchers see it when they look; those who sleep
+    /// are woken by [`Collection::announce`].
     pub fn apply(&self, change: Arc<Change>) {
-        {
-            let mut state = self.write();
-            match (&change.current, &change.previous) {
-                (Some(now), _) => drop(state.snapshot.objects.insert(key_of(now), Arc::clone(now))),
-                (None, Some(before)) => drop(state.snapshot.objects.remove(&*key_of(before))),
-                (None, None) => {}
-            }
-            state.snapshot.revision = change.revision;
-            state.ring.push_back(change);
-            if state.ring.len() > RING_LENGTH
-                && let Some(oldest) = state.ring.pop_front()
-            {
-                state.base = oldest.revision;
-                state.departed += 1;
-            }
+        let mut state = self.write();
+        match (&change.current, &change.previous) {
+            (Some(now), _) => drop(state.snapshot.objects.insert(key_of(now), Arc::clone(now))),
+            (None, Some(before)) => drop(state.snapshot.objects.remove(&*key_of(before))),
+            (None, None) => {}
         }
+        state.snapshot.revision = change.revision;
+        state.ring.push_back(change);
+        if state.ring.len() > RING_LENGTH
+            && let Some(oldest) = state.ring.pop_front()
+        {
+            state.base = oldest.revision;
+            state.departed += 1;
+            // What nobody else holds goes when nobody has to wait for it.
+            drop(state);
+            drop(oldest);
+        }
+    }
+
+    /// Wakes those who sleep until something changes: once for all that came together.
+    pub fn announce(&self) {
         self.arrivals.send_modify(|count| *count += 1);
     }
 

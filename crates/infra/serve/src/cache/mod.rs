@@ -27,6 +27,29 @@ pub struct Cache {
     progress: watch::Sender<Revision>,
 }
 
+/// The resources that changes which came together were about.
+#[derive(Debug, Default)]
+pub(crate) struct Touched {
+    collections: Vec<Arc<Collection>>,
+}
+
+impl Touched {
+    fn add(&mut self, collection: Arc<Collection>) {
+        // A handful, mostly one.
+        let is_known = |known: &Arc<Collection>| Arc::ptr_eq(known, &collection);
+        if !self.collections.iter().any(is_known) {
+            self.collections.push(collection);
+        }
+    }
+
+    /// Tells watchers.
+    pub(crate) fn announce(&self) {
+        for collection in &self.collections {
+            collection.announce();
+        }
+    }
+}
+
 /// Where all objects are kept in the store.
 pub const ROOT: &str = "/registry/";
 
@@ -90,6 +113,23 @@ impl Cache {
     /// # Errors
     /// When an entry is not an object; the cache then stays at the revision before.
     pub fn apply(&self, changes: &Changes) -> Result<(), RecordError> {
+        let mut touched = Touched::default();
+        self.take_in(changes, &mut touched)?;
+        touched.announce();
+        self.reach(changes.revision);
+        Ok(())
+    }
+
+    /// Takes in what one transaction changed, without telling anybody: [`Touched::announce`] and [`Cache::reach`] do, once
+    /// for all that came together.
+    ///
+    /// # Errors
+    /// When an entry is not an object.
+    pub(crate) fn take_in(
+        &self,
+        changes: &Changes,
+        touched: &mut Touched,
+    ) -> Result<(), RecordError> {
         for event in changes.events.iter() {
             let Some((name, object)) = split_key(event.key.as_ref()) else {
                 continue;
@@ -101,8 +141,8 @@ impl Cache {
             };
             let previous = collection.find(object);
             collection.apply(Arc::new(Change::new(changes.revision, current, previous)));
+            touched.add(collection);
         }
-        self.reach(changes.revision);
         Ok(())
     }
 

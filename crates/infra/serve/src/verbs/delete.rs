@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::{StreamExt as _, stream};
 use http::{Response, StatusCode};
 use object::Value;
 use object::field::{FieldError, FieldPath};
@@ -18,10 +19,13 @@ use crate::options::{ListOptions, Params};
 use crate::output::{Include, ListMeta};
 use crate::record::Record;
 use crate::select::Selection;
-use crate::server::{Server, WRITE_WAIT};
+use crate::server::Server;
 use crate::status::{Status, Subject};
 use crate::target::ResourceTarget;
 use crate::verbs::write::{WRITE_ATTEMPTS, commit_failed, encode, record_of, warn};
+
+/// How many objects of a collection are deleted at once: they are made durable together.
+const REMOVED_AT_ONCE: usize = 16;
 
 /// How a deletion is meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -147,32 +151,12 @@ impl Server {
             .collection(&call.served.resource.collection)
             .snapshot();
         let selected = listing::page(&snapshot, &selection, &call.served, None, list.limit);
+        let removals = selected.records.into_iter();
+        let removals = removals.map(|record| self.remove_selected(call, options, record));
+        let mut removals = stream::iter(removals).buffered(REMOVED_AT_ONCE);
         let mut ended = Vec::new();
-        for record in selected.records {
-            let one = Call {
-                user: call.user.clone(),
-                verb: call.verb,
-                target: ResourceTarget {
-                    namespace: record.head().namespace.to_string(),
-                    name: record.head().name.to_string(),
-                    ..call.target.clone()
-                },
-                served: call.served.clone(),
-                options: call.options.clone(),
-                applies: false,
-                through: None,
-            };
-            // Only the object that was selected: not one that took its name since.
-            let options = DeleteOptions {
-                uid: Some(record.head().uid.to_string()),
-                ..options.clone()
-            };
-            match self.remove(&one, &options, &mut Vec::new()).await {
-                Ok(Deleted::Gone(record) | Deleted::Held(record)) => ended.push(record),
-                Ok(Deleted::Rehearsed(_)) => ended.push(record),
-                Err(status) if matches!(status.code, 404 | 409) => {}
-                Err(status) => return Err(status),
-            }
+        while let Some(removed) = removals.next().await {
+            ended.extend(removed?);
         }
         let meta = ListMeta {
             revision: self.cache.revision(),
@@ -187,6 +171,39 @@ impl Server {
             answer.encoding,
             bytes.into(),
         ))
+    }
+
+    /// Deletes one object of a collection; `None` if it was gone or changed before.
+    async fn remove_selected(
+        &self,
+        call: &Call,
+        options: &DeleteOptions,
+        record: Arc<Record>,
+    ) -> Result<Option<Arc<Record>>, Status> {
+        let one = Call {
+            user: call.user.clone(),
+            verb: call.verb,
+            target: ResourceTarget {
+                namespace: record.head().namespace.to_string(),
+                name: record.head().name.to_string(),
+                ..call.target.clone()
+            },
+            served: call.served.clone(),
+            options: call.options.clone(),
+            applies: false,
+            through: None,
+        };
+        // Only the object that was selected: not one that took its name since.
+        let options = DeleteOptions {
+            uid: Some(record.head().uid.to_string()),
+            ..options.clone()
+        };
+        match self.remove(&one, &options, &mut Vec::new()).await {
+            Ok(Deleted::Gone(record) | Deleted::Held(record)) => Ok(Some(record)),
+            Ok(Deleted::Rehearsed(_)) => Ok(Some(record)),
+            Err(status) if matches!(status.code, 404 | 409) => Ok(None),
+            Err(status) => Err(status),
+        }
     }
 
     async fn remove(
@@ -230,12 +247,12 @@ impl Server {
                         &record.head().uid,
                     )));
                 }
-                (Farewell::Marked(marked), false) => txn.put(key, encode(marked.clone())),
+                (Farewell::Marked(marked), false) => txn.put(key, encode(marked)),
                 (Farewell::Gone, false) => txn.delete(key),
             };
             match self.store.commit(txn).await {
                 Ok(committed) => {
-                    self.cache.wait_for(committed.revision, WRITE_WAIT).await;
+                    self.taken_in(committed.revision).await;
                     let kept = committed
                         .outcomes
                         .into_iter()
@@ -246,7 +263,7 @@ impl Server {
                     return record_of(kept).map(Deleted::Held);
                 }
                 Err(CommitError::Conflict(conflict)) => {
-                    self.cache.wait_for(conflict.revision, WRITE_WAIT).await;
+                    self.taken_in(conflict.revision).await;
                 }
                 Err(other) => return Err(commit_failed(other)),
             }

@@ -173,10 +173,8 @@ impl Server {
             Freshness::Newest => self.newest().await?,
             Freshness::NotOlderThan(revision) | Freshness::Exactly(revision) => Revision(revision),
         };
-        if self.cache.revision() < wanted {
-            self.impatient.notify_one();
-        }
-        if self.cache.wait_for(wanted, FRESH_WAIT).await {
+        let fresh = self.feed.wait_for_any(&self.cache, wanted, FRESH_WAIT);
+        if fresh.await {
             return Ok(());
         }
         Err(Status::ahead(wanted.0, self.cache.revision().0))

@@ -19,7 +19,7 @@ use crate::output::Include;
 use crate::pipeline::name_of;
 use crate::record::{self, Record};
 use crate::resource::SchemaDuty;
-use crate::server::{Server, WRITE_WAIT};
+use crate::server::Server;
 use crate::status::{Status, Subject};
 use crate::target::Verb;
 
@@ -178,13 +178,16 @@ impl Server {
             };
         }
         let key = self.store_key(call, &name)?;
-        let value = encode(self.stored_form(call, object).await?);
+        let stored = self.stored_form(call, object).await?;
+        let value = encode(&stored);
+        let bytes = value.len();
         let txn = Txn::new()
             .check(key.clone(), Expect::Absent)
             .put(key, value);
         match self.store.commit(txn).await {
             Ok(committed) => {
-                self.cache.wait_for(committed.revision, WRITE_WAIT).await;
+                self.recent.put(committed.revision, bytes, stored);
+                self.taken_in(committed.revision).await;
                 let entry = committed
                     .outcomes
                     .into_iter()
@@ -250,7 +253,7 @@ impl Server {
         edit: Edit<'_>,
     ) -> Result<Attempt, Status> {
         let resource = &call.served.resource;
-        let old = self.asked_form(call, current.value()).await?;
+        let old = self.asked_form(call, self.value_of(current)).await?;
         let mut new = edit(&old)?;
         let insists = check_preconditions(call, &old, &new)?;
         let ends = lifecycle::check_end(&old, &new);
@@ -296,20 +299,22 @@ impl Server {
         }
         let key = self.store_key(call, &call.target.name)?;
         let txn = Txn::new().check(key.clone(), Expect::ModifiedAt(current.revision()));
-        let (txn, gone) = if lifecycle::may_go(resource, &new) {
-            (txn.delete(key), Some(new))
-        } else {
-            (
-                txn.put(key, encode(self.stored_form(call, new).await?)),
-                None,
-            )
-        };
-        match self.store.commit(txn).await {
-            Ok(committed) => {
-                self.cache.wait_for(committed.revision, WRITE_WAIT).await;
-                if let Some(last) = gone {
-                    return Ok(Attempt::Made(Written::Gone(last)));
+        if lifecycle::may_go(resource, &new) {
+            return match self.store.commit(txn.delete(key)).await {
+                Ok(committed) => {
+                    self.taken_in(committed.revision).await;
+                    Ok(Attempt::Made(Written::Gone(new)))
                 }
+                Err(error) => not_written(call, error, insists),
+            };
+        }
+        let stored = self.stored_form(call, new).await?;
+        let value = encode(&stored);
+        let bytes = value.len();
+        match self.store.commit(txn.put(key, value)).await {
+            Ok(committed) => {
+                self.recent.put(committed.revision, bytes, stored);
+                self.taken_in(committed.revision).await;
                 let entry = committed
                     .outcomes
                     .into_iter()
@@ -317,10 +322,21 @@ impl Server {
                 let record = self.recorded(call, &call.target.name, entry)?;
                 Ok(Attempt::Made(Written::Stored(record)))
             }
-            Err(CommitError::Conflict(_)) if insists => Err(Status::stale(call.subject())),
-            Err(CommitError::Conflict(conflict)) => Ok(Attempt::Lost(conflict.current)),
-            Err(other) => Err(commit_failed(other)),
+            Err(error) => not_written(call, error, insists),
         }
+    }
+
+    /// The object of a record, in the form it is stored in. One that was written a moment ago is not parsed again.
+    fn value_of(&self, record: &Record) -> Value {
+        let Some(mut value) = self.recent.take(record.revision()) else {
+            return record.value();
+        };
+        record::set_revision(&mut value, record.revision());
+        // Bytes leave it out, and so would a value that was parsed from them.
+        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.shift_remove("selfLink");
+        }
+        value
     }
 
     /// What was written, read once: by the cache if that has come so far, which it mostly has.
@@ -384,6 +400,15 @@ pub(crate) fn warn(response: &mut Response<Body>, warnings: &[String]) {
         if let Ok(header) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
             response.headers_mut().append(WARNING, header);
         }
+    }
+}
+
+/// What a commit that failed means for an attempt.
+fn not_written(call: &Call, error: CommitError, insists: bool) -> Result<Attempt, Status> {
+    match error {
+        CommitError::Conflict(_) if insists => Err(Status::stale(call.subject())),
+        CommitError::Conflict(conflict) => Ok(Attempt::Lost(conflict.current)),
+        other => Err(commit_failed(other)),
     }
 }
 
@@ -459,9 +484,9 @@ fn set_revision(new: &mut Value, old: &Value) {
     }
 }
 
-pub(crate) fn encode(object: Value) -> bytes::Bytes {
+pub(crate) fn encode(object: &Value) -> bytes::Bytes {
     match object {
-        Value::Object(fields) => record::encode(&fields),
+        Value::Object(fields) => record::encode(fields),
         _ => record::encode(&Map::new()),
     }
 }
