@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use access::names;
 use api::admission::{
-    self, AdmissionRules, Allowed, Operation, Reach, Refusal, Request, StatusWrite,
+    self, AdmissionRules, Allowed, Looks, Operation, Reach, Refusal, Request, StatusWrite,
 };
 use api::registry;
 use api::well_known::feature_gates::FeatureGates;
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode, header};
 use http_body_util::Full;
 use object::time::Time;
-use object::{GroupVersionKind, Object, ResourceType, Value};
+use object::{GroupVersionKind, Map, Object, ResourceType, Value};
 use serve::cache::{self, Cache};
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::server::{Server, Surroundings};
@@ -162,20 +162,25 @@ impl MultiClusterAdmission {
         old: Option<&Value>,
         new: Option<&Value>,
     ) -> Result<Allowed, Status> {
-        let read = |value: &Value| Object::from_value(value.clone()).ok();
         let Some(new) = new else {
-            let allowed = old.and_then(read).map_or_else(
+            let old = old.and_then(|old| copy(old, Looks::Metadata));
+            let allowed = old.map_or_else(
                 || Ok(Allowed::default()),
                 |old| admission::check_deletion(&old),
             );
             return allowed.map_err(refuse);
         };
-        let (Some(rules), Some(new)) = (self.rules(call), read(new)) else {
+        let Some(rules) = self.rules(call) else {
             return Ok(Allowed::default());
         };
-        let old = old.and_then(read);
         let verdict = self.with_request(call, old.is_none(), rules, |request| {
-            rules.validate(request, old.as_ref(), &new)
+            let looks = rules.looks_at(request);
+            let stored = old.filter(|_| looks == Looks::Everything);
+            let stored = stored.and_then(|old| copy(old, looks));
+            match copy(new, looks) {
+                Some(new) => rules.validate(request, stored.as_ref(), &new),
+                None => Ok(Allowed::default()),
+            }
         });
         verdict.map_err(refuse)
     }
@@ -258,6 +263,30 @@ impl Admission for MultiClusterAdmission {
             verdict => at_once(verdict.map(|_| Vec::new())),
         }
     }
+}
+
+/// A copy of as much of an object as is looked at; `None` if it is no object.
+fn copy(object: &Value, looks: Looks) -> Option<Object> {
+    let is_looked_at = |name: &str| {
+        looks == Looks::Everything || matches!(name, "apiVersion" | "kind" | "metadata")
+    };
+    let mut copied = Map::new();
+    for (name, value) in object.as_object()? {
+        if !is_looked_at(name) {
+            continue;
+        }
+        let value = match value {
+            // Nobody judges who owns which fields, and that is often half of an object.
+            Value::Object(metadata) if name == "metadata" => {
+                let fields = metadata.iter().filter(|(name, _)| *name != "managedFields");
+                let fields = fields.map(|(name, value)| (name.clone(), value.clone()));
+                Value::Object(fields.collect())
+            }
+            value => value.clone(),
+        };
+        copied.insert(name.clone(), value);
+    }
+    Object::from_value(Value::Object(copied)).ok()
 }
 
 /// What the server says when something had to be written first and could not be.

@@ -6,7 +6,7 @@ use object::{
 };
 
 use super::{
-    AdmissionRules, Operation, Reach, Refusal, Related, Request, Verdict, permanent_id,
+    AdmissionRules, Looks, Operation, Reach, Refusal, Related, Request, Verdict, permanent_id,
     problems::repeats,
     usage::{Charge, charge, delta, is_relevant_change, usage},
     verdict::{Allowed, StatusWrite, edit, expect_kind, read, read_old, webhook_verdict},
@@ -33,11 +33,18 @@ pub(super) struct ClusterRules;
 
 impl AdmissionRules for NamespacedRules {
     fn related(&self, request: &Request<'_>) -> Option<Related> {
-        let enforced = request.gates.is_enabled(Gate::FederatedQuotaEnforcement);
-        enforced.then_some(Related {
+        enforces_quotas(request).then_some(Related {
             resource: &FEDERATED_RESOURCE_QUOTA,
             reach: Reach::Namespace,
         })
+    }
+
+    fn looks_at(&self, request: &Request<'_>) -> Looks {
+        if has_components(request) || has_quotas(request) {
+            Looks::Everything
+        } else {
+            Looks::Metadata
+        }
     }
 
     fn mutate(
@@ -55,10 +62,7 @@ impl AdmissionRules for NamespacedRules {
 
     fn validate(&self, request: &Request<'_>, old: Option<&Object>, new: &Object) -> Verdict {
         let mut errors: Vec<FieldError> = check_dependencies(new).into_iter().collect();
-        let has_components = request
-            .gates
-            .is_enabled(Gate::MultiplePodTemplatesScheduling);
-        let has_quotas = request.gates.is_enabled(Gate::FederatedQuotaEnforcement);
+        let (has_components, has_quotas) = (has_components(request), has_quotas(request));
         if !has_components && !has_quotas {
             expect_kind::<ResourceBinding>(new)?;
             return webhook_verdict(WEBHOOK, errors);
@@ -85,6 +89,10 @@ impl AdmissionRules for NamespacedRules {
 }
 
 impl AdmissionRules for ClusterRules {
+    fn looks_at(&self, _request: &Request<'_>) -> Looks {
+        Looks::Metadata
+    }
+
     fn mutate(
         &self,
         request: &Request<'_>,
@@ -103,6 +111,21 @@ impl AdmissionRules for ClusterRules {
         expect_kind::<ClusterResourceBinding>(new)?;
         Ok(Allowed::default())
     }
+}
+
+fn has_components(request: &Request<'_>) -> bool {
+    let gate = Gate::MultiplePodTemplatesScheduling;
+    request.gates.is_enabled(gate)
+}
+
+fn enforces_quotas(request: &Request<'_>) -> bool {
+    let gate = Gate::FederatedQuotaEnforcement;
+    request.gates.is_enabled(gate)
+}
+
+/// Whether there is a quota to charge; most namespaces have none.
+fn has_quotas(request: &Request<'_>) -> bool {
+    enforces_quotas(request) && !request.related.is_empty()
 }
 
 /// Charges every quota of the namespace; the new use of all is written, or of none.

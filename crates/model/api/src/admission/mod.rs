@@ -128,12 +128,27 @@ pub enum Reach {
     Everywhere,
 }
 
+/// How much of an object rules look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Looks {
+    /// All of it, but for its managed fields.
+    Everything,
+    /// What it is and its metadata, but for its managed fields; the stored object not at all.
+    Metadata,
+}
+
 /// The rules of one kind.
 pub trait AdmissionRules: Sync {
     /// The objects to pass as [`Request::related`] to [`validate`](Self::validate); `None` spares the caller a list.
     fn related(&self, request: &Request<'_>) -> Option<Related> {
         let _ = request;
         None
+    }
+
+    /// How much of objects [`validate`](Self::validate) looks at; less spares the caller a copy.
+    fn looks_at(&self, request: &Request<'_>) -> Looks {
+        let _ = request;
+        Looks::Everything
     }
 
     /// The object with what is filled in or changed before it is checked. `old` is the stored object of an update.

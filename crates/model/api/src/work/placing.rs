@@ -26,34 +26,57 @@ pub fn keep_to_decision(old: &Value, new: &mut Value) {
     let (managers, revision) = (sent("managedFields"), sent("resourceVersion"));
     let note = sent("annotations");
     let note = note.and_then(|mut notes| notes.as_object_mut()?.shift_remove(APPLIED_PLACEMENT));
-    after.clone_from(before);
-    put(after, "status", status);
-    if let Some(spec) = child(after, "spec") {
-        put(spec, "clusters", targets);
-    }
-    if let Some(metadata) = child(after, "metadata") {
-        put(metadata, "managedFields", managers);
-        put(metadata, "resourceVersion", revision);
-        if note.is_some() || metadata.contains_key("annotations") {
-            let notes = metadata
-                .entry("annotations")
-                .or_insert_with(|| Value::Object(Map::new()));
-            if let Some(notes) = notes.as_object_mut() {
-                put(notes, APPLIED_PLACEMENT, note);
-            }
+    // Only what stays is copied: the status and the managers are most of a binding.
+    let spec = child(before, "spec").map(|spec| with(spec, [("clusters", targets)]));
+    let metadata = child(before, "metadata").map(|metadata| {
+        let notes = child(metadata, "annotations");
+        let notes = match (notes, &note) {
+            (None, None) => metadata.get("annotations").cloned(),
+            (Some(notes), _) => Some(with(notes, [(APPLIED_PLACEMENT, note)])),
+            (None, Some(_)) => Some(with(&Map::new(), [(APPLIED_PLACEMENT, note)])),
+        };
+        let changed = [
+            ("managedFields", managers),
+            ("resourceVersion", revision),
+            ("annotations", notes),
+        ];
+        with(metadata, changed)
+    });
+    let whole = |name: &str, made: Option<Value>| made.or_else(|| before.get(name).cloned());
+    let changed = [
+        ("status", status),
+        ("spec", whole("spec", spec)),
+        ("metadata", whole("metadata", metadata)),
+    ];
+    *new = with(before, changed);
+}
+
+fn child<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Map<String, Value>> {
+    fields.get(name)?.as_object()
+}
+
+/// A copy with some fields changed, each in the place of the one that was there, or at the end. Nothing, and null, take a
+/// field away.
+fn with<const N: usize>(
+    fields: &Map<String, Value>,
+    mut changed: [(&str, Option<Value>); N],
+) -> Value {
+    let mut made = Map::new();
+    for (name, value) in fields {
+        match changed.iter_mut().find(|(other, _)| other == name) {
+            None => drop(made.insert(name.clone(), value.clone())),
+            Some((_, value)) => put(&mut made, name, value.take()),
         }
     }
+    for (name, value) in changed {
+        put(&mut made, name, value);
+    }
+    Value::Object(made)
 }
 
-fn child<'a>(fields: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut Map<String, Value>> {
-    fields.get_mut(name)?.as_object_mut()
-}
-
-/// Keeps the place of a field that is there already.
 fn put(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
-    match value.filter(|value| !value.is_null()) {
-        Some(value) => drop(fields.insert(name.to_owned(), value)),
-        None => drop(fields.shift_remove(name)),
+    if let Some(value) = value.filter(|value| !value.is_null()) {
+        fields.insert(name.to_owned(), value);
     }
 }
 
