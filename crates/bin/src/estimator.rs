@@ -8,7 +8,7 @@ use estimator::{Ledger, Port, Serving, Tls, serve, serve_probes};
 use runtime::{Clock, Tasks};
 
 use crate::arguments::Estimator;
-use crate::{running, scheduling};
+use crate::{memory, running, scheduling};
 
 /// Runs until it is told to stop.
 pub(crate) fn run(reach: &Reach, typed: Estimator) -> Result<(), Failure> {
@@ -63,6 +63,7 @@ async fn answer(reach: &Reach, typed: Estimator) -> Result<(), Failure> {
             serve_probes(ledger.clone(), bind(address, flag).await?, &spawner);
         }
     }
+    memory::give_back(&tasks);
     running::run(tasks).await
 }
 

@@ -14,6 +14,7 @@ mod directory;
 mod estimator;
 mod fault;
 mod instead;
+mod memory;
 mod overview;
 mod pods;
 mod preflight;

@@ -10,7 +10,7 @@ use crate::arguments::Server;
 use crate::directory::{self, Beside};
 use crate::security::security;
 use crate::storage::storage;
-use crate::{care, print, running, scheduling};
+use crate::{care, memory, print, running, scheduling};
 
 /// Runs until it is told to stop.
 pub(crate) fn run(typed: Server) -> Result<(), Failure> {
@@ -54,5 +54,6 @@ async fn serve(typed: Server) -> Result<(), Failure> {
     print(&format!(
         "karavel is ready on https://{address}\n\n  export KUBECONFIG={kubeconfig}\n  kubectl get namespaces\n  karavel join NAME --cluster-kubeconfig FILE\n\nCtrl-C stops it.\n"
     ))?;
+    memory::give_back(&tasks);
     running::run(tasks).await
 }

@@ -9,7 +9,7 @@ use sim::behaviour::Rules;
 use sim::{RunError, SimConfig};
 
 use crate::arguments::{Sim, SimCommand};
-use crate::{fault, print, running};
+use crate::{fault, memory, print, running};
 
 /// As many members as are named one by one when they are ready.
 const NAMED: usize = 5;
@@ -48,6 +48,7 @@ pub(crate) fn run(reach: &Reach, typed: Sim) -> Result<(), Failure> {
             "\n  export KUBECONFIG={kubeconfig}\n  kubectl get nodes\n  karavel sim fault --help\n\nCtrl-C stops it.\n"
         ));
         print(&text)?;
+        memory::give_back(&tasks);
         running::run(tasks).await
     })?
 }

@@ -17,7 +17,9 @@ use sim::SimConfig;
 
 use crate::arguments::Up;
 use crate::directory::{self, Beside};
-use crate::{care, demo, preflight, print, running, scheduling, sim as role, terminal};
+use crate::{
+    care, demo, memory, preflight, print, running, scheduling, sim as role, terminal,
+};
 
 /// How long members may take to be seen as ready.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -130,6 +132,7 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
     }
     let has_demo = typed.demo && demo::show(&control, begun, &awaited).await?;
     print(&farewell(&plane.kubeconfig, has_demo, awaited.len()))?;
+    memory::give_back(&tasks);
     running::run(tasks).await
 }
 
