@@ -52,7 +52,7 @@ pub(crate) async fn answer(
     let tls = ServerIdentity::new(&issued)?.tls_config(authority.certificate_pem())?;
     let listener = Listener::bind("127.0.0.1:0".parse()?).await?;
     ready(listener.address(), authority.certificate_pem());
-    let handler = |request: Request<hyper::body::Incoming>| async move {
+    let handler = |request: Request<listen::Arriving>| async move {
         let body = request.into_body().collect().await;
         let body = body.map(|body| body.to_bytes()).unwrap_or_default();
         let question: Value = serde_json::from_slice(&body).unwrap_or_default();

@@ -16,9 +16,11 @@ use tower_service::Service;
 use crate::ask::{
     Ask, JSON, accept_or_refuse, collect, decode, encode, part_path, read_list, with_kind,
 };
+use crate::cache::Detail;
 use crate::error::CallError;
 use crate::kubeconfig::{ConfigError, KubeconfigSource};
 use crate::options::{DeleteOptions, ListOptions, PatchKind, WatchOptions, WriteOptions};
+use crate::skim;
 use crate::transport::{AnswerBody, BoxError, Transport};
 use crate::watch::WatchStream;
 
@@ -348,6 +350,30 @@ impl Client {
         self.call(change(path.into_string(), kind, patch))
             .await
             .map(drop)
+    }
+
+    /// Changes an object, and is told no more of the outcome than its metadata, without managed fields.
+    pub async fn patch_for_metadata(
+        &self,
+        resource: &ResourceType,
+        key: &ObjectKey,
+        kind: PatchKind,
+        patch: &Value,
+        part: &Part,
+        options: &WriteOptions,
+    ) -> Result<Object, CallError> {
+        let path = options.query(part_path(resource, key, part));
+        let ask = Ask::new(Method::PATCH, path.into_string())
+            .accepting(METADATA)
+            .saying(kind.media_type(), patch.to_string().into());
+        let request = ask.to_string();
+        let bytes = self.call(ask).await?;
+        let object = skim::read(&bytes, Detail::Metadata);
+        let object = object.map_err(|source| CallError::Unreadable {
+            request,
+            source: source.into(),
+        })?;
+        Ok(with_kind(object, resource))
     }
 
     /// Server-side apply under the options' field manager; `force` takes fields over from others.

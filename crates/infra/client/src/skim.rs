@@ -10,11 +10,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use crate::cache::Detail;
 
 /// Reads an object as far as it is kept.
-pub(crate) fn read(text: &str, detail: Detail) -> Result<Object, serde_json::Error> {
+pub(crate) fn read(text: &[u8], detail: Detail) -> Result<Object, serde_json::Error> {
     if detail == Detail::Whole {
-        return serde_json::from_str(text);
+        return serde_json::from_slice(text);
     }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
     let fields = Fields {
         detail,
         inside: Inside::Object,
@@ -98,7 +98,7 @@ mod tests {
         ] {
             let whole: Object = serde_json::from_str(TEXT).unwrap();
             assert_eq!(
-                read(TEXT, detail).unwrap(),
+                read(TEXT.as_bytes(), detail).unwrap(),
                 detail.trim(whole),
                 "{detail:?}"
             );
@@ -107,7 +107,9 @@ mod tests {
 
     #[test]
     fn identity_is_little() {
-        let read = read(TEXT, Detail::Identity).unwrap().into_value();
+        let read = read(TEXT.as_bytes(), Detail::Identity)
+            .unwrap()
+            .into_value();
         let expected = json!({
             "kind": "X", "apiVersion": "v1",
             "metadata": {"name": "n", "uid": "u", "deletionTimestamp": "t"},
@@ -118,7 +120,7 @@ mod tests {
     #[test]
     fn what_is_no_object_is_refused() {
         for text in ["[]", "1", "{", r#"{"metadata":[]}"#, "{} {}"] {
-            assert!(read(text, Detail::Identity).is_err(), "{text}");
+            assert!(read(text.as_bytes(), Detail::Identity).is_err(), "{text}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use http_body_util::BodyExt as _;
+use memchr::memchr;
 use object::{Object, ResourceType, Value};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -46,8 +47,11 @@ pub enum WatchEvent {
 /// Bytes cut into lines.
 #[derive(Default)]
 struct Lines {
+    /// What came last. Lines that are whole in it are not copied.
+    piece: Bytes,
+    /// The beginning of a line that goes on in the next piece. Invariant: `piece` comes after it.
     held: BytesMut,
-    /// Up to here there is no line break.
+    /// Up to here there is no line break in `held`.
     searched: usize,
 }
 
@@ -105,20 +109,30 @@ impl WatchStream {
                 }
             };
             if let Ok(data) = frame.into_data() {
-                self.lines.push(&data);
+                self.lines.push(data);
             }
         }
     }
 
     fn read(&self, line: &[u8]) -> Result<WatchEvent, CallError> {
+        // What is written as usual is read in one go.
+        if let Some((kind, text)) = split(line)
+            && let Ok(event) = self.event(kind, text)
+        {
+            return Ok(event);
+        }
         let frame: Frame<'_> = serde_json::from_slice(line)
             .map_err(|error| self.unreadable(LineError::Frame(error)))?;
+        self.event(&frame.r#type, frame.object.get().as_bytes())
+    }
+
+    fn event(&self, kind: &str, text: &[u8]) -> Result<WatchEvent, CallError> {
         let read = |detail| {
-            let object = skim::read(frame.object.get(), detail);
+            let object = skim::read(text, detail);
             object.map_err(|error| self.unreadable(LineError::Frame(error)))
         };
         let object = || read(self.detail);
-        match &*frame.r#type {
+        match kind {
             "ADDED" => Ok(WatchEvent::Added(with_kind(object()?, &self.resource))),
             "MODIFIED" => Ok(WatchEvent::Modified(with_kind(object()?, &self.resource))),
             "DELETED" => Ok(WatchEvent::Deleted(with_kind(object()?, &self.resource))),
@@ -147,17 +161,35 @@ impl WatchStream {
 }
 
 impl Lines {
-    fn push(&mut self, data: &[u8]) {
-        self.held.extend_from_slice(data);
+    /// Takes the next piece, when there is no whole line any more.
+    fn push(&mut self, data: Bytes) {
+        if self.held.is_empty() && self.piece.is_empty() {
+            self.piece = data;
+        } else {
+            self.held.extend_from_slice(&data);
+        }
     }
 
     /// The next whole line that is not empty.
     fn take(&mut self) -> Result<Option<Bytes>, LineError> {
+        while !self.piece.is_empty() {
+            let Some(found) = memchr(b'\n', &self.piece) else {
+                self.held
+                    .extend_from_slice(&std::mem::take(&mut self.piece));
+                self.searched = self.held.len();
+                break;
+            };
+            let line = self.piece.split_to(found);
+            self.piece.advance(1);
+            if !line.trim_ascii().is_empty() {
+                return Ok(Some(line));
+            }
+        }
         loop {
             let Some(unsearched) = self.held.get(self.searched..) else {
                 return Ok(None);
             };
-            let Some(found) = unsearched.iter().position(|byte| *byte == b'\n') else {
+            let Some(found) = memchr(b'\n', unsearched) else {
                 self.searched = self.held.len();
                 if self.searched > LONGEST_LINE {
                     return Err(LineError::TooLong);
@@ -166,6 +198,7 @@ impl Lines {
                     // A watch is silent for most of its life, and there may be thousands: the room that its list took is
                     // given back.
                     self.held = BytesMut::new();
+                    self.piece = Bytes::new();
                 }
                 return Ok(None);
             };
@@ -179,6 +212,18 @@ impl Lines {
     }
 }
 
+/// The type and the object of an event as most servers write it; `None` for one that is written otherwise.
+///
+/// What is taken for the object is all there is up to the last brace: whoever reads it finds out if that is more.
+fn split(line: &[u8]) -> Option<(&str, &[u8])> {
+    let rest = line.strip_prefix(b"{\"type\":\"")?;
+    let end = memchr(b'"', rest)?;
+    let kind = std::str::from_utf8(rest.get(..end)?).ok()?;
+    let rest = rest.get(end..)?.strip_prefix(b"\",\"object\":")?;
+    let object = rest.trim_ascii_end().strip_suffix(b"}")?;
+    (!kind.contains('\\')).then_some((kind, object))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,7 +235,7 @@ mod tests {
             let mut lines = Lines::default();
             let mut found = Vec::new();
             for chunk in text.chunks(size) {
-                lines.push(chunk);
+                lines.push(Bytes::copy_from_slice(chunk));
                 while let Some(line) = lines.take().unwrap() {
                     found.push(String::from_utf8(line.to_vec()).unwrap());
                 }
@@ -202,7 +247,54 @@ mod tests {
     #[test]
     fn an_endless_line_is_refused() {
         let mut lines = Lines::default();
-        lines.push(&vec![b' '; LONGEST_LINE + 1]);
+        lines.push(vec![b' '; LONGEST_LINE + 1].into());
         assert!(lines.take().is_err());
+    }
+
+    #[test]
+    fn an_event_is_split_where_it_is_written_as_usual() {
+        let cases = [
+            (
+                r#"{"type":"ADDED","object":{"a":{}}}"#,
+                Some(("ADDED", r#"{"a":{}}"#)),
+            ),
+            (
+                "{\"type\":\"DELETED\",\"object\":{}}\r",
+                Some(("DELETED", "{}")),
+            ),
+            (r#"{"object":{},"type":"ADDED"}"#, None),
+            (r#"{ "type": "ADDED", "object": {}}"#, None),
+            (r#"{"type":"ADD\u0045D","object":{}}"#, None),
+            (r#"{"type":"ADDED"}"#, None),
+        ];
+        for (line, expected) in cases {
+            let expected = expected.map(|(kind, object)| (kind, object.as_bytes()));
+            assert_eq!(split(line.as_bytes()), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn events_are_read_however_they_are_written() {
+        let resource = ResourceType::namespaced("", "v1", "ConfigMap", "configmaps");
+        let body = http_body_util::Empty::new().map_err(|never| match never {});
+        let stream = WatchStream::new("GET /x".to_owned(), resource, body.boxed_unsync());
+        let read = |line: &str| stream.read(line.as_bytes());
+        for line in [
+            r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#,
+            r#"{"type":"ADDED","object":{"metadata":{"name":"a"}},"more":{}}"#,
+            r#"{"object":{"metadata":{"name":"a"}},"type":"ADDED"}"#,
+        ] {
+            let Ok(WatchEvent::Added(object)) = read(line) else {
+                panic!("{line}");
+            };
+            assert_eq!((object.name(), object.kind()), ("a", "ConfigMap"), "{line}");
+        }
+        for line in [
+            r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}"#,
+            r#"{"type":"ADDED","object":{},"more":"#,
+            r#"{"type":"NEW","object":{}}"#,
+        ] {
+            assert!(read(line).is_err(), "{line}");
+        }
     }
 }

@@ -63,7 +63,16 @@ impl Desk {
         } else {
             (result, Part::Object, None)
         };
-        let written = match self.patch(object, patch, part).await {
+        // Where nobody looks at the rest of the outcome it is not read back.
+        let is_brief = expected.is_some() && bound.spec.workload_affinity_groups.is_none();
+        let writing = async {
+            if is_brief {
+                self.patch_for_metadata(object, patch, part).await
+            } else {
+                self.patch(object, patch, part).await
+            }
+        };
+        let written = match writing.await {
             Ok(written) => written,
             Err(error) => {
                 if is_promised {
@@ -87,6 +96,12 @@ impl Desk {
         }
         debug!(binding = %turn.key, trigger = %trigger, attempt = turn.attempt, "decided");
         if expected != Some(written.generation()) {
+            let generation = written.generation();
+            let written = match self.whole(written, is_brief).await {
+                Ok(written) if written.generation() == generation => written,
+                // Somebody has written since: the binding comes again as it is now.
+                _ => return Ending::Failed,
+            };
             return self
                 .write_status(facts, decision, &written, &Writing::Done, true)
                 .await;
@@ -192,6 +207,30 @@ impl Desk {
                 Ending::Failed
             }
         }
+    }
+
+    /// An outcome of which perhaps only the metadata is known.
+    async fn whole(&self, written: Object, is_brief: bool) -> Result<Object, CallError> {
+        if !is_brief {
+            return Ok(written);
+        }
+        let (client, resource) = (&self.cx.client, plan::resource(&written));
+        client.get(&resource, &written.key()).await
+    }
+
+    async fn patch_for_metadata(
+        &self,
+        object: &Object,
+        patch: Value,
+        part: Part,
+    ) -> Result<Object, CallError> {
+        let patch = plan::guarded(object, patch);
+        let options = WriteOptions::by(self.cx.manager);
+        let (resource, key) = (plan::resource(object), object.key());
+        let client: &Client = &self.cx.client;
+        client
+            .patch_for_metadata(&resource, &key, PatchKind::Merge, &patch, &part, &options)
+            .await
     }
 
     async fn patch(&self, object: &Object, patch: Value, part: Part) -> Result<Object, CallError> {
