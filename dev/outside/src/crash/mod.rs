@@ -8,6 +8,7 @@ mod follower;
 mod load;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,10 +59,14 @@ pub fn run(choice: &Choice) -> Result<bool> {
         let folder = make_folder(directory.path(), "etcd")?;
         let etcd = Etcd::start(&folder)?;
         let further = ["--store", "etcd", "--etcd-servers", &etcd.url];
-        let servers =
-            ["first", "second"].map(|name| start(&choice.karavel, &folder, name, &further));
-        let servers = servers.into_iter().collect::<Result<Vec<_>>>()?;
-        problems += torment("etcd", servers, choice)?;
+        let first = start(&choice.karavel, &folder, "first", &further)?;
+        // Servers of one store read what the others wrote.
+        let keys = make_folder(&folder.join("second"), "pki")?;
+        let key = "pki/encryption.key";
+        fs::copy(first.data_dir.join(key), keys.join("encryption.key"))
+            .context("cannot bring the key to the second server")?;
+        let second = start(&choice.karavel, &folder, "second", &further)?;
+        problems += torment("etcd", vec![first, second], choice)?;
     }
     Ok(problems == 0)
 }

@@ -576,4 +576,19 @@ pub(crate) const KUBERNETES: &[Known] = &[
         says: &[".message: ours", "addresses[0].ip"],
         reason: "1.20 tells of the same mistake twice",
     },
+    Known {
+        sent: &["DELETE", "services"],
+        says: &[".kind: ours \"Service\""],
+        reason: "shown when they go since later versions",
+    },
+    Known {
+        sent: &["jobs"],
+        says: &[".details.causes", "spec.selector"],
+        reason: "1.20 shows values as Go writes them, later versions as JSON",
+    },
+    Known {
+        sent: &["roles"],
+        says: &["verbs must contain at least one value"],
+        reason: "1.20 has a bracket too many",
+    },
 ];
