@@ -10,12 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use runtime::Queue;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::{Duration, Instant, sleep};
 
 /// So many keys that are due are more than the workers are about to take.
 const HIGH: usize = 8;
-/// How often somebody who waits for calm looks.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// What waits in the queues of all urgent controllers, and who may report; clones are the same.
 #[derive(Clone)]
@@ -50,14 +47,6 @@ impl Pressure {
             .waiting
             .values()
             .any(|waiting| waiting() >= HIGH)
-    }
-
-    /// Waits until it is not high, but no longer than that.
-    pub async fn calm(&self, longest: Duration) {
-        let end = Instant::now() + longest;
-        while self.is_high() && Instant::now() < end {
-            sleep(LOOK).await;
-        }
     }
 
     /// Waits until it is one's turn to write a report.
@@ -124,6 +113,8 @@ fn turns() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use runtime::RetryAfter;
 
     use super::*;
@@ -139,25 +130,12 @@ mod tests {
         for key in 0..HIGH {
             assert!(!pressure.is_high());
             one.add(key);
-            other.add_after(key, std::time::Duration::from_secs(60));
+            other.add_after(key, Duration::from_secs(60));
         }
         assert!(pressure.is_high());
         // Whoever is gone presses no longer.
         drop(counted);
         assert!(!pressure.is_high());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn reports_wait_for_calm_but_not_for_ever() {
-        let pressure = Pressure::default();
-        let queue = Queue::new(RetryAfter::default());
-        let _counted = pressure.count(&queue);
-        let begun = Instant::now();
-        pressure.calm(Duration::from_secs(3)).await;
-        assert_eq!(begun.elapsed(), Duration::ZERO);
-        (0..HIGH).for_each(|key| queue.add(key));
-        pressure.calm(Duration::from_secs(3)).await;
-        assert_eq!(begun.elapsed(), Duration::from_secs(3));
     }
 
     #[tokio::test(start_paused = true)]
@@ -167,7 +145,7 @@ mod tests {
         for _ in 0..turns() {
             held.push(pressure.turn().await);
         }
-        let next = tokio::time::timeout(LOOK, pressure.turn());
+        let next = tokio::time::timeout(Duration::from_secs(1), pressure.turn());
         assert!(next.await.is_err());
         held.clear();
         let _turn = pressure.turn().await;

@@ -166,7 +166,6 @@ impl Reconcile for Aggregator {
 
     async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
-        cx.pressure.calm(GIVING_WAY).await;
         let Some(object) = self.views.bindings.get(key) else {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             waiting.remove(key);
