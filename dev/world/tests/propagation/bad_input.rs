@@ -14,9 +14,9 @@ async fn says(stage: &Stage, binding: &str, condition: &str, status: &str, texts
     let path = format!("status.conditions.type={condition}.message");
     stage
         .until(&what, SOON, async || {
-            let message = stage.field("rb", &name, &path).await;
+            let message = stage.template("rb", &name).field(&path).await;
             let message = message.as_str().unwrap_or_default();
-            stage.condition("rb", &name, condition).await == status
+            stage.template("rb", &name).condition(condition).await == status
                 && texts.iter().all(|text| message.contains(text))
         })
         .await;
@@ -26,17 +26,15 @@ async fn says(stage: &Stage, binding: &str, condition: &str, status: &str, texts
 async fn a_policy_that_names_a_kind_nobody_serves_says_so() {
     let stage = Stage::with(1).await;
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy(
-                "p",
-                &format!("{{apiVersion: acme.io/v1, kind: Gadget}}, {DEPLOYMENTS}"),
-                &on("m1"),
-            ),
-        ]))
+        .spread(
+            &[deployment("web", 1)],
+            &format!("{{apiVersion: acme.io/v1, kind: Gadget}}, {DEPLOYMENTS}"),
+            "m1",
+        )
         .await;
     stage
-        .shows("deployments", "test/web", "status.readyReplicas", json!(1))
+        .template("deployments", "test/web")
+        .shows("status.readyReplicas", 1)
         .await;
     stage
         .told(
@@ -65,7 +63,8 @@ async fn an_override_path_that_does_not_exist_is_told_with_policy_rule_and_path(
         ]))
         .await;
     stage
-        .shows("deployments", "test/good", "status.readyReplicas", json!(1))
+        .template("deployments", "test/good")
+        .shows("status.readyReplicas", 1)
         .await;
     for (kind, name) in [
         ("Deployment", "test/bad"),
@@ -97,7 +96,8 @@ async fn a_kind_that_goes_is_told_on_the_policy_that_selects_it() {
     stage.advance(SOON).await;
     assert!(stage.events("PropagationPolicy", "p").await.is_empty());
     stage
-        .delete("customresourcedefinitions", "gadgets.acme.io")
+        .template("customresourcedefinitions", "gadgets.acme.io")
+        .delete()
         .await;
     stage
         .told(
@@ -112,11 +112,9 @@ async fn a_kind_that_goes_is_told_on_the_policy_that_selects_it() {
 #[tokio::test(start_paused = true)]
 async fn a_binding_that_was_applied_says_so_no_longer_once_an_override_fails_for_one_cluster() {
     let stage = Stage::with(2).await;
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy("p", DEPLOYMENTS, &on("m1, m2")),
-        ]))
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1, m2")
         .await;
     let binding = "web-deployment";
     says(
@@ -128,7 +126,8 @@ async fn a_binding_that_was_applied_says_so_no_longer_once_an_override_fails_for
     )
     .await;
     let rendered = stage
-        .condition("rb", "test/web-deployment", "Rendered")
+        .template("rb", "test/web-deployment")
+        .condition("Rendered")
         .await;
     assert_eq!(rendered, "", "what never failed is not told");
     let broken = overriding(
@@ -156,15 +155,15 @@ async fn a_binding_that_was_applied_says_so_no_longer_once_an_override_fails_for
     .await;
     // A change of the template reaches the cluster that has no such rule.
     stage
-        .patch("deployments", "test/web", json!({"spec": {"replicas": 3}}))
+        .template("deployments", "test/web")
+        .patch(json!({"spec": {"replicas": 3}}))
         .await;
     let path = "spec.replicas";
     stage
-        .has("m2", "deployments", "test/web", path, json!(3))
+        .copy("m2", "deployments", "test/web")
+        .shows(path, 3)
         .await;
-    stage
-        .keeps("m1", "deployments", "test/web", path, json!(1))
-        .await;
+    web_in_m1.keeps(path, 1).await;
     says(
         &stage,
         binding,
@@ -173,10 +172,8 @@ async fn a_binding_that_was_applied_says_so_no_longer_once_an_override_fails_for
         &place,
     )
     .await;
-    stage.delete("overridepolicies", "test/op").await;
-    stage
-        .has("m1", "deployments", "test/web", path, json!(3))
-        .await;
+    stage.template("overridepolicies", "test/op").delete().await;
+    web_in_m1.shows(path, 3).await;
     says(&stage, binding, "Rendered", "True Success", &[]).await;
     says(
         &stage,
@@ -240,10 +237,10 @@ async fn a_rule_that_fails_is_told_on_template_binding_and_customization_until_i
         &place,
     )
     .await;
-    stage.there("m1", "configmaps", "test/other", true).await;
+    stage.copy("m1", "configmaps", "test/other").comes().await;
     // With another rule both go on, the one without a binding too.
     stage.apply(&rule("return o.spec.replicas, nil")).await;
-    stage.there("m1", "deployments", "test/new", true).await;
+    stage.copy("m1", "deployments", "test/new").comes().await;
     says(&stage, binding, "PolicyApplied", "True Success", &[]).await;
     says(
         &stage,
@@ -259,10 +256,7 @@ async fn a_rule_that_fails_is_told_on_template_binding_and_customization_until_i
 async fn a_rule_for_health_or_revision_that_fails_is_told_where_the_author_looks() {
     let stage = Stage::with(1).await;
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy("p", DEPLOYMENTS, &on("m1")),
-        ]))
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1")
         .await;
     let binding = "web-deployment";
     says(
@@ -320,18 +314,15 @@ async fn a_rule_for_health_or_revision_that_fails_is_told_where_the_author_looks
     )
     .await;
     stage
-        .shows(
-            "rb",
-            "test/web-deployment",
-            "status.aggregatedStatus.clusterName=m1.health",
-            json!("Unknown"),
-        )
+        .template("rb", "test/web-deployment")
+        .shows("status.aggregatedStatus.clusterName=m1.health", "Unknown")
         .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_template_that_a_member_refuses_is_told_on_template_binding_and_work() {
     let stage = Stage::with(2).await;
+    let binding = stage.template("rb", "test/bad-configmap");
     // A number where the member wants a text: an override is not looked at before it is there.
     stage
         .apply(&all(&[
@@ -346,15 +337,15 @@ async fn a_template_that_a_member_refuses_is_told_on_template_binding_and_work()
             policy("p", CONFIG_MAPS, &on("m1, m2")),
         ]))
         .await;
-    stage.there("m2", "configmaps", "test/bad", true).await;
-    stage.there("m2", "configmaps", "test/good", true).await;
+    stage.copy("m2", "configmaps", "test/bad").comes().await;
+    stage.copy("m2", "configmaps", "test/good").comes().await;
     let told = "status.aggregatedStatus.clusterName=m1.appliedMessage";
     stage
         .until(
             "the binding says which member refuses, and why",
             SOON,
             async || {
-                let message = stage.field("rb", "test/bad-configmap", told).await;
+                let message = binding.field(told).await;
                 message.as_str().is_some_and(|text| text.contains("data"))
             },
         )
@@ -365,21 +356,11 @@ async fn a_template_that_a_member_refuses_is_told_on_template_binding_and_work()
             .await;
     }
     assert_eq!(
-        stage
-            .condition("rb", "test/bad-configmap", "FullyApplied")
-            .await,
+        binding.condition("FullyApplied").await,
         "False FullyAppliedFailed"
     );
-    let work = stage
-        .work("ConfigMap", "bad", "m1")
-        .await
-        .unwrap()
-        .key()
-        .to_string();
-    assert_eq!(
-        stage.condition("works", &work, "Applied").await,
-        "False AppliedFailed"
-    );
+    let work = stage.work_of("ConfigMap", "bad", "m1").await;
+    assert_eq!(work.condition("Applied").await, "False AppliedFailed");
 }
 
 #[tokio::test(start_paused = true)]

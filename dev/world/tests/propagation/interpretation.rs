@@ -11,12 +11,6 @@ fn webhook(name: &str, operation: &str) -> String {
     )
 }
 
-async fn health(stage: &Stage, binding: &str) -> object::Value {
-    stage
-        .field("rb", binding, "status.aggregatedStatus.0.health")
-        .await
-}
-
 #[tokio::test(start_paused = true)]
 async fn a37_and_p01_a_customization_goes_before_a_webhook_and_that_before_native_rules() {
     let stage = Stage::with(1).await;
@@ -29,61 +23,40 @@ async fn a37_and_p01_a_customization_goes_before_a_webhook_and_that_before_nativ
         )],
     );
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy("p", DEPLOYMENTS, &on("m1")),
-        ]))
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1")
         .await;
-    let binding = "test/web-deployment";
-    stage
-        .see("native rules", json!("Healthy"), async || {
-            health(&stage, binding).await
-        })
-        .await;
+    let binding = stage.template("rb", "test/web-deployment");
+    let health = "status.aggregatedStatus.0.health";
+    binding.shows(health, "Healthy").await;
     stage
         .apply(&all(&[webhook("hooks", "InterpretHealth"), sick]))
         .await;
-    stage
-        .see("the script answers", json!("Unhealthy"), async || {
-            health(&stage, binding).await
-        })
-        .await;
-    let work = stage
-        .work("Deployment", "web", "m1")
-        .await
-        .unwrap()
-        .key()
-        .to_string();
-    let events = stage.events("Work", &work).await;
+    binding.shows(health, "Unhealthy").await;
+    let work = stage.work_of("Deployment", "web", "m1").await;
+    let events = stage.events("Work", &work.name).await;
     assert!(
         !events.iter().any(|line| line.contains("hook.example.com")),
         "{events:#?}"
     );
     // Without the script the webhook is asked, and that it gives no answer is final.
     stage
-        .delete("resourceinterpretercustomizations", "sick")
+        .template("resourceinterpretercustomizations", "sick")
+        .delete()
         .await;
-    stage
-        .see("nobody knows", json!("Unknown"), async || {
-            health(&stage, binding).await
-        })
-        .await;
+    binding.shows(health, "Unknown").await;
     stage
         .told(
             "Work",
-            &work,
+            &work.name,
             "InterpretHealthFailed",
             "hooks/hook.example.com",
         )
         .await;
     stage
-        .delete("resourceinterpreterwebhookconfigurations", "hooks")
+        .template("resourceinterpreterwebhookconfigurations", "hooks")
+        .delete()
         .await;
-    stage
-        .see("native again", json!("Healthy"), async || {
-            health(&stage, binding).await
-        })
-        .await;
+    binding.shows(health, "Healthy").await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,7 +102,8 @@ async fn a38_scripts_that_loop_or_use_what_is_forbidden_fail_alone() {
     }
     stage.apply(&deployment("web", 1)).await;
     stage
-        .shows("deployments", "test/web", "status.readyReplicas", json!(1))
+        .template("deployments", "test/web")
+        .shows("status.readyReplicas", 1)
         .await;
     for (kind, cause) in [("LOOP", "loop"), ("REP", "rep"), ("HOG", "hog")] {
         stage.told(kind, "test/x", "GetReplicasFailed", cause).await;
@@ -142,36 +116,29 @@ async fn a38_scripts_that_loop_or_use_what_is_forbidden_fail_alone() {
             )
             .await;
         let binding = format!("test/x-{}", kind.to_lowercase());
-        assert!(stage.get("rb", &binding).await.is_none(), "{kind}");
+        assert!(stage.template("rb", &binding).is_missing().await, "{kind}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn p25_and_p26_scripts_leave_nothing_behind_and_empty_things_keep_their_shape() {
     let stage = Stage::with(1).await;
-    stage
-        .apply(&all(&[
-            customization(
+    stage.spread(&[customization(
                 "deployments",
                 "apps/v1/Deployment",
                 &[
                     ("replicaResource", "function GetReplicas(o) type = 5 leaked = 'yes' return o.spec.replicas, nil end"),
                     ("replicaRevision", "function ReviseReplica(o, n) o.spec.replicas = n return o end"),
                 ],
-            ),
-            customization(
+            ), customization(
                 "statefulsets",
                 "apps/v1/StatefulSet",
                 &[("replicaResource", "function GetReplicas(o) if leaked ~= nil then error('leaked') end if type(o) ~= 'table' then error('type') end return 1, nil end")],
-            ),
-            deployment("web", 2).replacen("spec: {containers:", "spec: {securityContext: {}, volumes: [{name: tmp, emptyDir: {}}], containers:", 1),
-            "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s, namespace: test}, spec: {serviceName: s, replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}".to_owned(),
-            policy("p", &format!("{DEPLOYMENTS}, {{apiVersion: apps/v1, kind: StatefulSet}}"), &on("m1")),
-        ]))
-        .await;
-    stage.there("m1", "statefulsets", "test/s", true).await;
+            ), deployment("web", 2).replacen("spec: {containers:", "spec: {securityContext: {}, volumes: [{name: tmp, emptyDir: {}}], containers:", 1), "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s, namespace: test}, spec: {serviceName: s, replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}".to_owned()], &format!("{DEPLOYMENTS}, {{apiVersion: apps/v1, kind: StatefulSet}}"), "m1").await;
+    stage.copy("m1", "statefulsets", "test/s").comes().await;
     stage
-        .shows("deployments", "test/web", "status.readyReplicas", json!(2))
+        .template("deployments", "test/web")
+        .shows("status.readyReplicas", 2)
         .await;
     let work = stage.work("Deployment", "web", "m1").await.unwrap();
     let manifest = &work.at(&["spec", "workload", "manifests"]).unwrap()[0];
@@ -191,10 +158,7 @@ async fn a_webhook_that_is_away_is_asked_again_until_it_answers_or_goes() {
     stage.apply(&webhook("hooks", "InterpretReplica")).await;
     stage.advance(WHILE).await;
     stage
-        .apply(&all(&[
-            deployment("web", 1),
-            policy("p", DEPLOYMENTS, &on("m1")),
-        ]))
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1")
         .await;
     stage
         .told(
@@ -205,17 +169,19 @@ async fn a_webhook_that_is_away_is_asked_again_until_it_answers_or_goes() {
         )
         .await;
     stage.advance(WHILE).await;
-    assert!(stage.get("rb", "test/web-deployment").await.is_none());
+    assert!(
+        stage
+            .template("rb", "test/web-deployment")
+            .is_missing()
+            .await
+    );
     stage
-        .delete("resourceinterpreterwebhookconfigurations", "hooks")
+        .template("resourceinterpreterwebhookconfigurations", "hooks")
+        .delete()
         .await;
     stage
         .until("native rules take over", SOON * 5, async || {
-            stage
-                .member("m1")
-                .get("deployments", "test/web")
-                .await
-                .is_some()
+            stage.copy("m1", "deployments", "test/web").is_there().await
         })
         .await;
 }

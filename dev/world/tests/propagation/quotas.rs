@@ -21,39 +21,24 @@ fn quota(cpu: u32) -> String {
 
 async fn uses(stage: &Stage, cpu: &str) {
     stage
-        .shows(
-            "federatedresourcequotas",
-            "test/q",
-            "status.overallUsed.cpu",
-            json!(cpu),
-        )
+        .template("federatedresourcequotas", "test/q")
+        .shows("status.overallUsed.cpu", json!(cpu))
         .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_would_use_too_much_is_not_placed_until_there_is_room() {
     let stage = Stage::gated(2, "FederatedQuotaEnforcement=true").await;
-    stage
-        .apply(&all(&[quota(5), policy("p", DEPLOYMENTS, &on("m1, m2"))]))
-        .await;
+    stage.spread(&[quota(5)], DEPLOYMENTS, "m1, m2").await;
     stage.apply(&asking("small", 2)).await;
-    stage.there("m2", "deployments", "test/small", true).await;
+    stage.copy("m2", "deployments", "test/small").comes().await;
     // Two replicas in each of two members.
     uses(&stage, "4").await;
     stage.apply(&asking("large", 1)).await;
-    stage
-        .see("it is not placed", "False QuotaExceeded", async || {
-            let found = stage.condition("rb", "test/large-deployment", "Scheduled");
-            found.await.into()
-        })
-        .await;
-    let why = stage
-        .field(
-            "rb",
-            "test/large-deployment",
-            "status.conditions.type=Scheduled.message",
-        )
-        .await;
+    let binding = stage.template("rb", "test/large-deployment");
+    binding.says("Scheduled", "False QuotaExceeded").await;
+    let told = "status.conditions.type=Scheduled.message";
+    let why = binding.field(told).await;
     let why = why.as_str().unwrap_or_default();
     assert_eq!(
         why,
@@ -61,15 +46,15 @@ async fn what_would_use_too_much_is_not_placed_until_there_is_room() {
     );
     stage.advance(WHILE).await;
     for member in ["m1", "m2"] {
-        let copy = stage.member(member).get("deployments", "test/large").await;
+        let copy = stage.copy(member, "deployments", "test/large").get().await;
         assert!(copy.is_none(), "{member}");
     }
     uses(&stage, "4").await;
     // Somebody else makes room.
-    stage.delete("deployments", "test/small").await;
+    stage.template("deployments", "test/small").delete().await;
     stage
         .until("it is placed", SOON * 10, async || {
-            let copy = stage.member("m2").get("deployments", "test/large").await;
+            let copy = stage.copy("m2", "deployments", "test/large").get().await;
             copy.is_some()
         })
         .await;
@@ -79,6 +64,8 @@ async fn what_would_use_too_much_is_not_placed_until_there_is_room() {
 #[tokio::test(start_paused = true)]
 async fn scaling_beyond_a_quota_is_refused_and_what_runs_goes_on() {
     let stage = Stage::gated(1, "FederatedQuotaEnforcement=true").await;
+    let web = stage.template("deployments", "test/web");
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
     stage
         .apply(&all(&[
             quota(3),
@@ -86,23 +73,13 @@ async fn scaling_beyond_a_quota_is_refused_and_what_runs_goes_on() {
             asking("web", 2),
         ]))
         .await;
-    stage
-        .shows("deployments", "test/web", "status.readyReplicas", json!(2))
-        .await;
+    web.shows("status.readyReplicas", 2).await;
     uses(&stage, "2").await;
-    stage
-        .patch("deployments", "test/web", json!({"spec": {"replicas": 9}}))
-        .await;
-    stage
-        .keeps("m1", "deployments", "test/web", "spec.replicas", json!(2))
-        .await;
+    web.patch(json!({"spec": {"replicas": 9}})).await;
+    web_in_m1.keeps("spec.replicas", 2).await;
     uses(&stage, "2").await;
-    stage
-        .patch("deployments", "test/web", json!({"spec": {"replicas": 3}}))
-        .await;
-    stage
-        .has("m1", "deployments", "test/web", "spec.replicas", json!(3))
-        .await;
+    web.patch(json!({"spec": {"replicas": 3}})).await;
+    web_in_m1.shows("spec.replicas", 3).await;
     uses(&stage, "3").await;
 }
 
@@ -115,5 +92,5 @@ async fn a_namespace_without_a_quota_is_not_limited() {
             asking("web", 1),
         ]))
         .await;
-    stage.there("m1", "deployments", "test/web", true).await;
+    stage.copy("m1", "deployments", "test/web").comes().await;
 }

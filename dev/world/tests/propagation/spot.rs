@@ -69,6 +69,13 @@ impl Spot<'_> {
         self.stage.stays(&what, WHILE, is_kept).await;
     }
 
+    /// Waits until a condition has this status and reason.
+    pub(crate) async fn says(&self, condition: &str, expected: &str) {
+        let what = format!("{condition} of {self}");
+        let found = async || self.condition(condition).await.into();
+        self.stage.until_is(&what, SOON, expected, found).await;
+    }
+
     /// Waits until it is there.
     pub(crate) async fn comes(&self) {
         let what = format!("{self} is there");

@@ -47,51 +47,6 @@ impl Stage {
         self.0.until_is(what, SOON, expected, found).await;
     }
 
-    /// Waits until a field of an object of the control plane has a value.
-    pub(crate) async fn shows(&self, kind: &str, name: &str, path: &str, expected: Value) {
-        let what = format!("{kind} {name} {path}");
-        self.see(&what, expected, async || {
-            self.0.field(kind, name, path).await
-        })
-        .await;
-    }
-
-    /// Waits until a field of an object of a member has a value.
-    pub(crate) async fn has(&self, member: &str, kind: &str, name: &str, path: &str, value: Value) {
-        let what = format!("{kind} {name} {path} in {member}");
-        self.see(&what, value, async || {
-            self.0.member(member).field(kind, name, path).await
-        })
-        .await;
-    }
-
-    /// Waits until a member has an object or has it no more.
-    pub(crate) async fn there(&self, member: &str, kind: &str, name: &str, is_there: bool) {
-        let what = format!("{kind} {name} is in {member}: {is_there}");
-        self.0
-            .until(&what, SOON, async || {
-                self.0.member(member).get(kind, name).await.is_some() == is_there
-            })
-            .await;
-    }
-
-    /// Sees to it that a field of an object of a member keeps its value.
-    pub(crate) async fn keeps(
-        &self,
-        member: &str,
-        kind: &str,
-        name: &str,
-        path: &str,
-        value: Value,
-    ) {
-        let what = format!("{kind} {name} {path} in {member} stays {value}");
-        self.0
-            .stays(&what, WHILE, async || {
-                self.0.member(member).field(kind, name, path).await == value
-            })
-            .await;
-    }
-
     /// Who claims a Deployment of the namespace: `pp/name`, `cpp/name` or nothing.
     pub(crate) async fn claim(&self, kind: &str, name: &str) -> Value {
         let Some(object) = self.get(kind, name).await else {
