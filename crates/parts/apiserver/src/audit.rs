@@ -2,7 +2,7 @@
 
 mod closing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -107,7 +107,7 @@ impl Audit {
             Some(attempt) => self.policy.extent(sender, attempt),
             None => Extent {
                 level: Level::Metadata,
-                omitted: Default::default(),
+                omitted: BTreeSet::new(),
                 omits_managed_fields: false,
                 is_secret: true,
             },
@@ -344,13 +344,13 @@ fn without_managed_fields(mut body: Value) -> Value {
             }
         }
     }
-    return body;
+    body
+}
 
-    fn strip(object: &mut Value) {
-        let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
-        if let Some(metadata) = metadata {
-            metadata.shift_remove("managedFields");
-        }
+fn strip(object: &mut Value) {
+    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+    if let Some(metadata) = metadata {
+        metadata.shift_remove("managedFields");
     }
 }
 
