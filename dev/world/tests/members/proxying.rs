@@ -391,20 +391,15 @@ async fn service_accounts_are_impersonated_in_their_own_namespace() {
     let groups = ["system:serviceaccounts", "system:serviceaccounts:default"];
     let namesake = "system:serviceaccount:default:ci";
     world
-        .apply(&format!(
+        .apply(
             "
-            apiVersion: rbac.authorization.k8s.io/v1
-            kind: Role
-            metadata: {{name: unused, namespace: default}}
-            rules: []
-            ---
             apiVersion: rbac.authorization.k8s.io/v1
             kind: ClusterRoleBinding
-            metadata: {{name: by-name}}
-            roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: to-m1}}
-            subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: Group, name: 'system:serviceaccounts:default'}}]
-            "
-        ))
+            metadata: {name: by-group}
+            roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: to-m1}
+            subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: 'system:serviceaccounts:default'}]
+            ",
+        )
         .await;
     let other = world.as_user(namesake, &groups).await;
     let (status, body) = call(&other, Method::GET, maps, Value::Null).await;
