@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::Bench;
+use super::footprint::settled;
 use super::measure::{Done, NAMESPACE, Watching};
 use crate::error::BenchError;
 use crate::load::{self, Load};
@@ -56,6 +57,10 @@ impl Bench<'_> {
             pace,
             prefix: format!("step{number}-"),
         };
+        if target.started.is_some() {
+            // What the step before left behind is not to be counted with this one.
+            settled(target, 0.0).await?;
+        }
         let watching = Watching::begin(target);
         let done = match comes_back {
             false => self.send(target, &templates).await?,
