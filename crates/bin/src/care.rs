@@ -51,16 +51,16 @@ pub(crate) fn settle(typed: &Care, settings: &mut Settings) -> Result<(), Failur
 fn skip(typed: &Care, settings: &mut Settings) -> Result<(), Failure> {
     let namespaces = || {
         let all = typed.skipped_propagating_namespaces.iter();
-        all.map(|entry| entry.trim()).filter(|entry| !entry.is_empty())
+        all.map(|entry| entry.trim())
+            .filter(|entry| !entry.is_empty())
     };
-    settings.controllers.exemptions = controllers::Exemptions::parse(
-        &typed.skipped_propagating_apis,
-        namespaces(),
-    )
-    .map_err(|error| {
-        let hint = "correct --skipped-propagating-apis or --skipped-propagating-namespaces";
-        Failure::refused(telemetry::chain(&error).to_string(), hint)
-    })?;
+    settings.controllers.exemptions =
+        controllers::Exemptions::parse(&typed.skipped_propagating_apis, namespaces()).map_err(
+            |error| {
+                let hint = "correct --skipped-propagating-apis or --skipped-propagating-namespaces";
+                Failure::refused(telemetry::chain(&error).to_string(), hint)
+            },
+        )?;
     settings.skipped = Skipped::new(namespaces()).map_err(|error| {
         Failure::refused(
             format!("cannot read a skipped namespace: {error}"),
@@ -81,7 +81,8 @@ fn eviction(typed: &arguments::Eviction) -> Result<Eviction, Failure> {
     let rest = if rate == 0.0 {
         NEXT_TO_NEVER
     } else {
-        Duration::try_from_secs_f64(1.0 / rate).map_or(NEXT_TO_NEVER, |rest| rest.min(NEXT_TO_NEVER))
+        Duration::try_from_secs_f64(1.0 / rate)
+            .map_or(NEXT_TO_NEVER, |rest| rest.min(NEXT_TO_NEVER))
     };
     let timeout = &typed.graceful_eviction_timeout;
     Ok(Eviction {

@@ -17,9 +17,7 @@ use sim::SimConfig;
 
 use crate::arguments::Up;
 use crate::directory::{self, Beside};
-use crate::{
-    care, demo, memory, preflight, print, running, scheduling, sim as role, terminal,
-};
+use crate::{care, demo, memory, preflight, print, running, scheduling, sim as role, terminal};
 
 /// How long members may take to be seen as ready.
 const PATIENCE: Duration = Duration::from_secs(30);
