@@ -4,10 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use hyper::body::Incoming;
 use listen::{
-    Authority, AuthorityError, BindError, IdentityError, Issued, Limits, Listener, ServerIdentity,
-    Subject,
+    Arriving, Authority, AuthorityError, BindError, IdentityError, Issued, Limits, Listener,
+    ServerIdentity, Subject,
 };
 use runtime::Spawner;
 
@@ -98,7 +97,7 @@ impl Member {
             .identity
             .tls_config(credentials.authority.certificate_pem())?;
         let member = self.clone();
-        let handler = move |request: http::Request<Incoming>| {
+        let handler = move |request: http::Request<Arriving>| {
             let member = member.clone();
             async move { member.answer_stranger(request).await }
         };
