@@ -48,7 +48,8 @@ pub fn give_back() -> io::Result<usize> {
     Ok(0)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 
