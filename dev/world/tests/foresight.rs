@@ -1,0 +1,274 @@
+//! What `simulate` and `explain` tell is what the control plane they ask then does, however it is set up.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+use std::time::Duration;
+
+use cli::{Manifest, Question, Supposition, Telling, explain, simulate};
+use object::Value;
+use world::{Builder, World, json};
+
+const SOON: Duration = Duration::from_secs(60);
+const WHILE: Duration = Duration::from_secs(20);
+const WEB: &str = "default/web";
+
+fn deployment(name: &str) -> String {
+    format!(
+        "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}}}
+spec:
+  replicas: 2
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec: {{containers: [{{name: c, image: nginx, envFrom: [{{configMapRef: {{name: settings}}}}]}}]}}
+"
+    )
+}
+
+/// A policy for all Deployments, with this in its spec.
+fn policy(name: &str, spec: &str) -> String {
+    format!(
+        "
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {{name: {name}}}
+spec:
+  resourceSelectors: [{{apiVersion: apps/v1, kind: Deployment}}]
+{spec}
+"
+    )
+}
+
+fn to(clusters: &str) -> String {
+    format!("  placement: {{clusterAffinity: {{clusterNames: [{clusters}]}}}}")
+}
+
+async fn build(builder: Builder, gates: &str, plugins: &[&str]) -> World {
+    let gates = gates.parse().unwrap();
+    let plugins: Vec<String> = plugins.iter().map(|name| (*name).to_owned()).collect();
+    let settings = builder.settings(|settings| {
+        settings.scheduler = scheduler::Settings::with_gates(&gates);
+        if !plugins.is_empty() {
+            settings.scheduler.plugins = plugins;
+        }
+        settings.controllers.gates = gates;
+    });
+    settings.start().await
+}
+
+/// What `simulate -f` says would happen.
+async fn foresee(world: &World, yaml: &str, json: bool) -> String {
+    let supposed = Supposition {
+        manifests: Manifest::parse("f.yaml", yaml).unwrap(),
+        json,
+        ..Supposition::default()
+    };
+    let answer = simulate(world.control().client(), &supposed, world.now()).await;
+    let answer = answer.unwrap();
+    assert!(answer.failure.is_none(), "{:?}", answer.failure);
+    answer.text
+}
+
+/// The clusters that would have an object of this kind and name.
+async fn foreseen(world: &World, yaml: &str, kind: &str, name: &str) -> Vec<String> {
+    let told: Value = serde_json::from_str(&foresee(world, yaml, true).await).unwrap();
+    assert_eq!(
+        told["doubts"],
+        json!([]),
+        "the server says what it runs with"
+    );
+    let templates = told["templates"].as_array().unwrap();
+    let found = templates
+        .iter()
+        .find(|template| template["kind"] == kind && template["name"] == name);
+    let clusters = found.and_then(|found| found["clusters"].as_array());
+    let has_it = |cluster: &&Value| {
+        let action = cluster["action"].as_str().unwrap();
+        ["stays", "created", "changed"].contains(&action)
+    };
+    let names = clusters.into_iter().flatten().filter(has_it);
+    names
+        .map(|cluster| cluster["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The members that have an object.
+async fn holders(world: &World, members: &[&str], kind: &str, name: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for member in members {
+        if world.member(member).get(kind, name).await.is_some() {
+            found.push((*member).to_owned());
+        }
+    }
+    found
+}
+
+#[tokio::test(start_paused = true)]
+async fn whether_policies_take_over_is_as_at_the_server() {
+    for (gates, expected) in [
+        ("PropagationPolicyPreemption=true", "m2"),
+        ("PropagationPolicyPreemption=false", "m1"),
+    ] {
+        let world = build(World::build().members(["m1", "m2"]), gates, &[]).await;
+        let first = deployment("web") + &policy("low", &to("m1"));
+        world.apply(&first).await;
+        let before = async || holders(&world, &["m1", "m2"], "deployments", WEB).await == ["m1"];
+        world.until("it is in m1", SOON, before).await;
+
+        let spec = format!("  priority: 10\n  preemption: Always\n{}", to("m2"));
+        // Whoever takes over has to say by name what.
+        let kind = "kind: Deployment}]";
+        let change = policy("high", &spec).replace(kind, "kind: Deployment, name: web}]");
+        let told = foreseen(&world, &change, "Deployment", "web").await;
+        assert_eq!(told, [expected], "{gates}");
+        world.apply(&change).await;
+        let now = async || holders(&world, &["m1", "m2"], "deployments", WEB).await == told;
+        world.until("it is where it was foreseen", SOON, now).await;
+        let still = async || holders(&world, &["m1", "m2"], "deployments", WEB).await == told;
+        world.stays("it stays there", WHILE, still).await;
+
+        let question = Question {
+            words: vec!["deployment/web".to_owned()],
+            telling: Telling::Json,
+            ..Question::default()
+        };
+        let said = explain(world.control().client(), &question).await.unwrap();
+        let said: Value = serde_json::from_str(&said.text).unwrap();
+        let policy = &said["policy"];
+        let (winner, why) = match expected {
+            "m2" => ("high", "its priority 0 is below 10"),
+            _ => (
+                "low",
+                "the template is held already: the feature gate PropagationPolicyPreemption is off",
+            ),
+        };
+        assert_eq!(policy["chosen"]["name"], winner, "{said:#}");
+        assert_eq!(policy["others"][0]["lost"], why, "{said:#}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn plugins_that_are_off_at_the_server_have_no_say() {
+    for (plugins, expected) in [
+        (&["*"][..], &["m1"][..]),
+        (&["*", "-TaintToleration"], &["m1", "m2"]),
+    ] {
+        let world = build(World::build().members(["m1", "m2"]), "", plugins).await;
+        let taint = json!({"spec": {"taints": [{"key": "k", "effect": "NoSchedule"}]}});
+        world.patch("clusters", "m2", taint).await;
+        let change = deployment("web") + &policy("p", &to("m1, m2"));
+        let told = foreseen(&world, &change, "Deployment", "web").await;
+        assert_eq!(told, expected, "{plugins:?}");
+        world.apply(&change).await;
+        let now = async || holders(&world, &["m1", "m2"], "deployments", WEB).await == told;
+        world.until("it is where it was foreseen", SOON, now).await;
+        let still = async || holders(&world, &["m1", "m2"], "deployments", WEB).await == told;
+        world.stays("it stays there", WHILE, still).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_along_does_only_where_the_server_lets_it() {
+    for (gates, expected) in [("", &["m1"][..]), ("PropagateDeps=false", &[])] {
+        let world = build(World::build().members(["m1"]), gates, &[]).await;
+        let settings = "
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {a: b}
+";
+        let spec = format!("  propagateDeps: true\n{}", to("m1"));
+        let change = deployment("web") + settings + &policy("p", &spec);
+        let told = foreseen(&world, &change, "ConfigMap", "settings").await;
+        assert_eq!(told, expected, "{gates:?}");
+        world.apply(&change).await;
+        let web = async || holders(&world, &["m1"], "deployments", WEB).await == ["m1"];
+        world.until("the deployment is there", SOON, web).await;
+        let now = async || holders(&world, &["m1"], "configmaps", "default/settings").await == told;
+        world.until("it is where it was foreseen", SOON, now).await;
+        let still =
+            async || holders(&world, &["m1"], "configmaps", "default/settings").await == told;
+        world.stays("it stays there", WHILE, still).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn groups_keep_apart_as_at_the_server() {
+    let world = build(
+        World::build().members(["m1", "m2"]),
+        "WorkloadAffinity=true",
+        &[],
+    )
+    .await;
+    let grouped = |name: &str| {
+        let text = deployment(name);
+        text.replace(
+            &format!("metadata: {{name: {name}}}"),
+            &format!("metadata: {{name: {name}, labels: {{group: a}}}}"),
+        )
+    };
+    let spec = "  placement:
+    clusterAffinity: {clusterNames: [m1, m2]}
+    workloadAffinity: {antiAffinity: {groupByLabelKey: group}}
+    spreadConstraints: [{spreadByField: cluster, minGroups: 1, maxGroups: 1}]";
+    world.apply(&(grouped("web") + &policy("p", spec))).await;
+    let placed = async || {
+        holders(&world, &["m1", "m2"], "deployments", WEB)
+            .await
+            .len()
+            == 1
+    };
+    world.until("web is somewhere", SOON, placed).await;
+    let first = holders(&world, &["m1", "m2"], "deployments", WEB).await;
+    let told = foreseen(&world, &grouped("db"), "Deployment", "db").await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_ne!(told, first);
+    world.apply(&grouped("db")).await;
+    let now = async || holders(&world, &["m1", "m2"], "deployments", "default/db").await == told;
+    world.until("db is where it was foreseen", SOON, now).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_no_place_is_no_change_and_what_nobody_selects_is_said() {
+    let world = World::with_members(["m1"]).await;
+    let nowhere = deployment("web") + &policy("p", &to("nowhere"));
+    world.apply(&nowhere).await;
+    let refused = async || {
+        let said = world.condition("resourcebindings", "default/web-deployment", "Scheduled");
+        said.await.starts_with("False")
+    };
+    world.until("it has no place", SOON, refused).await;
+    let cron = "{apiVersion: v1, kind: ConfigMap, metadata: {name: alone}, data: {a: b}}";
+    let text = foresee(&world, cron, false).await;
+    for line in [
+        "1 of 2 templates would change. Nothing was done.",
+        "Deployment default/web has no place now, and would have none; --all shows why.",
+        "ConfigMap default/alone (new)",
+        "  goes to no cluster: no policy selects it",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    let question = Question {
+        words: vec!["deployment/web".to_owned()],
+        ..Question::default()
+    };
+    let said = explain(world.control().client(), &question).await.unwrap();
+    assert!(said.text.contains("Scheduled False"), "{}", said.text);
+    assert!(!said.text.contains("has not looked"), "{}", said.text);
+}
+
+#[tokio::test(start_paused = true)]
+async fn everybody_who_is_known_may_learn_what_the_server_runs_with() {
+    let world = World::with_members(0).await;
+    let jane = world.as_user("jane", &[]).await;
+    let (method, media) = (http::Method::GET, "application/json");
+    let asked = jane
+        .client()
+        .request(method, "/configz", media, Vec::new().into());
+    let told: Value = serde_json::from_slice(&asked.await.unwrap()).unwrap();
+    assert_eq!(told["karavel"]["scheduler"]["name"], "default-scheduler");
+}
