@@ -74,7 +74,7 @@ pub(crate) async fn issue(
     if let Some(secret) = secret {
         spec["boundObjectRef"] = json!({"apiVersion": "v1", "kind": "Secret", "name": secret.name(), "uid": secret.uid()});
     }
-    request.fields_mut().remove("metadata");
+    request.fields_mut().shift_remove("metadata");
     request.fields_mut().insert("spec".to_owned(), spec);
     let part = Part::Named("token".into());
     let issued = member
