@@ -10,7 +10,7 @@ const FIRST_REST: Duration = Duration::from_secs(1);
 /// Between two such times at most. What is used comes back within a few milliseconds altogether.
 const LONGEST_REST: Duration = Duration::from_secs(600);
 
-/// Gives back now and then what is only needed once (docs/adr/0038-code-that-is-not-used-is-not-held.md).
+/// Gives back now and then what is only needed once (docs/adr/0037-code-that-is-not-used-is-not-held.md).
 pub(crate) fn give_back(tasks: &Tasks) {
     let spawner = tasks.spawner();
     spawner.spawn("giving back of memory", |stop| async move {
