@@ -29,6 +29,7 @@ pub mod problem;
 
 pub mod change;
 mod escape;
+mod identity;
 pub mod render;
 
 #[cfg(test)]

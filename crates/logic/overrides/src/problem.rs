@@ -85,6 +85,16 @@ pub enum Problem {
     /// The object would no longer say what it is.
     #[error("the result has no kind")]
     KindLost,
+    /// The object would become another one.
+    #[error("the {what} would change from {from:?} to {to:?}, and the object would be another one")]
+    Identity {
+        /// What would change.
+        what: &'static str,
+        /// As it is in the template.
+        from: String,
+        /// As the rule would make it.
+        to: String,
+    },
 }
 
 /// What an overrider complains about: the place, and why.

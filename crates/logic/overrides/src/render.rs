@@ -15,6 +15,7 @@ use crate::{
     cluster::ClusterFacts,
     collection::Overrides,
     escape,
+    identity::Identity,
     overrider::{document, image, keys, plaintext, words},
     policy::{Policy, PolicyId, Rule, RulePlace},
     problem::{Fault, OverrideError, Overrider},
@@ -116,6 +117,8 @@ fn record(mut applied: Vec<&Applied>) -> String {
 
 struct Rendering<'a> {
     object: Object,
+    /// What the template is. Every rule keeps it: whoever may write an override may not therefore write other objects.
+    identity: Identity<'a>,
     other_versions: &'a [String],
     cluster: &'a ClusterFacts<'a>,
     applied: Vec<Applied>,
@@ -130,6 +133,7 @@ impl<'a> Rendering<'a> {
     ) -> Self {
         Self {
             object: template.object.clone(),
+            identity: Identity::of(template.object),
             other_versions: template.other_versions,
             cluster,
             applied: Vec::new(),
@@ -175,7 +179,11 @@ impl<'a> Rendering<'a> {
                 .filter(|sort| has_any(*sort, &rule.overriders))
             {
                 let before = wants_changes.then(|| document.clone());
-                let fault = apply_all(&mut document, overrider, &rule.overriders);
+                let fault = apply_all(&mut document, overrider, &rule.overriders).and_then(|()| {
+                    self.identity
+                        .check(&document)
+                        .map_err(|fault| (None, fault))
+                });
                 if let Err((position, fault)) = fault {
                     return Err(Box::new(OverrideError {
                         policy: policy.id.clone(),

@@ -2,6 +2,7 @@
 
 mod clusters;
 mod documents;
+mod identity;
 mod images;
 mod metadata;
 mod order;
