@@ -5,7 +5,7 @@ use std::sync::Arc;
 use object::Value;
 use serde_json::json;
 use serve::cache;
-use serve::resource::Resource;
+use serve::resource::{Resource, Table};
 use serve::status::{Cause, Status, Subject};
 
 use super::Followed;
@@ -159,14 +159,7 @@ impl Followed {
     ) -> Result<Vec<Value>, String> {
         let server = self.server.upgrade().ok_or("the server is going")?;
         let table = server.table();
-        let is_it = |resource: &&Arc<Resource>| {
-            let mut versions = resource.versions.iter().filter(|version| version.served);
-            *resource.kind == **kind
-                && versions.any(|version| resource.api_version(&version.name) == *api_version)
-        };
-        let resource = table
-            .iter()
-            .find(is_it)
+        let resource = served_kind(&table, api_version, kind)
             .ok_or_else(|| format!("paramKind {api_version}, Kind={kind} is not served"))?;
         let namespace = match (resource.namespaced, wanted.namespace.as_str()) {
             (false, "") => "",
@@ -207,6 +200,19 @@ impl Followed {
         });
         shown.collect()
     }
+}
+
+/// The resource whose objects are of a kind, as one version of it.
+pub(super) fn served_kind<'a>(
+    table: &'a Table,
+    api_version: &str,
+    kind: &str,
+) -> Option<&'a Arc<Resource>> {
+    table.iter().find(|resource| {
+        let mut versions = resource.versions.iter().filter(|version| version.served);
+        *resource.kind == *kind
+            && versions.any(|version| resource.api_version(&version.name) == *api_version)
+    })
 }
 
 /// Runs the expressions of a policy with one set of parameters.

@@ -4,12 +4,14 @@
 //! come from the server's own cache.
 
 mod judging;
+mod leave;
 mod read;
 mod typing;
 
 use std::sync::{Arc, OnceLock, Weak};
 
 use object::Value;
+use object::field::{FieldError, FieldPath};
 use serve::cache::Cache;
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::server::Server;
@@ -54,6 +56,25 @@ impl ValidatingPolicies {
         };
         drop(self.followed.set(followed));
     }
+
+    /// Parameters are refused when a policy or a binding is written: later nobody knows who wrote it.
+    fn check_reading(
+        &self,
+        call: &Call,
+        old: Option<&Value>,
+        new: Option<&Value>,
+    ) -> Result<(), Status> {
+        let (Some(followed), Some(new)) = (self.followed.get(), new) else {
+            return Ok(());
+        };
+        if !call.target.subresource.is_empty() {
+            return Ok(());
+        }
+        match followed.refuse_reading(call, old, new) {
+            Some(error) => Err(invalid(call, new, &[error])),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Admission for ValidatingPolicies {
@@ -73,7 +94,9 @@ impl Admission for ValidatingPolicies {
     ) -> Verdict<'a> {
         let asked = Asked::new(call, old, new);
         if !asked.is_open() {
-            return at_once(check_expressions(call, new).map(|()| Vec::new()));
+            let verdict =
+                check_expressions(call, new).and_then(|()| self.check_reading(call, old, new));
+            return at_once(verdict.map(|()| Vec::new()));
         }
         let Some(followed) = self.followed.get() else {
             return at_once(Ok(Vec::new()));
@@ -119,25 +142,26 @@ fn check_expressions(call: &Call, new: Option<&Value>) -> Result<(), Status> {
     if errors.is_empty() {
         return Ok(());
     }
-    let name = new.get("metadata").and_then(|m| m.get("name")?.as_str());
-    Err(Status::invalid(
-        call.kind_subject(name.unwrap_or_default()),
-        &errors,
-    ))
+    Err(invalid(call, new, &errors))
 }
 
-fn webhook_conditions(configuration: &Value) -> Vec<object::field::FieldError> {
+fn invalid(call: &Call, new: &Value, errors: &[FieldError]) -> Status {
+    let name = new.get("metadata").and_then(|m| m.get("name")?.as_str());
+    Status::invalid(call.kind_subject(name.unwrap_or_default()), errors)
+}
+
+fn webhook_conditions(configuration: &Value) -> Vec<FieldError> {
     let webhooks = configuration.get("webhooks").and_then(Value::as_array);
     let mut errors = Vec::new();
     for (place, webhook) in webhooks.into_iter().flatten().enumerate() {
         let problems = Conditions::of_webhook(webhook.get("matchConditions"));
         for (condition, why) in problems.err().unwrap_or_default() {
-            let path = object::field::FieldPath::new("webhooks")
+            let path = FieldPath::new("webhooks")
                 .index(place)
                 .child("matchConditions")
                 .index(condition)
                 .child("expression");
-            errors.push(object::field::FieldError::invalid(path, Value::Null, why));
+            errors.push(FieldError::invalid(path, Value::Null, why));
         }
     }
     errors

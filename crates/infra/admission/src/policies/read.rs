@@ -337,7 +337,7 @@ fn list<'a>(value: &'a Value, field: &str) -> Vec<(usize, &'a Value)> {
     list.into_iter().flatten().enumerate().collect()
 }
 
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -13,8 +13,9 @@ struct Url<'a> {
     scheme: &'a str,
     user: Option<&'a str>,
     host: &'a str,
-    query: &'a str,
-    fragment: &'a str,
+    /// Perhaps empty: `https://h/?` has a query too.
+    query: Option<&'a str>,
+    fragment: Option<&'a str>,
 }
 
 /// `clientConfig`, of a webhook or of a definition's conversion.
@@ -58,7 +59,7 @@ fn check_url(url: &Spot<'_>, errors: &mut Errors) {
         (parsed.fragment, "fragments"),
         (parsed.query, "query parameters"),
     ] {
-        if !part.is_empty() {
+        if let Some(part) = part {
             wrong(part, format!("{what} are not permitted in the URL"));
         }
     }
@@ -108,8 +109,8 @@ impl<'a> Url<'a> {
         if text.chars().any(char::is_control) {
             return Err("invalid control character in URL");
         }
-        let (rest, fragment) = text.split_once('#').unwrap_or((text, ""));
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (rest, fragment) = split_optional(text, '#');
+        let (rest, query) = split_optional(rest, '?');
         let (scheme, rest) = split_scheme(rest)?;
         let Some(rest) = rest.strip_prefix("//") else {
             return Ok(Self {
@@ -133,6 +134,14 @@ impl<'a> Url<'a> {
             query,
             fragment,
         })
+    }
+}
+
+/// What comes before a mark, and what comes after it if it is there.
+fn split_optional(text: &str, mark: char) -> (&str, Option<&str>) {
+    match text.split_once(mark) {
+        Some((before, after)) => (before, Some(after)),
+        None => (text, None),
     }
 }
 
@@ -219,6 +228,14 @@ mod tests {
             (
                 json!({"url": "https://a/b?c=d#e"}),
                 "url: Invalid value: \"e\": fragments are not permitted in the URL|url: Invalid value: \"c=d\": query parameters are not permitted in the URL".into(),
+            ),
+            (
+                json!({"url": "https://h/?"}),
+                "url: Invalid value: \"\": query parameters are not permitted in the URL".into(),
+            ),
+            (
+                json!({"url": "https://h/#"}),
+                "url: Invalid value: \"\": fragments are not permitted in the URL".into(),
             ),
             (
                 json!({"url": "https://a:x/"}),

@@ -6,6 +6,7 @@ mod audit;
 mod certificates;
 mod escalation;
 mod matrix;
+mod parameters;
 mod reviews;
 mod tokens;
 mod world;
