@@ -22,6 +22,12 @@ pub(crate) fn settle(typed: &Scheduling, settings: &mut Settings) -> Result<(), 
     if let Some(file) = &typed.plugin_webhooks {
         scheduler.webhooks = webhooks(file)?;
     }
+    let webhooks: Vec<String> = scheduler
+        .webhooks
+        .iter()
+        .map(|it| it.name.to_string())
+        .collect();
+    cli::check_plugins(&typed.plugins, &webhooks)?;
     if typed.enable_empty_workload_propagation {
         scheduler.options.empty_workloads = scheduler::EmptyWorkloads::Propagated;
     }
@@ -60,8 +66,7 @@ pub(crate) fn ledgers(gates: &FeatureGates) -> estimator::Settings {
 
 /// The features that are on.
 pub(crate) fn gates(typed: Option<&str>) -> Result<FeatureGates, Failure> {
-    let gates = typed.unwrap_or_default().parse();
-    gates.map_err(|error| Failure::refused(format!("{error}"), "correct --feature-gates"))
+    cli::read_gates(typed.unwrap_or_default())
 }
 
 /// The text of a file.

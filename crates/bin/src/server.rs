@@ -26,6 +26,10 @@ async fn serve(typed: Server) -> Result<(), Failure> {
     scheduling::settle(&typed.scheduling, &mut settings)?;
     care::settle(&typed.care, &mut settings)?;
     let storage = storage(&typed.storage)?;
+    let security = apiserver::Security {
+        approve_agents,
+        ..security(typed.security)?
+    };
     // Servers that share an etcd may share keys too; what one of them has alone is its own.
     let _held = match &storage {
         Storage::Embedded => Some(directory::claim(&typed.data_dir, Beside::Preparations)?),
@@ -36,10 +40,7 @@ async fn serve(typed: Server) -> Result<(), Failure> {
         data_dir: typed.data_dir,
         listen: typed.listen,
         names: typed.names,
-        security: apiserver::Security {
-            approve_agents,
-            ..security(typed.security)?
-        },
+        security,
     };
     let shared = matches!(options.storage, Storage::Etcd { .. });
     let mut tasks = Tasks::new();

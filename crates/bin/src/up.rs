@@ -40,6 +40,9 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         Some(given) => given,
         None => default_data_dir()?,
     };
+    let mut settings = Settings::default();
+    scheduling::settle(&typed.scheduling, &mut settings)?;
+    care::settle(&typed.care, &mut settings)?;
     let held = directory::claim(&data_dir, Beside::Nothing)?;
     preflight::check_addresses(&addresses(typed.listen, typed.members)?)?;
     if !held.is_new {
@@ -73,9 +76,6 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         1 => step(begun, "1 simulated member is running")?,
         count => step(begun, &format!("{count} simulated members are running"))?,
     }
-    let mut settings = Settings::default();
-    scheduling::settle(&typed.scheduling, &mut settings)?;
-    care::settle(&typed.care, &mut settings)?;
     let options = Options {
         storage: apiserver::Storage::Embedded,
         data_dir,

@@ -14,6 +14,7 @@ use schedule::intake::DEFAULT_SCHEDULER;
 use schedule::plugin::{Plugins, Registry, WorkloadGroups};
 use schedule::{Components, EmptyWorkloads, Options};
 
+use crate::choices::{check_plugins, read_gates};
 use crate::failure::Failure;
 use crate::reach::call_failure;
 
@@ -79,6 +80,8 @@ impl Settings {
                 .map(str::to_owned)
                 .collect()
         };
+        let others = [texts("webhooks"), texts("otherPlugins")].concat();
+        check_plugins(&presumed.plugins, &others)?;
         let names = match (presumed.plugins.as_slice(), texts("plugins")) {
             ([], named) if told_scheduler["plugins"].is_array() => named,
             ([], _) => vec!["*".to_owned()],
@@ -203,12 +206,7 @@ fn unasked(
 /// The features: as the user presumes, else as the server says, else the defaults.
 fn gates(told: Option<&Value>, presumed: Option<&str>) -> Result<FeatureGates, Failure> {
     let presumed_text = presumed.unwrap_or_default();
-    let presumed: FeatureGates = presumed_text.parse().map_err(|error| {
-        Failure::refused(
-            format!("--feature-gates: {error}"),
-            "write for example --feature-gates PropagationPolicyPreemption=true",
-        )
-    })?;
+    let presumed = read_gates(presumed_text)?;
     let mut gates = FeatureGates::default();
     for info in GATES {
         let told = told.and_then(|told| told["featureGates"][info.name].as_bool());
@@ -325,6 +323,12 @@ mod tests {
                 Some("Nonsense=true"),
                 &[],
                 Err("--feature-gates: there is no feature gate \"Nonsense\""),
+            ),
+            (
+                told(),
+                None,
+                &["*", "-Carbon", "-Crabon"],
+                Err("--plugins: there is no plugin \"Crabon\""),
             ),
         ] {
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
