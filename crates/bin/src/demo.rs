@@ -19,7 +19,7 @@ const NAMESPACE: &str = "shop";
 const NAME: &str = "web";
 
 /// Applies the application and says how far it has come. `members` are those that run; without any there is nothing to
-/// show, and nothing is applied.
+/// show, and nothing is applied; nor where it is already, perhaps changed since.
 pub(crate) async fn show(
     control: &Client,
     begun: Instant,
@@ -28,6 +28,21 @@ pub(crate) async fn show(
     if members.is_empty() {
         step(begun, "demo: left out, because no member runs")?;
         return Ok(false);
+    }
+    let namespaces = ResourceType::cluster("", "v1", "Namespace", "namespaces");
+    match control
+        .get_metadata(&namespaces, &ObjectKey::cluster(NAMESPACE))
+        .await
+    {
+        Ok(_) => {
+            step(
+                begun,
+                "demo: the namespace shop is there already, and is left as it is",
+            )?;
+            return Ok(true);
+        }
+        Err(error) if error.is_not_found() => {}
+        Err(error) => return Err(cli::call_failure(&error)),
     }
     let manifests = Manifest::parse("the demonstration", SHOP)?;
     let mut count = 0_usize;

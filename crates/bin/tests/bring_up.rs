@@ -48,9 +48,13 @@ impl Drop for Up {
 }
 
 fn command(data: &Path, flags: &[&str]) -> Command {
+    role("up", data, flags)
+}
+
+fn role(name: &str, data: &Path, flags: &[&str]) -> Command {
     let mut command = Command::new(KARAVEL);
     command
-        .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+        .args([name, "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(data)
         .args(flags)
         .env_remove("KARAVEL_LISTEN")
@@ -94,6 +98,31 @@ fn a_directory_of_somebody_else_is_left_as_it_is() {
         assert!(output.stdout.is_empty());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "my: precious\n");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn wrong_names_in_flags_are_refused_before_anything_is_begun() {
+    for (flags, words) in [
+        (
+            ["--plugins", "*,-TaintTolerations"],
+            "did you mean \"TaintToleration\"?",
+        ),
+        (
+            ["--feature-gates", "Failovr=true"],
+            "did you mean \"Failover\"?",
+        ),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path().join("data");
+        for name in ["up", "server"] {
+            let output = role(name, &data, &flags).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(1), "{said}");
+            assert!(said.contains(words), "{said}");
+            assert!(output.stdout.is_empty());
+            assert!(!data.exists(), "{said}");
+        }
     }
 }
 
@@ -152,6 +181,22 @@ fn a_member_that_was_let_go_stays_away_and_one_that_is_not_run_is_named() {
         up.said
     );
     assert!(up.has_said("karavel is up"), "{:?}", up.said);
+    // What people made of the demonstration is theirs.
+    let change = r#"patch deployment web -n shop -p {"spec":{"replicas":1}}"#;
+    let (code, said) = karavel(&data, change);
+    assert_eq!(code, 0, "{said}");
+    drop(up);
+    let up = Up::start(&data, &["--members", "1", "--demo"]);
+    assert!(
+        up.has_said("the namespace shop is there already"),
+        "{:?}",
+        up.said
+    );
+    let (_, replicas) = karavel(
+        &data,
+        "get deployment web -n shop -o jsonpath={.spec.replicas}",
+    );
+    assert_eq!(replicas, "1");
     drop(up);
 
     // Without members there is nothing to demonstrate, and other commands are worth typing.
