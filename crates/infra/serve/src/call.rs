@@ -49,6 +49,14 @@ impl Call {
         self.target.subject()
     }
 
+    /// An object of the call as a refusal shows it: whole, unless what it holds is secret.
+    pub(crate) fn shown(&self, object: &Value) -> String {
+        if self.served.is_secret {
+            return REDACTED.to_owned();
+        }
+        object.to_string()
+    }
+
     /// The kind and an object's name, for messages about invalid objects.
     #[must_use]
     pub fn kind_subject<'a>(&'a self, name: &'a str) -> Subject<'a> {
@@ -59,6 +67,9 @@ impl Call {
         }
     }
 }
+
+/// What stands in refusals for what is secret.
+pub(crate) const REDACTED: &str = "<redacted>";
 
 /// What a call would change.
 pub struct Proposal<'a> {

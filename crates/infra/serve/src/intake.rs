@@ -75,17 +75,15 @@ pub fn object(call: &Call, content: Content, body: &[u8]) -> Result<Taken, Statu
 pub fn patched(call: &Call, mut object: Value, repeated: &[String]) -> Result<Taken, Status> {
     let Some(fields) = object.as_object_mut() else {
         return Err(Status::bad_patch(
-            &object,
+            call.shown(&object),
             "the patched document is not an object",
         ));
     };
     for (field, shown) in [("kind", "Kind"), ("apiVersion", "apiVersion")] {
         if fields.get(field).is_none_or(Value::is_null) {
-            let why = format!(
-                "Object '{shown}' is missing in '{}'",
-                Value::Object(fields.clone())
-            );
-            return Err(Status::bad_patch(&object, why));
+            let found = call.shown(&object);
+            let why = format!("Object '{shown}' is missing in '{found}'");
+            return Err(Status::bad_patch(found, why));
         }
     }
     check_kind(call, fields, Content::Json)?;
@@ -96,7 +94,8 @@ pub fn patched(call: &Call, mut object: Value, repeated: &[String]) -> Result<Ta
     let mut problems = repeated.to_vec();
     problems.extend(prune(call, &mut object)?);
     let mut warnings = judge(call.options.field_validation, problems).map_err(|refusal| {
-        Status::bad_patch(shown.as_ref().unwrap_or(&object), refusal.message())
+        let shown = call.shown(shown.as_ref().unwrap_or(&object));
+        Status::bad_patch(shown, refusal.message())
     })?;
     warnings.extend(name_owners_once(call, &mut object));
     Ok(Taken { object, warnings })
@@ -184,7 +183,7 @@ fn has_null(content: Content, body: &[u8]) -> bool {
 /// What cannot be an object of its kind, whether it was sent or a patch made it.
 fn undecodable(call: &Call, object: &Value, why: &str) -> Status {
     if call.verb == Verb::Patch && !call.applies {
-        return Status::bad_patch(object, why);
+        return Status::bad_patch(call.shown(object), why);
     }
     let (kind, version) = (&call.served.resource.kind, &call.served.version().name);
     Status::bad_request(format!(

@@ -5,7 +5,7 @@ use schema::Schema;
 use schema::apply::fieldset::FieldSet;
 use schema::apply::{ApplyError, Versions, Write, keep_times};
 
-use crate::call::Call;
+use crate::call::{Call, REDACTED};
 use crate::resource::{Resource, SchemaDuty};
 use crate::server::Server;
 use crate::status::{Cause, Status};
@@ -97,7 +97,7 @@ impl Server {
         };
         let applied = write
             .apply(live, declared, call.options.force)
-            .map_err(refusal)?;
+            .map_err(|error| refusal(call, error))?;
         let mut object = applied.object;
         // What is kept somewhere above is known to the declaration, and still no field of its kind here.
         if call.served.resource.rules.schema_duty() == SchemaDuty::Everything {
@@ -110,7 +110,10 @@ impl Server {
     }
 }
 
-fn refusal(error: ApplyError) -> Status {
+fn refusal(call: &Call, mut error: ApplyError) -> Status {
+    if call.served.is_secret {
+        redact(&mut error);
+    }
     match error {
         ApplyError::Conflicts(conflicts) => {
             let message = ApplyError::Conflicts(conflicts.clone()).to_string();
@@ -124,5 +127,21 @@ fn refusal(error: ApplyError) -> Status {
         ApplyError::BadRequest(message) => Status::bad_request(message),
         error @ ApplyError::Declaration { .. } => Status::untypable(error.to_string()),
         other => Status::internal(other.to_string(), Some(Box::new(other))),
+    }
+}
+
+/// Takes the values out of what is said about fields of the wrong type.
+fn redact(error: &mut ApplyError) {
+    const FOUND: &str = ", got ";
+    let (ApplyError::Declaration { problems, .. } | ApplyError::Live { problems, .. }) = error
+    else {
+        return;
+    };
+    for problem in problems {
+        let text = &mut problem.problem;
+        if let Some(at) = text.find(FOUND) {
+            text.truncate(at + FOUND.len());
+            text.push_str(REDACTED);
+        }
     }
 }

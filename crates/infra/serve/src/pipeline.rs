@@ -189,7 +189,7 @@ fn check_shape(call: &Call, schema: &Schema, object: &Value) -> Result<(), Statu
         return Ok(());
     };
     if call.verb == Verb::Patch && !call.applies {
-        return Err(Status::bad_patch(object, error.to_string()));
+        return Err(Status::bad_patch(call.shown(object), error.to_string()));
     }
     let (kind, version) = (&call.served.resource.kind, &call.served.version().name);
     Err(Status::bad_request(format!(

@@ -3,7 +3,7 @@
 //! Built-in kinds, users' custom resources and the product's own kinds are all entries of one [`Table`]; the verbs know
 //! none of them by name. What a kind does beyond storing fields is behind [`KindRules`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use object::field::FieldError;
@@ -288,6 +288,8 @@ pub struct Table {
     resources: BTreeMap<(Arc<str>, Arc<str>), Arc<Resource>>,
     /// The messages of what is no resource: metadata, options, refusals.
     wire: Option<Wire>,
+    /// Whose objects no refusal repeats, by group and name.
+    secret: BTreeSet<(Arc<str>, Arc<str>)>,
 }
 
 /// A resource in one of its versions.
@@ -297,6 +299,8 @@ pub struct Served {
     pub resource: Arc<Resource>,
     /// The place of the version asked for.
     pub version: usize,
+    /// Whether what its objects hold is kept out of refusals, which are logged and passed on.
+    pub is_secret: bool,
 }
 
 impl Table {
@@ -313,10 +317,16 @@ impl Table {
             .remove(&(Arc::from(group), Arc::from(plural)));
     }
 
+    /// From now on no refusal repeats what objects of a resource hold, whether it is there already or not.
+    pub fn keep_secret(&mut self, group: &str, plural: &str) {
+        self.secret.insert((Arc::from(group), Arc::from(plural)));
+    }
+
     /// A resource in a version it is served in.
     #[must_use]
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<Served> {
-        let resource = self.resources.get(&(Arc::from(group), Arc::from(plural)))?;
+        let key: (Arc<str>, Arc<str>) = (Arc::from(group), Arc::from(plural));
+        let resource = self.resources.get(&key)?;
         let place = resource
             .versions
             .iter()
@@ -324,6 +334,7 @@ impl Table {
         Some(Served {
             resource: Arc::clone(resource),
             version: place,
+            is_secret: self.secret.contains(&key),
         })
     }
 
@@ -353,6 +364,7 @@ impl Clone for Table {
         Self {
             resources: self.resources.clone(),
             wire: self.wire,
+            secret: self.secret.clone(),
         }
     }
 }

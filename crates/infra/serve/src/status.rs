@@ -271,15 +271,15 @@ impl Status {
     }
 
     /// A patch makes something of the object that is none of its kind. Upstream: the field is `patch`, its value what came
-    /// of it.
+    /// of it; `shown` is that, or what stands for it.
     #[must_use]
-    pub fn bad_patch(patched: &Value, why: impl Into<String>) -> Self {
+    pub fn bad_patch(shown: String, why: impl Into<String>) -> Self {
         let nothing = Subject {
             group: "",
             resource: "",
             name: "",
         };
-        let error = FieldError::invalid(FieldPath::new("patch"), patched.to_string(), why);
+        let error = FieldError::invalid(FieldPath::new("patch"), shown, why);
         Self::invalid(nothing, &[error])
     }
 

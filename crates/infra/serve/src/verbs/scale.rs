@@ -165,7 +165,7 @@ fn check_size(call: &Call, paths: &ScalePaths, scale: &Value) -> Result<(), Stat
             ))
         }
         None if call.verb == Verb::Patch && !call.applies => Err(Status::bad_patch(
-            scale,
+            scale.to_string(),
             "spec.replicas must be a whole number of 32 bits",
         )),
         None => Err(Status::bad_request(format!(
