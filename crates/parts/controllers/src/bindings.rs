@@ -155,9 +155,40 @@ impl Bindings {
     }
 }
 
-/// The template of a binding; `None` if it names none.
+/// The template of a binding; `None` if it names none, or one of another namespace.
+///
+/// A ResourceBinding is for objects of its own namespace alone: whoever may write one there would otherwise have any
+/// object sent to any member, with the rights of the control plane.
 #[must_use]
 pub fn template_of(binding: &Object) -> Option<TemplateKey> {
+    let named = named_by(binding)?;
+    is_at_home(binding, &named.key.namespace).then_some(named)
+}
+
+/// Why a binding cannot be for what it names; `None` if it can.
+#[must_use]
+pub fn misplacement(
+    binding: &Object,
+    is_cluster_wide: impl Fn(&GroupKind) -> bool,
+) -> Option<String> {
+    let named = named_by(binding)?;
+    let own = binding.namespace();
+    if !is_at_home(binding, &named.key.namespace) {
+        return Some(format!(
+            "spec.resource.namespace is {:?}: a ResourceBinding in namespace {own} is for objects of that namespace alone",
+            named.key.namespace
+        ));
+    }
+    (!own.is_empty() && is_cluster_wide(&named.kind)).then(|| {
+        format!(
+            "spec.resource.kind {} has no namespace: a ResourceBinding in namespace {own} is for objects of that namespace alone",
+            named.kind
+        )
+    })
+}
+
+/// What a binding names, whether it may be for it or not.
+pub(crate) fn named_by(binding: &Object) -> Option<TemplateKey> {
     let text = |field: &str| binding.text_at(&["spec", "resource", field]);
     let api_version = text("apiVersion")?;
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
@@ -165,6 +196,12 @@ pub fn template_of(binding: &Object) -> Option<TemplateKey> {
         kind: GroupKind::new(group, text("kind")?),
         key: ObjectKey::namespaced(text("namespace").unwrap_or_default(), text("name")?),
     })
+}
+
+/// Whether a binding may be for objects of a namespace. Those that are cluster-wide themselves may be for any.
+fn is_at_home(binding: &Object, namespace: &str) -> bool {
+    let own = binding.namespace();
+    own.is_empty() || own == namespace
 }
 
 /// The binding that a work was made for; `None` for works of others.
@@ -234,4 +271,57 @@ fn referrers_of(binding: &Object) -> Vec<String> {
 
 fn entry(template: TemplateKey) -> String {
     format!("{} {}", template.kind, template.key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::told::one;
+
+    #[test]
+    fn a_binding_in_a_namespace_is_for_objects_of_that_namespace_alone() {
+        for (own, kind, named, expected) in [
+            ("test", "Secret", "namespace: test, ", Ok("test/x")),
+            (
+                "test",
+                "Secret",
+                "namespace: kube-system, ",
+                Err("spec.resource.namespace is \"kube-system\""),
+            ),
+            ("test", "Secret", "", Err("spec.resource.namespace is \"\"")),
+            (
+                "test",
+                "Namespace",
+                "",
+                Err("spec.resource.namespace is \"\""),
+            ),
+            (
+                "test",
+                "Namespace",
+                "namespace: test, ",
+                Err("spec.resource.kind Namespace has no namespace"),
+            ),
+            ("", "Namespace", "", Ok("x")),
+        ] {
+            let binding = one(&format!(
+                "{{metadata: {{name: b, namespace: '{own}'}}, spec: {{resource: {{apiVersion: v1, kind: {kind}, {named}name: x}}}}}}"
+            ));
+            let problem = misplacement(&binding, |kind| kind.kind == "Namespace");
+            let case = format!("{own} {kind} {named}");
+            match expected {
+                Ok(key) => {
+                    assert_eq!(problem, None, "{case}");
+                    let found = template_of(&binding).map(|found| found.key.to_string());
+                    assert_eq!(found.as_deref(), Some(key), "{case}");
+                }
+                Err(text) => {
+                    let problem = problem.unwrap_or_default();
+                    assert!(problem.starts_with(text), "{case}: {problem}");
+                    // No object of a kind without namespaces is found in one.
+                    let found = template_of(&binding).map(|found| found.key.namespace);
+                    assert!(found.is_none_or(|namespace| namespace == own), "{case}");
+                }
+            }
+        }
+    }
 }

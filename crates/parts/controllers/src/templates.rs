@@ -219,6 +219,14 @@ impl Templates {
         }
     }
 
+    /// Whether it is known that objects of a kind have no namespace.
+    #[must_use]
+    pub fn is_cluster_wide(&self, kind: &GroupKind) -> bool {
+        let state = self.lock();
+        let followed = state.kinds.get(kind);
+        followed.is_some_and(|followed| !followed.resource.namespaced)
+    }
+
     /// The kinds that have this name in lower case, whatever their group.
     #[must_use]
     pub fn kinds_spelled(&self, lower_case: &str) -> Vec<GroupKind> {

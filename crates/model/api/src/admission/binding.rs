@@ -9,7 +9,9 @@ use super::{
     AdmissionRules, Looks, Operation, Reach, Refusal, Related, Request, Verdict, permanent_id,
     problems::repeats,
     usage::{Charge, charge, delta, is_relevant_change, usage},
-    verdict::{Allowed, StatusWrite, edit, expect_kind, read, read_old, webhook_verdict},
+    verdict::{
+        Allowed, StatusWrite, edit, expect_kind, read, read_old, registry_verdict, webhook_verdict,
+    },
 };
 use crate::{
     config::DependentObjectReference,
@@ -50,9 +52,11 @@ impl AdmissionRules for NamespacedRules {
     fn mutate(
         &self,
         request: &Request<'_>,
-        _old: Option<&Object>,
+        old: Option<&Object>,
         mut new: Object,
     ) -> Result<Object, Refusal> {
+        // Here because the spec is at hand: most bindings are validated by their metadata alone.
+        registry_verdict(&new, check_place(request, old, &new).into_iter().collect())?;
         if request.operation == Operation::Create {
             let key = labels::permanent_id::RESOURCE_BINDING;
             permanent_id::keep_or_give(&mut new, "ResourceBinding", key, request)?;
@@ -161,6 +165,29 @@ fn charge_all(quotas: &[&Object], change: &ResourceList) -> Verdict {
         reason: QUOTA_EXCEEDED,
         text: messages.join(" "),
         errors: Vec::new(),
+    })
+}
+
+/// A binding is for objects of its own namespace: whoever may write one would otherwise have any object sent to members.
+/// One that is stored stays writable, so that it can be deleted; controllers make nothing of it.
+fn check_place(request: &Request<'_>, old: Option<&Object>, new: &Object) -> Option<FieldError> {
+    let named = |binding: &Object| {
+        let text = binding.text_at(&["spec", "resource", "namespace"]);
+        text.unwrap_or_default().to_owned()
+    };
+    let namespace = named(new);
+    let is_fine = namespace.is_empty()
+        || namespace == request.namespace
+        || old.is_some_and(|old| named(old) == namespace);
+    (!is_fine).then(|| {
+        FieldError::invalid(
+            FieldPath::from("spec.resource.namespace"),
+            namespace,
+            format!(
+                "must be {:?}, the namespace of the binding",
+                request.namespace
+            ),
+        )
     })
 }
 

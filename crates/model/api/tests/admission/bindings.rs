@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::case::{
     ACCEPTED, CREATE, Case,
     Expect::{Refused, Stored},
-    check, denied, yaml,
+    check, denied, invalid, yaml,
 };
 
 /// A binding with the given rest of its spec.
@@ -277,6 +277,52 @@ fn checks_20_and_more_annotations_and_components_of_bindings() {
                     resourcebinding.karmada.io/dependencies: '[{"apiVersion":"v1","kind":"Secret","name":"s","novel":1}]'
                 spec: {resource: {apiVersion: v1, kind: Secret, name: s}}"#,
             expect: Stored("metadata: {labels: {resourcebinding.karmada.io/permanent-id: 2f1a8c1e-0b5f-4a57-9d35-7c2a6a0f4b11}}"),
+            ..CREATE
+        },
+        Case {
+            name: "for an object of another namespace",
+            new: "
+                apiVersion: work.karmada.io/v1alpha2
+                kind: ResourceBinding
+                metadata: {name: b, namespace: a}
+                spec: {resource: {apiVersion: v1, kind: Secret, namespace: karmada-cluster, name: s}}",
+            expect: invalid(&["spec.resource.namespace Invalid"]),
+            ..CREATE
+        },
+        Case {
+            name: "turned to an object of another namespace",
+            new: "
+                apiVersion: work.karmada.io/v1alpha2
+                kind: ResourceBinding
+                metadata: {name: b, namespace: a}
+                spec: {resource: {apiVersion: v1, kind: Secret, namespace: karmada-cluster, name: s}}",
+            old: Some(THREE),
+            expect: invalid(&["spec.resource.namespace Invalid"]),
+            ..CREATE
+        },
+        Case {
+            name: "stored for one before, and to be released",
+            new: "
+                apiVersion: work.karmada.io/v1alpha2
+                kind: ResourceBinding
+                metadata: {name: b, namespace: a}
+                spec: {resource: {apiVersion: v1, kind: Secret, namespace: karmada-cluster, name: s}}",
+            old: Some("
+                apiVersion: work.karmada.io/v1alpha2
+                kind: ResourceBinding
+                metadata: {name: b, namespace: a, finalizers: [karmada.io/binding-controller]}
+                spec: {resource: {apiVersion: v1, kind: Secret, namespace: karmada-cluster, name: s}}"),
+            expect: ACCEPTED,
+            ..CREATE
+        },
+        Case {
+            name: "for an object of its own",
+            new: "
+                apiVersion: work.karmada.io/v1alpha2
+                kind: ResourceBinding
+                metadata: {name: b, namespace: a}
+                spec: {resource: {apiVersion: v1, kind: Secret, namespace: a, name: s}}",
+            expect: ACCEPTED,
             ..CREATE
         },
         Case {

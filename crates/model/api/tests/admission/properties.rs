@@ -20,7 +20,9 @@ fn check<T: Kind>(object: &Object, operation: Operation) -> Result<(), TestCaseE
     let gates = FeatureGates::default()
         .with(Gate::FederatedQuotaEnforcement, true)
         .with(Gate::MultiplePodTemplatesScheduling, true);
-    let namespace = object.namespace().to_owned();
+    // A binding that names a namespace is written in that one, or it is refused.
+    let named = object.text_at(&["spec", "resource", "namespace"]);
+    let namespace = named.unwrap_or(object.namespace()).to_owned();
     let request = Request {
         operation,
         namespace: &namespace,

@@ -7,7 +7,7 @@ use client::Change;
 use object::{GroupKind, GroupVersionKind, Object, ObjectKey, Value};
 
 use crate::{
-    bindings::template_of,
+    bindings::named_by,
     change::is_more_than_status,
     dependencies::reference::{self, DependencyKey},
     templates::TemplateKey,
@@ -66,7 +66,7 @@ pub fn attachments_of_binding(
     for binding in change.states() {
         keys.extend(reference::named_by(binding));
         for reference in reference::noted_on(binding) {
-            if !reference.name.is_empty() {
+            if !reference.name.is_empty() || !reference::is_at_home(&reference, binding) {
                 continue;
             }
             let group = reference
@@ -132,7 +132,8 @@ fn is_listed(binding: &Object) -> bool {
 }
 
 fn own_key(binding: &Object) -> Option<DependencyKey> {
-    let template = template_of(binding)?;
+    // Also what it cannot be for: whoever is listed there waits to be forgotten.
+    let template = named_by(binding)?;
     Some(DependencyKey {
         namespace: binding.namespace().to_owned(),
         group: template.kind.group,

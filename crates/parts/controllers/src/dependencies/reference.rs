@@ -28,6 +28,13 @@ pub fn noted_on(binding: &Object) -> Vec<DependentObjectReference> {
         .unwrap_or_default()
 }
 
+/// Whether what is referred to is where the binding is. Nothing else is sent after a template: a binding is for objects of
+/// its own namespace alone, and so is what it brings along.
+#[must_use]
+pub fn is_at_home(reference: &DependentObjectReference, binding: &Object) -> bool {
+    reference.namespace == binding.namespace()
+}
+
 /// Whether the binding wants what it refers to on its clusters: it is to stay, and somewhere, and its policy says so.
 #[must_use]
 pub fn is_referrer(binding: &Object) -> bool {
@@ -48,6 +55,7 @@ pub fn entries(binding: &Object) -> Vec<String> {
     }
     let mut entries: Vec<String> = noted_on(binding)
         .iter()
+        .filter(|reference| is_at_home(reference, binding))
         .map(|reference| {
             let (group, _) = split(&reference.api_version);
             let name = if reference.name.is_empty() {
@@ -77,6 +85,7 @@ pub fn refers_to(binding: &Object, kind: &GroupVersionKind, object: &Object) -> 
         let (group, _) = split(&reference.api_version);
         let fits = group == kind.group
             && reference.kind == kind.kind
+            && is_at_home(reference, binding)
             && reference.namespace == object.namespace();
         fits && match &reference.label_selector {
             _ if !reference.name.is_empty() => reference.name == object.name(),
@@ -93,7 +102,7 @@ pub fn refers_to(binding: &Object, kind: &GroupVersionKind, object: &Object) -> 
 pub fn named_by(binding: &Object) -> Vec<DependencyKey> {
     noted_on(binding)
         .into_iter()
-        .filter(|reference| !reference.name.is_empty())
+        .filter(|reference| !reference.name.is_empty() && is_at_home(reference, binding))
         .map(|reference| {
             let (group, _) = split(&reference.api_version);
             DependencyKey {

@@ -9,7 +9,7 @@ use api::{
     work::v1alpha2::ResourceBindingSpec,
 };
 use intent::{Action, EventKind, ObjectRef, Part, Plan};
-use object::{Map, Object, Value};
+use object::{Map, Object, ObjectKey, Value};
 use serde_json::json;
 
 use crate::{binding_view, dependencies::reference};
@@ -42,7 +42,16 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
     };
     match inputs.references {
         Ok(None) => {}
-        Ok(Some(references)) => inputs.write(&mut plan, references),
+        Ok(Some(references)) => {
+            let (own, foreign): (Vec<_>, Vec<_>) = references
+                .iter()
+                .cloned()
+                .partition(|reference| reference::is_at_home(reference, inputs.binding));
+            inputs.write(&mut plan, &own);
+            for reference in &foreign {
+                inputs.warn_of(&mut plan, template, reference);
+            }
+        }
         Err(message) => {
             plan.problem(template.key().to_string(), message);
             plan.push(Action::report(
@@ -57,6 +66,23 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
 }
 
 impl Inputs<'_> {
+    /// Tells the author of a template of something that is not sent after it.
+    fn warn_of(&self, plan: &mut Plan, template: &Object, reference: &DependentObjectReference) {
+        let key = ObjectKey::namespaced(&*reference.namespace, &*reference.name);
+        let message = format!(
+            "{} {key} is not sent along: only what is in namespace {} is",
+            reference.kind,
+            self.binding.namespace()
+        );
+        plan.problem(template.key().to_string(), &message);
+        plan.push(Action::report(
+            ObjectRef::of(template),
+            EventKind::Warning,
+            GET_DEPENDENCIES_FAILED,
+            message,
+        ));
+    }
+
     fn write(&self, plan: &mut Plan, references: &[DependentObjectReference]) {
         let mut metadata = Map::new();
         if reference::noted_on(self.binding) != references

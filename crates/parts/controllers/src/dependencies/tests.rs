@@ -209,6 +209,11 @@ fn references_are_noted_once_and_held_until_nothing_is_attached() {
             "finalizers: [x]",
         );
     insta::assert_snapshot!(note(&fresh, Some(BY_NAME), Some(0)), @r#"patch ResourceBinding test/web@9 {"metadata":{"annotations":{"resourcebinding.karmada.io/dependencies":"[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"namespace\":\"test\",\"name\":\"settings\"}]"},"finalizers":["x","karmada.io/binding-dependencies-distributor"]}}"#);
+    let abroad = BY_NAME.replace(r#""namespace":"test""#, r#""namespace":"other""#);
+    assert_eq!(
+        note(&fresh, Some(&abroad), Some(0)),
+        "report Deployment test/web Warning GetDependenciesFailed: ConfigMap other/settings is not sent along: only what is in namespace test is"
+    );
     let going = noted.replace(
         "uid: b-web,",
         "uid: b-web, deletionTimestamp: '2026-01-02T03:04:05Z',",
@@ -263,6 +268,18 @@ fn references_are_found_by_name_and_by_labels() {
             entries.iter().any(|entry| wanted.contains(entry)),
             "{entries:?}"
         );
+    }
+    // A note written by hand does not make the control plane fetch what is elsewhere.
+    for elsewhere in ["other", ""] {
+        let place = format!(r#""namespace":"{elsewhere}""#);
+        let there = one(&CONFIG.replace("namespace: test", &format!("namespace: '{elsewhere}'")));
+        for note in [BY_NAME, BY_LABEL] {
+            let note = note.replace(r#""namespace":"test""#, &place);
+            let binding = one(&referring("web", &note, ""));
+            assert!(!reference::refers_to(&binding, &kind, &there), "{note}");
+            assert!(reference::entries(&binding).is_empty(), "{note}");
+            assert!(reference::named_by(&binding).is_empty(), "{note}");
+        }
     }
     let unscheduled =
         referring("web", BY_NAME, "").replace("clusters: [{name: m1, replicas: 2}], ", "");

@@ -31,7 +31,7 @@ use self::plan::{Decision, Inputs, Works};
 use crate::{
     answers::{Answers, IN_THE_BACKGROUND, ask_again},
     binding_view::Binding,
-    bindings::{binding_of, template_of},
+    bindings::{binding_of, misplacement, template_of},
     rulebook::Amendment,
     templates::Found,
     views::Views,
@@ -123,9 +123,12 @@ impl WorkMaker {
         let (owned, view) = self.views.bindings.works_of(key);
         let namesakes = self.namesakes(key, template.as_ref(), names);
         let overrides = self.views.rulebook.overrides();
+        let templates = &self.views.templates;
+        let misplacement = misplacement(object, |kind| templates.is_cluster_wide(kind));
         let decision = plan::plan(&Inputs {
             binding: object,
             view: binding.view(),
+            misplacement: misplacement.as_deref(),
             template: template.as_ref().map(|found| Template {
                 object: &found.object,
                 other_versions: &found.other_versions,

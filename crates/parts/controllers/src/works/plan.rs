@@ -34,6 +34,8 @@ pub struct Inputs<'a> {
     pub binding: &'a Object,
     /// The same, read.
     pub view: BindingView<'a>,
+    /// Why the binding cannot be for what it names.
+    pub misplacement: Option<&'a str>,
     /// The template; `None` once its author has deleted it.
     pub template: Option<Template<'a>>,
     /// The template with the replicas of each target that needs a revision, as the interpreter made it.
@@ -88,6 +90,9 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
             plans: vec![inputs.release()],
             news: Plan::default(),
         };
+    }
+    if let Some(problem) = inputs.misplacement {
+        return inputs.refuse_all(problem);
     }
     let mut decision = Decision {
         plans: vec![inputs.remove_orphans()],
@@ -207,6 +212,29 @@ impl Inputs<'_> {
             plan.push(delete(work, &cause));
         }
         plan
+    }
+
+    /// Tells why nothing is made for the binding. Works that carry its name stay: they may have been made for the binding
+    /// that what it names belongs to.
+    fn refuse_all(&self, problem: &str) -> Decision {
+        let mut told = Plan::default();
+        told.problem(self.view.key().to_string(), problem);
+        told.push(Action::report(
+            ObjectRef::of(self.binding),
+            EventKind::Warning,
+            events::binding::SYNC_WORK_FAILED,
+            problem,
+        ));
+        let setback = Setback {
+            reason: events::binding::SYNC_WORK_FAILED,
+            message: problem.to_owned(),
+        };
+        let mut plans = vec![told];
+        plans.extend(self.tell_rendered(Some(&setback)));
+        Decision {
+            plans,
+            news: Plan::default(),
+        }
     }
 
     /// The targets that get a work now, each with its share of a Job's completions if those are shared.
@@ -336,9 +364,13 @@ impl Inputs<'_> {
                 message: messages.join("; "),
             }
         });
+        self.tell_rendered(setback.as_ref())
+    }
+
+    fn tell_rendered(&self, setback: Option<&Setback>) -> Option<Plan> {
         let rendered = conditions::binding::RENDERED;
         let status = self.view.status;
-        let action = setback::tell(self.binding, status, rendered, setback.as_ref(), self.now)?;
+        let action = setback::tell(self.binding, status, rendered, setback, self.now)?;
         let mut plan = Plan::default();
         plan.push(action);
         Some(plan)

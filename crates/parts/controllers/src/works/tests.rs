@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     binding_view::Binding,
+    bindings::misplacement,
     told::{documents, one, told},
 };
 
@@ -80,6 +81,7 @@ fn scene(text: &str) -> Scene {
 impl Scene {
     fn decide(&self) -> Decision {
         let read = Binding::read(&self.binding).unwrap();
+        let misplacement = misplacement(&self.binding, |_| false);
         let interpreter = Interpreter::default();
         let mut revised = BTreeMap::new();
         if let Some(template) = self.template.as_ref().filter(|_| read.spec.is_workload()) {
@@ -91,6 +93,7 @@ impl Scene {
         plan(&Inputs {
             binding: &self.binding,
             view: read.view(),
+            misplacement: misplacement.as_deref(),
             template: self.template.as_ref().map(Template::new),
             revised: &revised,
             overrides: &self.overrides,
@@ -493,5 +496,31 @@ fn a_template_wakes_its_binding_when_it_comes_or_only_our_own_keys_change() {
         let kind = GroupKind::new("apps", "Deployment");
         let keys = keys::of_template(&kind, &change(before, after), of_template);
         assert_eq!(!keys.is_empty(), wakes);
+    }
+}
+
+#[test]
+fn a_binding_for_what_is_elsewhere_makes_no_work_and_takes_none_away() {
+    for elsewhere in ["namespace: kube-system, ", ""] {
+        let binding = binding("clusters: [{name: m1}]").replace(
+            "kind: Deployment, namespace: test, ",
+            &format!("kind: Deployment, {elsewhere}"),
+        );
+        let work = "{apiVersion: work.karmada.io/v1alpha1, kind: Work, metadata: {name: w, namespace: karmada-es-m2, uid: w, resourceVersion: '1'}}";
+        let story = scene(&format!("---\n{binding}\n---\n{WEB}\n---\n{work}\n")).story();
+        let lines: Vec<&str> = story.lines().collect();
+        assert!(
+            story.contains(
+                "a ResourceBinding in namespace test is for objects of that namespace alone"
+            ) && story.contains("SyncWorkFailed")
+                && story.contains(r#""type":"Rendered","status":"False""#),
+            "{story}"
+        );
+        assert!(
+            lines
+                .iter()
+                .all(|line| !line.starts_with("create") && !line.starts_with("delete")),
+            "{story}"
+        );
     }
 }
