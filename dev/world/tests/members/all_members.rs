@@ -1,6 +1,7 @@
 //! `clusters/*/proxy`: whichever member has it, and what all of them have.
 
-use http::{Method, Request, StatusCode};
+use client::AnswerBody;
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use object::Value;
 use world::{Api, World, json};
@@ -10,8 +11,8 @@ use crate::SOON;
 const CLUSTERS: &str = "/apis/cluster.karmada.io/v1alpha1/clusters";
 const MAPS: &str = "/*/proxy/api/v1/namespaces/default/configmaps";
 
-/// Status and body of a call below the clusters.
-async fn call(api: &Api, method: Method, path: &str, body: &str) -> (StatusCode, Value) {
+/// The answer to a call below the clusters.
+async fn send(api: &Api, method: Method, path: &str, body: &str) -> Response<AnswerBody> {
     let media = match method {
         Method::PATCH => "application/merge-patch+json",
         _ => "application/json",
@@ -23,7 +24,12 @@ async fn call(api: &Api, method: Method, path: &str, body: &str) -> (StatusCode,
         .body(client::Body::from(body.to_owned().into_bytes()))
         .expect("the path is a path");
     let response = api.client().send(request).await;
-    let response = response.unwrap_or_else(|error| panic!("{error}"));
+    response.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Its status and body.
+async fn call(api: &Api, method: Method, path: &str, body: &str) -> (StatusCode, Value) {
+    let response = send(api, method, path, body).await;
     let status = response.status();
     let bytes = response.into_body().collect().await;
     let bytes = bytes.unwrap_or_else(|error| panic!("{error}")).to_bytes();
@@ -91,6 +97,25 @@ async fn c33_a_request_to_all_members_goes_to_the_one_that_has_the_object_or_to_
     assert_eq!(body["message"], expected);
 }
 
+/// Without an answer from everybody nobody knows that one member alone has the object.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_changed_in_the_one_member_while_another_does_not_answer() {
+    let (world, admin) = prepared().await;
+    world.member("m1").refuse_connections(Some("away"));
+    for name in ["one", "both"] {
+        let path = format!("{MAPS}/{name}");
+        let (status, body) = call(&admin, Method::DELETE, &path, "").await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{body}");
+        let expected = "cannot tell whether the resource is in one cluster only: no answer from m1; name the cluster instead of *";
+        assert_eq!(body["message"], expected);
+        let key = format!("default/{name}");
+        let there = world.member("m2").get("configmaps", &key);
+        assert!(there.await.is_some());
+        let (status, _) = call(&admin, Method::GET, &path, "").await;
+        assert_eq!(status, StatusCode::OK, "reading does no harm");
+    }
+}
+
 /// Who has an object is asked by reading alone, whatever is to be done with it.
 #[tokio::test(start_paused = true)]
 async fn p23_members_are_asked_by_get_whatever_the_method() {
@@ -132,11 +157,18 @@ async fn c33_all_members_are_listed_as_one_and_nothing_else_is_done_with_all() {
         let expected = format!("Request verb {verb} is not support");
         assert_eq!(body["message"], expected);
     }
-    // One that does not answer is left out.
+    let (_, body) = call(&admin, Method::GET, &format!("{MAPS}?limit=1"), "").await;
+    assert_eq!(names(&body), ["both", "both", "one"]);
+    // One that does not answer is left out, and it is said so.
     world.member("m1").refuse_connections(Some("away"));
     let (status, body) = call(&admin, Method::GET, MAPS, "").await;
     assert_eq!(status, StatusCode::OK);
     assert_eq!(names(&body), ["both", "one"]);
+    let response = send(&admin, Method::GET, MAPS, "").await;
+    assert_eq!(
+        response.headers()["warning"],
+        "299 - \"no answer from m1: left out\""
+    );
     world.member("m2").refuse_connections(Some("away"));
     let (status, body) = call(&admin, Method::GET, MAPS, "").await;
     assert_eq!(status, StatusCode::NOT_FOUND);

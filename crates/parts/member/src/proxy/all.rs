@@ -1,12 +1,15 @@
 //! `clusters/*/proxy/…`: one request for whichever member has the object, or a list of what all members have.
 //!
 //! Keeps:  who has an object is asked by reading alone, whatever the request is; a request that changes something goes to
-//!         one member or to none.
+//!         one member or to none, and to none while a member does not say whether it has the object; who is left out of a
+//!         list is named in a warning; nobody is waited for longer than [`PATIENCE`].
+
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use client::Body as ClientBody;
 use futures_util::future::join_all;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_TYPE, WARNING};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
@@ -23,20 +26,25 @@ use crate::proxy::{Proxy, head};
 
 /// The name that stands for all clusters.
 pub(super) const ALL: &str = "*";
+/// How long one member may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest list that is taken from one member.
 const LONGEST_LIST: usize = 256 * 1024 * 1024;
 /// What everybody who is somebody may read of the control plane itself.
 const OPEN: [&str; 7] = [
     "/api", "/apis", "/version", "/openapi", "/healthz", "/livez", "/readyz",
 ];
-/// Parts of objects that are connections: whether the object is there is asked of the object.
-const CONNECTIONS: [&str; 6] = [
+/// Parts of objects that cannot be read: whether the object is there is asked of the object.
+const UNREADABLE: [&str; 9] = [
     "exec",
     "attach",
     "portforward",
     "log",
     "proxy",
     "ephemeralcontainers",
+    "eviction",
+    "binding",
+    "token",
 ];
 
 impl Proxy {
@@ -86,13 +94,29 @@ impl Proxy {
         let names = self.cluster_names();
         let asking = names.iter().map(|name| {
             let reading = self.read(name, user, parts, &object, None);
-            async move {
-                reading
-                    .await
-                    .is_ok_and(|(status, _)| status == StatusCode::OK)
-            }
+            async move { Presence::of(reading.await) }
         });
-        let has: Vec<bool> = join_all(asking).await;
+        let found: Vec<Presence> = join_all(asking).await;
+        let runs = matches!(
+            target.subresource.as_str(),
+            "exec" | "attach" | "portforward"
+        );
+        let is_read = parts.method == Method::GET && !runs;
+        let silent = names.iter().zip(&found);
+        let silent: Vec<&str> = silent
+            .filter(|(_, presence)| **presence == Presence::Unknown)
+            .map(|(name, _)| name.as_str())
+            .collect();
+        if !is_read && !silent.is_empty() {
+            let silent = silent.join(",");
+            return Err(Status::unavailable(
+                format!(
+                    "cannot tell whether the resource is in one cluster only: no answer from {silent}; name the cluster instead of *"
+                ),
+                None,
+            ));
+        }
+        let has = found.iter().map(|presence| *presence == Presence::There);
         let mut places = names.iter().zip(has).filter(|(_, has)| *has);
         let Some((first, _)) = places.next() else {
             return Err(missing(
@@ -117,13 +141,17 @@ impl Proxy {
     /// What all members list, one after the other.
     async fn list(&self, user: &User, parts: &Parts, path: &str) -> Result<Response<Body>, Status> {
         let names = self.cluster_names();
-        let query = parts.uri.query();
+        let query = parts.uri.query().and_then(whole_list);
         let asking = names
             .iter()
-            .map(|name| self.read(name, user, parts, path, query));
+            .map(|name| self.read(name, user, parts, path, query.as_deref()));
         let mut whole: Option<Value> = None;
-        for answered in join_all(asking).await {
+        let mut left_out = Vec::new();
+        for (name, answered) in names.iter().zip(join_all(asking).await) {
             let Ok((StatusCode::OK, bytes)) = answered else {
+                if Presence::of(answered) == Presence::Unknown {
+                    left_out.push(name.as_str());
+                }
                 continue;
             };
             let Ok(mut list) = serde_json::from_slice::<Value>(&bytes) else {
@@ -145,14 +173,35 @@ impl Proxy {
                 }
             }
         }
-        match whole {
-            Some(list) => Ok(body::value(StatusCode::OK, Encoding::Json, &list)),
-            None => Err(missing("not found")),
+        let Some(list) = whole else {
+            return Err(missing("not found"));
+        };
+        let mut response = body::value(StatusCode::OK, Encoding::Json, &list);
+        if !left_out.is_empty() {
+            let warning = format!("299 - \"no answer from {}: left out\"", left_out.join(", "));
+            if let Ok(warning) = HeaderValue::from_str(&warning) {
+                response.headers_mut().insert(WARNING, warning);
+            }
         }
+        Ok(response)
     }
 
-    /// Reads something of a member as the user.
+    /// Reads something of a member as the user, who does not wait forever.
     async fn read(
+        &self,
+        cluster: &str,
+        user: &User,
+        parts: &Parts,
+        path: &str,
+        query: Option<&str>,
+    ) -> Result<(StatusCode, Bytes), Status> {
+        let reading = self.read_to_end(cluster, user, parts, path, query);
+        tokio::time::timeout(PATIENCE, reading)
+            .await
+            .unwrap_or_else(|_| Err(Status::unavailable("no answer in time", None)))
+    }
+
+    async fn read_to_end(
         &self,
         cluster: &str,
         user: &User,
@@ -191,9 +240,39 @@ impl Proxy {
     }
 }
 
-/// The path of the object itself, where a part of it is a connection.
+/// What a member's answer says of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    There,
+    /// It is not there, or the user may not see it.
+    Absent,
+    /// The member did not say.
+    Unknown,
+}
+
+impl Presence {
+    fn of(answered: Result<(StatusCode, Bytes), Status>) -> Self {
+        match answered {
+            Ok((StatusCode::OK, _)) => Self::There,
+            Ok((StatusCode::NOT_FOUND | StatusCode::FORBIDDEN, _)) => Self::Absent,
+            Err(status) if matches!(status.code, 403 | 404) => Self::Absent,
+            Ok(_) | Err(_) => Self::Unknown,
+        }
+    }
+}
+
+/// A query without what would cut each member's list short: the pieces could not be put together again.
+fn whole_list(query: &str) -> Option<String> {
+    let kept: Vec<&str> = query
+        .split('&')
+        .filter(|pair| !matches!(pair.split('=').next(), Some("limit" | "continue")))
+        .collect();
+    (!kept.is_empty()).then(|| kept.join("&"))
+}
+
+/// The path of the object itself, where the part that is asked for cannot be read.
 fn object_path(path: &str, target: &ResourceTarget) -> String {
-    if !CONNECTIONS.contains(&target.subresource.as_str()) {
+    if !UNREADABLE.contains(&target.subresource.as_str()) {
         return path.to_owned();
     }
     let part = format!("/{}", target.subresource);
@@ -247,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_are_looked_for_by_their_object() {
+    fn what_cannot_be_read_is_looked_for_by_its_object() {
         for (path, expected) in [
             (
                 "/api/v1/namespaces/a/pods/p/exec",
@@ -272,6 +351,19 @@ mod tests {
             };
             assert_eq!(object_path(path, &target), expected);
         }
+    }
+
+    #[test]
+    fn lists_are_asked_for_whole() {
+        let check = |query: &str, expected: Option<&str>| {
+            assert_eq!(whole_list(query).as_deref(), expected, "{query}");
+        };
+        check("limit=500", None);
+        check(
+            "limit=5&labelSelector=a%3Db&continue=x",
+            Some("labelSelector=a%3Db"),
+        );
+        check("fieldSelector=limit%3D1", Some("fieldSelector=limit%3D1"));
     }
 
     #[test]
