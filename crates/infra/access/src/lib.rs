@@ -4,8 +4,9 @@
 //! somebody else if asked to, and holds what they attempt against the roles in the server's own cache.
 //!
 //! Entry points: [`access::Access::new`] and [`access::Access::admit`] in front of a server; [`reviews::insert`] and
-//! [`token_request::insert`] for what is asked of it; [`escalation::EscalationCheck`] among its admission;
-//! [`bootstrap::ensure`] at its start and [`account_chores::follow`] while it runs.
+//! [`token_request::insert`] for what is asked of it; [`creation::CreationCheck`] and
+//! [`escalation::EscalationCheck`] among its admission; [`bootstrap::ensure`] at its start and
+//! [`account_chores::follow`] while it runs.
 //!
 //! Invariants: nobody is served without a name; a decision is as current as the cache; a rule is parsed when it changes
 //! and not when it is applied; nobody gives away what they do not have; no token, key or secret is ever logged or part of
@@ -22,6 +23,7 @@ pub mod bootstrap;
 pub mod bootstrap_token;
 pub mod certificates;
 pub mod cluster_info;
+pub mod creation;
 pub mod escalation;
 pub mod fairness;
 pub mod following;

@@ -10,6 +10,7 @@ use ::admission::{Caller, LimitRanges, Quotas, ValidatingPolicies, Webhooks};
 use access::audit::AuditLog;
 use access::authenticate::TokenAuthenticator;
 use access::certificates::CertificateAdmission;
+use access::creation::CreationCheck;
 use access::escalation::EscalationCheck;
 use access::keys::Keys;
 use access::{Access, bootstrap, names, reviews, token_request};
@@ -285,7 +286,7 @@ impl ApiServer {
             address,
             security.lifetimes,
         )?;
-        let base = base_table();
+        let base = base_table(&security.encryption.resources);
         let about = About {
             version: KUBERNETES_VERSION.to_owned(),
             address: address.to_string(),
@@ -295,6 +296,7 @@ impl ApiServer {
         let admission = Arc::new(MultiClusterAdmission::new(machine));
         let namespaces = Arc::new(NamespaceLifecycle::default());
         let limits = Arc::new(LimitRanges::default());
+        let creation = Arc::new(CreationCheck::default());
         let escalation = Arc::new(EscalationCheck::default());
         let signing = Arc::new(CertificateAdmission::default());
         let caller = Caller::default();
@@ -304,9 +306,10 @@ impl ApiServer {
         ));
         let judging = Arc::new(ValidatingPolicies::default());
         let quotas = Arc::new(Quotas::new(Arc::clone(&surroundings) as _));
-        // The product's own rules first: users' webhooks and policies see what will be stored. Quotas last: what somebody
-        // else refuses takes no room.
+        // What may not be made is shown to nobody. Then the product's own rules: users' webhooks and policies see what
+        // will be stored. Quotas last: what somebody else refuses takes no room.
         let hooks: Vec<Arc<dyn Admission>> = vec![
+            Arc::clone(&creation) as Arc<dyn Admission>,
             Arc::clone(&namespaces) as Arc<dyn Admission>,
             Arc::clone(&limits) as Arc<dyn Admission>,
             Arc::clone(&admission) as Arc<dyn Admission>,
@@ -337,6 +340,7 @@ impl ApiServer {
         limits.look_into(server.cache());
         quotas.look_into(server.cache());
         admission.look_into(server.cache());
+        creation.judge_by(&access);
         escalation.judge_by(&access);
         signing.judge_by(&access);
         let asker = Arc::new(Asker::new(&access));
@@ -530,8 +534,14 @@ fn directory(path: PathBuf) -> Result<PathBuf, StartError> {
     }
 }
 
-fn base_table() -> Table {
+/// What is always served. What is encrypted where it is kept is not repeated in refusals either, nor are the kinds
+/// that have something to hide however they are kept.
+fn base_table(encrypted: &[String]) -> Table {
     let mut table = Table::default();
+    for name in encrypted.iter().map(String::as_str).chain(SECRET) {
+        let (plural, group) = name.split_once('.').unwrap_or((name, ""));
+        table.keep_secret(group, plural);
+    }
     for resource in kinds::builtin_resources()
         .into_iter()
         .chain(multicluster::resources())
@@ -540,6 +550,13 @@ fn base_table() -> Table {
     }
     table
 }
+
+/// Secrets, the works that carry copies of them, and the clusters with what is shown to the proxies before them.
+const SECRET: [&str; 3] = [
+    "secrets",
+    "works.work.karmada.io",
+    "clusters.cluster.karmada.io",
+];
 
 async fn create_namespace(server: &Server, name: &str) {
     let body = json!({"metadata": {"name": name}}).to_string();

@@ -1,7 +1,7 @@
-use serde_json::json;
+use serde_json::{Value, json};
 use serve::call::User;
 
-use crate::world::{World, known, master, subject, user};
+use crate::world::{Answer, World, known, master, subject, user};
 
 /// Who asks, in the order of the columns below.
 fn identities() -> [(&'static str, User); 10] {
@@ -43,6 +43,19 @@ const CALLS: &str = include_str!("calls.txt");
 fn calls() -> impl Iterator<Item = (&'static str, &'static str)> {
     let rows = CALLS.lines().filter(|line| !line.starts_with('#'));
     rows.map(|row| row.split_once(' ').unwrap())
+}
+
+/// Applies an object of which nothing is said but which it is.
+async fn apply(world: &World, user: &User, kind: &str, path: &str, options: &str) -> Answer {
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    let version = match parts[0] {
+        "api" => parts[1].to_owned(),
+        _ => format!("{}/{}", parts[1], parts[2]),
+    };
+    let object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": parts.last()}});
+    let line = format!("PATCH {path}?fieldManager=m&{options}");
+    let headers = [("content-type", "application/apply-patch+yaml")];
+    world.ask_with(user, &headers, &line, object).await
 }
 
 async fn prepare() -> World {
@@ -123,12 +136,14 @@ async fn everybody_may_do_what_their_roles_give_and_nothing_else() {
     let mut wrong = Vec::new();
     for (expected, line) in calls() {
         for ((who, user), expected) in identities().iter().zip(expected.chars()) {
-            let body = if line.starts_with("GET") || line.starts_with("DELETE") {
-                serde_json::Value::Null
+            let answer = if let Some(line) = line.strip_prefix("APPLY ") {
+                let (kind, path) = line.split_once(' ').unwrap();
+                apply(&world, user, kind, path, "dryRun=All").await
+            } else if line.starts_with("GET") || line.starts_with("DELETE") {
+                world.ask(user, line, Value::Null).await
             } else {
-                json!({})
+                world.ask(user, line, json!({})).await
             };
-            let answer = world.ask(user, line, body).await;
             let is_let = answer.code != 403 && answer.code != 401;
             if is_let != (expected == '+') {
                 wrong.push(format!(
@@ -234,5 +249,114 @@ async fn acting_as_somebody_else_needs_leave_for_every_part_of_them() {
             (code, message),
             "{headers:?}"
         );
+    }
+}
+
+#[tokio::test]
+async fn whoever_makes_an_object_must_be_let_create_it() {
+    let world = World::start().await;
+    world.namespace("shop").await;
+    world
+        .role(
+            "",
+            "changer",
+            &[
+                "patch,update core configmaps,endpoints,namespaces",
+                "patch,update coordination.k8s.io leases",
+                "create core configmaps own",
+            ],
+        )
+        .await;
+    world
+        .bind("", ("ClusterRole", "changer"), subject("una"))
+        .await;
+    let una = known("una");
+    let maps = "/api/v1/namespaces/shop/configmaps";
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/shop/leases";
+    let ends = "/api/v1/namespaces/shop/endpoints";
+    for path in [maps, ends] {
+        let object = json!({"metadata": {"name": "there"}});
+        world.create(path, object).await;
+    }
+    let no_map = "configmaps \"new\" is forbidden: User \"una\" cannot create resource \"configmaps\" in API group \"\" in the namespace \"shop\"";
+    let no_lease = "leases.coordination.k8s.io \"new\" is forbidden: User \"una\" cannot create resource \"leases\" in API group \"coordination.k8s.io\" in the namespace \"shop\"";
+    let no_space = "namespaces \"new\" is forbidden: User \"una\" cannot create resource \"namespaces\" in API group \"\" at the cluster scope";
+    for (form, kind, path, options, code, message) in [
+        ("APPLY", "ConfigMap", format!("{maps}/new"), "", 403, no_map),
+        (
+            "APPLY",
+            "ConfigMap",
+            format!("{maps}/new"),
+            "dryRun=All",
+            403,
+            no_map,
+        ),
+        (
+            "APPLY",
+            "ConfigMap",
+            format!("{maps}/new"),
+            "force=true",
+            403,
+            no_map,
+        ),
+        ("APPLY", "Lease", format!("{leases}/new"), "", 403, no_lease),
+        (
+            "APPLY",
+            "Namespace",
+            "/api/v1/namespaces/new".to_owned(),
+            "",
+            403,
+            no_space,
+        ),
+        ("PUT", "Lease", format!("{leases}/new"), "", 403, no_lease),
+        (
+            "PUT",
+            "Lease",
+            format!("{leases}/new"),
+            "dryRun=All",
+            403,
+            no_lease,
+        ),
+        // Updates of this kind make nothing, and patches that are no applies never do.
+        (
+            "PUT",
+            "ConfigMap",
+            format!("{maps}/new"),
+            "",
+            404,
+            "configmaps \"new\" not found",
+        ),
+        (
+            "PATCH",
+            "Lease",
+            format!("{leases}/new"),
+            "",
+            404,
+            "leases.coordination.k8s.io \"new\" not found",
+        ),
+        // What is there is changed, and what a rule names may be made.
+        ("APPLY", "ConfigMap", format!("{maps}/there"), "", 200, ""),
+        ("PUT", "Endpoints", format!("{ends}/there"), "", 200, ""),
+        ("APPLY", "ConfigMap", format!("{maps}/own"), "", 201, ""),
+    ] {
+        let answer = if form == "APPLY" {
+            apply(&world, &una, kind, &path, options).await
+        } else {
+            let name = path.rsplit('/').next();
+            let line = format!("{form} {path}?{options}");
+            let object = json!({"metadata": {"name": name}});
+            world.ask(&una, &line, object).await
+        };
+        let found = answer.body["message"].as_str().unwrap_or_default();
+        assert_eq!(
+            (answer.code, found),
+            (code, message),
+            "{form} {path} {options}"
+        );
+        if path.ends_with("/new") {
+            let line = format!("GET {path}");
+            let there = world.ask(&master(), &line, Value::Null).await;
+            assert_eq!(there.code, 404, "{form} {path} {options} wrote something");
+        }
     }
 }

@@ -52,7 +52,11 @@ async fn ask(served: &Served, line: &str, token: &str, body: Value) -> (u16, Byt
     let (method, path) = line.split_once(' ').unwrap();
     let mut request = Request::builder().method(method).uri(path);
     if method == "PATCH" {
-        request = request.header("content-type", "application/merge-patch+json");
+        let form = match path.contains("fieldManager=") {
+            true => "application/apply-patch+yaml",
+            false => "application/merge-patch+json",
+        };
+        request = request.header("content-type", form);
     }
     if !token.is_empty() {
         request = request.header("authorization", format!("Bearer {token}"));
@@ -147,6 +151,49 @@ async fn planted_secrets_appear_neither_in_logs_nor_errors_nor_files_nor_backups
             "",
             json!({"metadata": {"name": "s"}, "type": PLANTED, "data": {}}),
             422,
+        ),
+        // Patches that make no such object of what is stored, and declarations that fit no such object.
+        (
+            format!("PATCH {secrets}/s"),
+            "",
+            json!({"data": {"password": 5}, "stringData": {"again": PLANTED}}),
+            422,
+        ),
+        (format!("PATCH {secrets}/s"), "", json!({"kind": null}), 422),
+        (
+            format!("PATCH {secrets}/s?fieldValidation=Strict"),
+            "",
+            json!({"unheard": PLANTED}),
+            422,
+        ),
+        (
+            format!("PATCH {works}/w?fieldValidation=Strict"),
+            "",
+            json!({"unheard": PLANTED}),
+            422,
+        ),
+        (
+            format!("PATCH {secrets}/s?fieldManager=m"),
+            "",
+            json!({
+                "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"again": [PLANTED]},
+            }),
+            500,
+        ),
+        (
+            format!("PATCH {secrets}/new?fieldManager=m"),
+            "",
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "new"}, "data": PLANTED}),
+            500,
+        ),
+        (
+            format!("PATCH {works}/w?fieldManager=m"),
+            "",
+            json!({
+                "apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "metadata": {"name": "w"},
+                "spec": {"workload": {"manifests": PLANTED}},
+            }),
+            500,
         ),
         // What is sent to the wrong place is a secret nevertheless.
         (maps.to_owned(), "", named.clone(), 400),
