@@ -80,6 +80,90 @@ async fn an_override_path_that_does_not_exist_is_told_with_policy_rule_and_path(
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_override_that_makes_another_object_of_a_template_reaches_no_member() {
+    let stage = Stage::with(1).await;
+    let root = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: root}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: eve}]}";
+    stage
+        .apply(&all(&[
+            overriding(
+                "op",
+                &one_deployment("bad"),
+                "",
+                &format!("{{plaintext: [{{path: '', operator: replace, value: {root}}}]}}"),
+            ),
+            deployment("bad", 1),
+            deployment("good", 1),
+            policy("p", DEPLOYMENTS, &on("m1")),
+        ]))
+        .await;
+    stage
+        .template("deployments", "test/good")
+        .shows("status.readyReplicas", 1)
+        .await;
+    says(
+        &stage,
+        "bad-deployment",
+        "Rendered",
+        "False ApplyOverridePolicyFailed",
+        &[
+            "m1: ",
+            "OverridePolicy test/op",
+            "spec.overrideRules[0].overriders.plaintext",
+            "API group would change from \"apps\" to \"rbac.authorization.k8s.io\"",
+        ],
+    )
+    .await;
+    assert!(stage.work("Deployment", "bad", "m1").await.is_none());
+    assert!(
+        stage
+            .work("ClusterRoleBinding", "root", "m1")
+            .await
+            .is_none()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_binding_written_by_hand_sends_nothing_from_outside_its_namespace() {
+    let stage = Stage::with(1).await;
+    let by_hand = |name: &str, resource: &str| {
+        format!(
+            "{{apiVersion: work.karmada.io/v1alpha2, kind: ResourceBinding, metadata: {{name: {name}, namespace: test}}, spec: {{resource: {{{resource}}}, clusters: [{{name: m1}}]}}}}"
+        )
+    };
+    stage
+        .apply(&all(&[
+            config_map("own", "{a: b}"),
+            by_hand("own", "apiVersion: v1, kind: ConfigMap, namespace: test, name: own"),
+            by_hand("nowhere", "apiVersion: v1, kind: ConfigMap, name: own"),
+            by_hand("wide", "apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, name: view"),
+            by_hand("wider", "apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, namespace: test, name: view"),
+        ]))
+        .await;
+    stage
+        .copy("m1", "configmaps", "test/own")
+        .shows("metadata.name", "own")
+        .await;
+    for (name, text) in [
+        ("nowhere", "spec.resource.namespace is \"\""),
+        ("wide", "spec.resource.namespace is \"\""),
+        (
+            "wider",
+            "spec.resource.kind ClusterRole.rbac.authorization.k8s.io has no namespace",
+        ),
+    ] {
+        says(&stage, name, "Rendered", "False SyncWorkFailed", &[text]).await;
+        stage
+            .told(
+                "ResourceBinding",
+                &format!("test/{name}"),
+                "SyncWorkFailed",
+                text,
+            )
+            .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_kind_that_goes_is_told_on_the_policy_that_selects_it() {
     let stage = Stage::with(1).await;
     stage
