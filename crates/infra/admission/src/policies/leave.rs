@@ -69,9 +69,12 @@ impl Followed {
         let policies = self.policies.current();
         let policy = policies.by_name.get(policy_name(new));
         let kind = policy.and_then(|policy| policy.as_ref().ok()?.parameters.as_ref());
+        // A selector wins over a name when parameters are looked up, so it does here.
+        let selects = wanted.get("selector").is_some_and(|it| !it.is_null());
+        let name = if selects { "" } else { text(wanted, "name") };
         let question = Question {
             namespace: text(wanted, "namespace").into(),
-            name: text(wanted, "name").into(),
+            name: name.into(),
             ..self.reading(kind.map(|(api_version, kind)| (api_version.as_str(), kind.as_str())))
         };
         if self.authority.decide(user, &question).allowed {
