@@ -13,9 +13,7 @@ use object::{Object, ObjectKey, ResourceType, Value};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::reach::call_failure;
-
-/// Who tries, in the fields' records.
-const MANAGER: &str = "karavel-simulate";
+use crate::writing::{MANAGER, finish_rehearsal};
 
 /// Where objects are tried on.
 pub(super) struct Stage {
@@ -73,7 +71,11 @@ impl Stage {
             false => self.rehearse(&resource, &object).await.map_err(failed)?,
         };
         // What is not there yet has no revision, whatever the server says it would have.
-        if !self.is_there(&resource, &object.key()).await? {
+        if self.is_there(&resource, &object.key()).await? {
+            tried = finish_rehearsal(&self.control, &resource, tried, &rehearsing())
+                .await
+                .map_err(failed)?;
+        } else {
             tried.remove(&["metadata", "resourceVersion"]);
         }
         tried.remove(&["metadata", "managedFields"]);
@@ -112,10 +114,7 @@ impl Stage {
         resource: &ResourceType,
         object: &Object,
     ) -> Result<Object, CallError> {
-        let options = WriteOptions {
-            dry_run: true,
-            ..WriteOptions::by(MANAGER)
-        };
+        let options = rehearsing();
         self.control
             .apply(resource, object, true, &Part::Object, &options)
             .await
@@ -127,6 +126,14 @@ impl Stage {
             Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(call_failure(&error)),
         }
+    }
+}
+
+/// As `apply` would: the server takes away only what the same one has applied before.
+fn rehearsing() -> WriteOptions {
+    WriteOptions {
+        dry_run: true,
+        ..WriteOptions::by(MANAGER)
     }
 }
 

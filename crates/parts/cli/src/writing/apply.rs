@@ -4,6 +4,7 @@ use client::{CallError, Client};
 use intent::Part;
 use object::{Object, ResourceType};
 
+use super::handover::{finish_rehearsal, hand_over};
 use super::policies::{Strictness, policy_for};
 use super::{DryRun, Writing, discover};
 use crate::failure::Failure;
@@ -113,10 +114,21 @@ async fn one(
         return writing.say(resource, object, word);
     }
     let force = !options.respect_owners;
-    let applied = control
-        .apply(resource, object, force, &Part::Object, &writing.options())
+    let how = writing.options();
+    if let Some(before) = before.as_ref().filter(|_| !how.dry_run) {
+        hand_over(control, resource, before, &how)
+            .await
+            .map_err(failed)?;
+    }
+    let mut applied = control
+        .apply(resource, object, force, &Part::Object, &how)
         .await
         .map_err(failed)?;
+    if how.dry_run && before.is_some() {
+        applied = finish_rehearsal(control, resource, applied, &how)
+            .await
+            .map_err(failed)?;
+    }
     let word = match &before {
         None => "created",
         Some(before) if is_same(before, &applied) => "unchanged",

@@ -14,7 +14,7 @@ use crate::nearest::missing;
 use crate::reading::{self, Answer};
 
 /// Where the note is.
-const NOTE: &str = "kubectl.kubernetes.io/last-applied-configuration";
+pub(super) const NOTE: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Fields that the server keeps, and nobody applies.
 const SERVERS_OWN: [&[&str]; 7] = [
     &["metadata", "creationTimestamp"],

@@ -9,6 +9,7 @@ mod create;
 mod delete;
 mod edit;
 mod generate;
+mod handover;
 mod last_applied;
 mod marks;
 mod patch;
@@ -24,6 +25,7 @@ pub use last_applied::view_last_applied;
 pub use marks::{MarkQuery, Marks, mark};
 pub use patch::{PatchQuery, patch};
 
+pub(crate) use handover::finish_rehearsal;
 pub(crate) use policies::{Strictness, policy_for};
 
 use client::{Client, Discovery, WriteOptions};
