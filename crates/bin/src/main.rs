@@ -27,6 +27,7 @@ mod security;
 mod server;
 mod sim;
 mod storage;
+mod switches;
 mod terminal;
 mod tokens;
 mod up;

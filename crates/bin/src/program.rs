@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches};
 use cli::Failure;
 
 use crate::arguments::Arguments;
-use crate::{configuration, overview};
+use crate::{configuration, overview, switches};
 
 /// What `up` logs: what somebody should act on. That a member is away for a while is shown by `karavel clusters`.
 const QUIET: &str = "warn,karavel_client::follow=error,karavel_estimator::feed=error";
@@ -78,6 +78,7 @@ impl Program {
         let words = spelled(words.collect());
         let command = overview::fit(self.command());
         let command = configuration::with_file(command, &words).map_err(Unusable::Configuration)?;
+        let (command, words) = switches::with_words(command, words);
         let matches = command
             .try_get_matches_from(words)
             .map_err(Unusable::Usage)?;
