@@ -25,25 +25,24 @@ impl<'a> Identity<'a> {
 
     /// Whether a document is still the same object; the first thing that differs is told.
     pub(crate) fn check(&self, document: &Value) -> Result<(), Fault> {
-        let text = |path: &str| {
-            let found = document.pointer(path).and_then(Value::as_str);
-            found.unwrap_or_default()
-        };
+        // By key and not by pointer, which would copy every key: this runs after each overrider.
+        let whole = Some(document);
+        let metadata = document.get("metadata");
         for (what, path, from, to) in [
             (
                 "API group",
                 "/apiVersion",
                 self.group,
-                group(text("/apiVersion")),
+                group(text(whole, "apiVersion")),
             ),
-            ("kind", "/kind", self.kind, text("/kind")),
+            ("kind", "/kind", self.kind, text(whole, "kind")),
             (
                 "namespace",
                 "/metadata/namespace",
                 self.namespace,
-                text("/metadata/namespace"),
+                text(metadata, "namespace"),
             ),
-            ("name", "/metadata/name", self.name, text("/metadata/name")),
+            ("name", "/metadata/name", self.name, text(metadata, "name")),
         ] {
             if from != to {
                 return Err(Fault {
@@ -58,6 +57,11 @@ impl<'a> Identity<'a> {
         }
         Ok(())
     }
+}
+
+fn text<'a>(parent: Option<&'a Value>, key: &str) -> &'a str {
+    let found = parent.and_then(|parent| parent.get(key));
+    found.and_then(Value::as_str).unwrap_or_default()
 }
 
 /// What is before the version. A text with more parts names no group, and is none but its own.
