@@ -7,19 +7,7 @@ use intent::Part;
 use object::ObjectKey;
 use world::{World, json};
 
-use crate::{SOON, everywhere, seconds};
-
-const WEB: &str = "
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: web}
-    spec:
-      replicas: 2
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
-        spec: {containers: [{name: web, image: nginx}]}
-";
+use crate::{SOON, WEB, everywhere, seconds};
 
 #[tokio::test(start_paused = true)]
 async fn what_is_added_by_hand_goes_and_what_is_applied_stays() {

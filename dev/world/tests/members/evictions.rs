@@ -5,19 +5,7 @@ use std::time::Duration;
 use object::Value;
 use world::{World, json};
 
-use crate::{SOON, seconds};
-
-const WEB: &str = "
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: web}
-    spec:
-      replicas: 2
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
-        spec: {containers: [{name: web, image: nginx}]}
-";
+use crate::{SOON, WEB, seconds};
 
 /// One cluster out of all, with tolerations and further fields of the policy.
 fn one_of_all(tolerations: &str, more: &str) -> String {

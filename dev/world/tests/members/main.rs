@@ -20,6 +20,19 @@ use std::time::Duration;
 /// How long anything may take, in virtual time.
 const SOON: Duration = Duration::from_secs(60);
 
+/// A Deployment of two pods.
+const WEB: &str = "
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 2
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec: {containers: [{name: web, image: nginx}]}
+";
+
 /// So many seconds.
 const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
