@@ -7,7 +7,7 @@ use runtime::Tasks;
 /// How long after the start the code that was needed for it is let go of, which is done again after twice as long each
 /// time: what was only used once is not held.
 const FIRST_REST: Duration = Duration::from_secs(1);
-/// Between two such times at most. What is used comes back within a few milliseconds altogether.
+/// Between two such times at most: what is used has to be mapped again each time.
 const LONGEST_REST: Duration = Duration::from_secs(600);
 
 /// Gives back now and then what is only needed once (docs/adr/0037-code-that-is-not-used-is-not-held.md).
