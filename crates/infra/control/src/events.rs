@@ -29,6 +29,12 @@ use tokio::time::{Instant, sleep};
 
 use self::table::{Entry, Note, Table};
 
+/// The reason of the event on what was deleted; its message is the cause.
+///
+/// An object goes once. Several may have asked for it, and a deletion that was asked for already is no news: the event is
+/// named after the object's uid, so that there is one whoever writes it, and it tells the cause of whoever came first.
+pub(crate) const DELETED: &str = "Deleted";
+
 /// How long the first of several events waits for others like it.
 const GATHERING: Duration = Duration::from_millis(250);
 /// How many times as long as a write took the writer rests after it: a fifth of a busy server's time is for news at most.
@@ -187,9 +193,11 @@ async fn write(sink: &EventSink, entry: &Entry) -> Result<ObjectKey, CallError> 
         }
     }
     let event = new_event(sink, entry);
-    sink.client
-        .create_unread(&events(), &event, &options)
-        .await?;
+    let created = sink.client.create_unread(&events(), &event, &options).await;
+    match created {
+        Err(error) if entry.note.is_last() && error.is_already_exists() => {}
+        other => other?,
+    }
     Ok(event.key())
 }
 
@@ -200,7 +208,11 @@ fn new_event(sink: &EventSink, entry: &Entry) -> Object {
         "" => sink.namespace,
         namespace => namespace,
     };
-    let key = ObjectKey::namespaced(namespace, event_name(&about.key.name, entry.serial));
+    let suffix = match note.is_last() {
+        true => about.uid.clone(),
+        false => format!("{:016x}", entry.serial),
+    };
+    let key = ObjectKey::namespaced(namespace, event_name(&about.key.name, &suffix));
     let mut event = Object::new(&events().kind, &key);
     let involved = json!({
         "kind": about.kind.kind, "apiVersion": about.kind.api_version(), "namespace": about.key.namespace,
@@ -239,15 +251,16 @@ fn without_empty(value: object::Value) -> object::Value {
         .collect()
 }
 
-/// A name nobody else takes: the object's, and a number that grows with time. Object names may be as long as event names.
-fn event_name(object: &str, serial: u64) -> String {
-    const LONGEST: usize = 253 - 17;
-    let mut end = object.len().min(LONGEST);
+/// The object's name, and what tells its events apart: a number that grows with time, or the uid of an object that went.
+/// Object names may be as long as event names.
+fn event_name(object: &str, suffix: &str) -> String {
+    const LONGEST: usize = 253;
+    let mut end = object.len().min(LONGEST.saturating_sub(suffix.len() + 1));
     while !object.is_char_boundary(end) {
         end -= 1;
     }
     let stem = object.get(..end).unwrap_or_default();
-    format!("{stem}.{serial:016x}")
+    format!("{stem}.{suffix}")
 }
 
 /// Upstream: a message has at most 1,024 bytes.

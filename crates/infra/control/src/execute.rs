@@ -7,9 +7,7 @@ use serde_json::json;
 use telemetry::chain;
 
 use crate::cx::Cx;
-
-/// The reason of the event on what was deleted; its message is the cause.
-const DELETED: &str = "Deleted";
+use crate::events::DELETED;
 
 /// An action of a plan that could not be carried out; those after it were not tried.
 #[derive(Debug, thiserror::Error)]

@@ -7,6 +7,8 @@ use intent::{EventKind, ObjectRef};
 use object::ObjectKey;
 use object::time::Time;
 
+use super::DELETED;
+
 /// How many different events are remembered. A table that is full forgets the oldest one that is written; if none is, new
 /// ones are dropped and counted.
 const ROOM: usize = 4_096;
@@ -23,6 +25,13 @@ pub(super) struct Note {
     pub(super) kind: EventKind,
     pub(super) reason: String,
     pub(super) message: String,
+}
+
+impl Note {
+    /// Whether it is the end of an object, of which there is one however many tell of it.
+    pub(super) fn is_last(&self) -> bool {
+        self.reason == DELETED && !self.about.uid.is_empty()
+    }
 }
 
 /// One event as it is to be written.
@@ -85,6 +94,9 @@ impl Table {
             return false;
         }
         if let Some(entry) = self.entries.get_mut(&note) {
+            if note.is_last() {
+                return false;
+            }
             if now.seconds_since(entry.last) > COUNTED_SECONDS {
                 self.serial += 1;
                 entry.serial = self.serial;

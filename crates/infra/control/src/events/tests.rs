@@ -123,10 +123,23 @@ fn an_event_that_was_lost_starts_anew() {
 }
 
 #[test]
+fn the_end_of_an_object_is_told_once() {
+    let end = || Note {
+        reason: DELETED.to_owned(),
+        ..note("it is gone")
+    };
+    let mut table = Table::new(at(0));
+    assert!(table.add(end(), at(1)));
+    assert!(!table.add(end(), at(2)));
+    assert_eq!(table.next().unwrap().count, 1);
+    assert!(!table.add(end(), at(9_999)));
+}
+
+#[test]
 fn names_and_messages_fit() {
     let long = "ü".repeat(2_000);
     assert!(shortened(&long).len() <= 1_024 && shortened(&long).ends_with("..."));
     assert_eq!(shortened("short"), "short");
-    assert!(event_name(&long, u64::MAX).len() <= 253);
-    assert_eq!(event_name("web", 10), "web.000000000000000a");
+    assert!(event_name(&long, "0123456789abcdef").len() <= 253);
+    assert_eq!(event_name("web", "a"), "web.a");
 }

@@ -210,6 +210,33 @@ async fn events_are_written_beside_the_plan_and_counted() {
     assert_eq!(event.text_at(&["source", "component"]), Some("tester"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn several_who_delete_one_object_leave_one_event_with_the_cause_of_the_first() {
+    let (api, pod) = with_web();
+    let tasks = runtime::Tasks::new();
+    let clock = Clock::tied(Time::from_unix_seconds(1_767_225_600));
+    let about = ObjectRef::of(&pod);
+    for (component, cause) in [
+        ("controller", "its template is gone"),
+        ("collector", "its owner is gone"),
+    ] {
+        let sink = crate::events::EventSink {
+            client: api.client(),
+            component,
+            namespace: "default",
+        };
+        let events = Recorder::start(sink, clock.clone(), &tasks.spawner());
+        events.record(&about, EventKind::Normal, DELETED, cause);
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+    let found = api.below("/api/v1/namespaces/shop/events/");
+    let told: Vec<_> = found
+        .iter()
+        .map(|event| event.text_at(&["message"]))
+        .collect();
+    assert_eq!(told, [Some("its template is gone")]);
+}
+
 #[test]
 fn preconditions_join_what_the_patch_says_of_the_metadata() {
     let patch = json!({"metadata": {"labels": {"a": null}}});
