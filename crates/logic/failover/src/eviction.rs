@@ -1,9 +1,9 @@
-//! A binding that leaves a cluster.
+//! A binding that leaves a cluster, and one that need not after all.
 
 use std::collections::BTreeMap;
 
 use api::{
-    policy::PurgeMode,
+    policy::{Placement, PurgeMode, ReplicaSchedulingType},
     work::v1alpha2::{GracefulEvictionTask, ResourceBindingSpec, TargetCluster},
 };
 
@@ -77,4 +77,61 @@ pub fn evict(spec: &ResourceBindingSpec, eviction: &Eviction<'_>) -> Option<Evic
         });
     }
     Some(Evicted { clusters, tasks })
+}
+
+/// The lists of a binding that goes on where it was: the task of that producer is taken back, and the cluster is among those
+/// it goes to again, in one write, so that the old copy is wanted all the time. `None` if there is no such task, if the old
+/// copy goes in any case, or if others have taken over what ran there.
+///
+/// Upstream: a task that is there runs to its end. A workload that finds no other place is then deleted when its time is up
+/// and made anew where it was, although nothing drives it away any more.
+#[must_use]
+pub fn withdraw(spec: &ResourceBindingSpec, cluster: &str, producer: &str) -> Option<Evicted> {
+    let is_meant = |task: &&GracefulEvictionTask| task.from_cluster == cluster;
+    let task = spec.graceful_eviction_tasks.iter().find(is_meant)?;
+    let is_handed_over = task.purge_mode.unwrap_or(PurgeMode::Gracefully).current()
+        == PurgeMode::Gracefully
+        && task.suppress_deletion.is_none();
+    if task.producer != producer || !is_handed_over || spec.target(cluster).is_some() {
+        return None;
+    }
+    let replicas = lacking(spec, task.replicas.unwrap_or_default())?;
+    let mut clusters = spec.clusters.clone();
+    clusters.push(TargetCluster {
+        name: cluster.to_owned(),
+        replicas,
+    });
+    let tasks = spec.graceful_eviction_tasks.iter();
+    let tasks = tasks.filter(|task| !is_meant(task)).cloned().collect();
+    Some(Evicted { clusters, tasks })
+}
+
+/// How many of the replicas that left are nowhere else; `None` if the others have taken over.
+fn lacking(spec: &ResourceBindingSpec, left: i32) -> Option<i32> {
+    if spec.clusters.is_empty() {
+        return Some(left);
+    }
+    let placement = spec.placement.as_ref()?;
+    if !is_divided(placement) {
+        // Every cluster gets the same. Where only some clusters or groups of them are wanted, another may have come for it.
+        let is_free =
+            placement.spread_constraints.is_empty() && placement.cluster_affinities.is_empty();
+        return is_free.then_some(left);
+    }
+    let placed: i64 = spec
+        .clusters
+        .iter()
+        .map(|target| i64::from(target.replicas))
+        .sum();
+    let lacking = i64::from(spec.replicas) - placed;
+    let back = i32::try_from(lacking.min(i64::from(left))).ok()?;
+    (back > 0).then_some(back)
+}
+
+/// Whether replicas are shared out; a strategy that does not say so means it, as the schema's default does.
+fn is_divided(placement: &Placement) -> bool {
+    let strategy = placement.replica_scheduling.as_ref();
+    strategy.is_some_and(|strategy| {
+        strategy.replica_scheduling_type != Some(ReplicaSchedulingType::Duplicated)
+    })
 }

@@ -12,7 +12,8 @@ use object::{ObjectKey, time::Time};
 
 use crate::{
     application,
-    eviction::{Eviction, evict},
+    eviction::{Eviction, evict, withdraw},
+    finished::is_over,
     handover::{End, look},
     rebalance::rebalance,
     state::preserve,
@@ -250,4 +251,107 @@ fn acceptance_37_a_rebalancer_triggers_what_exists_and_tells_what_does_not() {
     triggered.insert(web, Some(at(0)));
     let second = rebalance(&next, &triggered, at(9));
     assert_eq!((second.trigger.len(), second.status), (0, first.status));
+}
+
+/// What a binding goes to and leaves after the task for m1 was taken back; nothing if it stands.
+fn back(text: &str) -> String {
+    let Some(evicted) = withdraw(&spec(text), "m1", "T") else {
+        return String::new();
+    };
+    let targets = evicted.clusters.iter();
+    let targets: Vec<String> = targets
+        .map(|target| format!("{}={}", target.name, target.replicas))
+        .collect();
+    let left = evicted.tasks.iter().map(|task| task.from_cluster.as_str());
+    format!(
+        "{} leaving {:?}",
+        targets.join(" "),
+        left.collect::<Vec<_>>()
+    )
+}
+
+#[test]
+fn a_task_is_taken_back_where_nobody_has_taken_over() {
+    let task = "gracefulEvictionTasks: [{fromCluster: m1, producer: T, replicas: 2}]";
+    let divided = "placement: {replicaScheduling: {replicaSchedulingType: Divided}}, replicas: 4";
+    for (text, expected) in [
+        // It found no other place.
+        (format!("{{{task}}}"), "m1=2 leaving []"),
+        // Others have some of it, or all.
+        (
+            format!("{{{task}, {divided}, clusters: [{{name: m2, replicas: 2}}]}}"),
+            "m2=2 m1=2 leaving []",
+        ),
+        (
+            format!("{{{task}, {divided}, clusters: [{{name: m2, replicas: 3}}]}}"),
+            "m2=3 m1=1 leaving []",
+        ),
+        (
+            format!("{{{task}, {divided}, clusters: [{{name: m2, replicas: 4}}]}}"),
+            "",
+        ),
+        // Every cluster gets the same.
+        (
+            format!("{{{task}, placement: {{}}, clusters: [{{name: m2}}]}}"),
+            "m2=0 m1=2 leaving []",
+        ),
+        (
+            format!(
+                "{{{task}, placement: {{spreadConstraints: [{{maxGroups: 1}}]}}, clusters: [{{name: m2}}]}}"
+            ),
+            "",
+        ),
+        (
+            format!(
+                "{{{task}, placement: {{clusterAffinities: [{{affinityName: a}}]}}, clusters: [{{name: m2}}]}}"
+            ),
+            "",
+        ),
+        // The old copy goes, or stays, whatever becomes of the taint; or it is somebody else's task.
+        (format!("{{{task}}}").replace("producer: T", "producer: T, purgeMode: Directly"), ""),
+        (format!("{{{task}}}").replace("producer: T", "producer: T, suppressDeletion: true"), ""),
+        (format!("{{{task}}}").replace("producer: T", "producer: A"), ""),
+        (format!("{{{task}, clusters: [{{name: m1}}]}}"), ""),
+        // Another task stands.
+        (
+            "{gracefulEvictionTasks: [{fromCluster: m1, producer: T}, {fromCluster: m2, producer: T}]}".to_owned(),
+            "m1=0 leaving [\"m2\"]",
+        ),
+    ] {
+        assert_eq!(back(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_has_run_to_its_end_is_known_by_the_template_or_by_the_cluster() {
+    let done = "conditions: [{type: Complete, status: 'True'}]";
+    let running =
+        "conditions: [{type: Complete, status: 'False'}, {type: Suspended, status: 'True'}]";
+    for (resource, report, expected) in [
+        ("apiVersion: batch/v1, kind: Job", done, true),
+        ("apiVersion: batch/v1, kind: Job", running, false),
+        (
+            "apiVersion: batch/v1, kind: Job",
+            "conditions: [{type: Failed, status: 'True'}]",
+            true,
+        ),
+        (
+            "apiVersion: batch.volcano.sh/v1alpha1, kind: Job",
+            done,
+            false,
+        ),
+        ("apiVersion: v1, kind: Pod", "phase: Succeeded", true),
+        ("apiVersion: v1, kind: Pod", "phase: Running", false),
+        ("apiVersion: apps/v1, kind: Deployment", done, false),
+    ] {
+        let spec = spec(&format!("{{resource: {{{resource}, name: x}}}}"));
+        let of_m1 = status(&format!(
+            "{{aggregatedStatus: [{{clusterName: m1, status: {{{report}}}}}]}}"
+        ));
+        assert_eq!(is_over(&spec, &of_m1, None, "m1"), expected, "{resource}");
+        assert!(!is_over(&spec, &of_m1, None, "m2"));
+        let template = serde_saphyr::from_str(&format!("{{status: {{{report}}}}}")).unwrap();
+        let silent = status("{}");
+        assert_eq!(is_over(&spec, &silent, Some(&template), "m2"), expected);
+    }
 }
