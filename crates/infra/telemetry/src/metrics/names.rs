@@ -73,10 +73,16 @@ pub enum Metric {
     DeleteResourceFromCluster,
     /// Bindings that wait to leave a tainted cluster.
     EvictionQueueDepth,
+    /// The same by cluster and kind of binding.
+    EvictionKindTotal,
     /// How long it took to take a binding off a cluster.
     EvictionProcessingLatencySeconds,
     /// How often a binding was looked at to be taken off a cluster.
     EvictionProcessingTotal,
+    /// Machines that were taken to run a script, by where they came from.
+    PoolGetOperationTotal,
+    /// Machines that were given back, by where they went.
+    PoolPutOperationTotal,
     /// What is running: always 1, the rest is in the labels.
     KarmadaBuildInfo,
     /// Writes that plans asked for, by action and result.
@@ -190,8 +196,11 @@ impl Metric {
             Self::UpdateResourceToCluster => "update_resource_to_cluster",
             Self::DeleteResourceFromCluster => "delete_resource_from_cluster",
             Self::EvictionQueueDepth => "eviction_queue_depth",
+            Self::EvictionKindTotal => "eviction_kind_total",
             Self::EvictionProcessingLatencySeconds => "eviction_processing_latency_seconds",
             Self::EvictionProcessingTotal => "eviction_processing_total",
+            Self::PoolGetOperationTotal => "pool_get_operation_total",
+            Self::PoolPutOperationTotal => "pool_put_operation_total",
             Self::KarmadaBuildInfo => "karmada_build_info",
             Self::ControlActionsTotal => "control_actions_total",
             Self::SchedulerAttemptsTotal => "scheduler_attempts_total",
@@ -260,10 +269,15 @@ impl Metric {
             Self::UpdateResourceToCluster => "Objects changed in members.",
             Self::DeleteResourceFromCluster => "Objects deleted from members.",
             Self::EvictionQueueDepth => "Bindings that wait to leave a tainted cluster.",
+            Self::EvictionKindTotal => {
+                "Bindings that wait to leave a tainted cluster, by cluster and kind."
+            }
             Self::EvictionProcessingLatencySeconds => {
                 "Seconds it took to take a binding off a tainted cluster."
             }
             Self::EvictionProcessingTotal => "Bindings looked at to leave a tainted cluster.",
+            Self::PoolGetOperationTotal => "Machines taken to run a script.",
+            Self::PoolPutOperationTotal => "Machines given back after a script.",
             Self::KarmadaBuildInfo => "What is running.",
             Self::ControlActionsTotal => "Writes that plans asked for.",
             Self::SchedulerAttemptsTotal => "Scheduling attempts.",
@@ -306,6 +320,7 @@ impl Metric {
             | Self::ClusterCpuAllocatedNumber
             | Self::ClusterPodAllocatedNumber
             | Self::EvictionQueueDepth
+            | Self::EvictionKindTotal
             | Self::KarmadaBuildInfo
             | Self::ProcessResidentMemoryBytes
             | Self::ProcessVirtualMemoryBytes
@@ -368,6 +383,9 @@ impl Metric {
             Self::DeleteResourceFromCluster => &["result", "apiversion", "kind", MEMBER],
             Self::EvictionQueueDepth | Self::EvictionProcessingLatencySeconds => &["name"],
             Self::EvictionProcessingTotal => &["name", "result"],
+            Self::EvictionKindTotal => &[MEMBER, "resource_kind"],
+            Self::PoolGetOperationTotal => &["name", "from"],
+            Self::PoolPutOperationTotal => &["name", "to"],
             Self::KarmadaBuildInfo => &[
                 "git_version",
                 "git_commit",
@@ -407,6 +425,9 @@ impl Metric {
                 | Self::ControllerActiveWorkers
                 | Self::ControllerMaxConcurrentReconciles
                 | Self::EvictionQueueDepth
+                | Self::EvictionKindTotal
+                | Self::PoolGetOperationTotal
+                | Self::PoolPutOperationTotal
         )
     }
 }

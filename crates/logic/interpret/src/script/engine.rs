@@ -43,6 +43,20 @@ pub struct Engine {
     /// Machines that nobody uses. When there are enough of them, a machine that comes back is dropped: how many run at
     /// once is up to the callers' threads.
     idle: Mutex<Vec<Machine>>,
+    turnover: [AtomicU64; 4],
+}
+
+/// How often machines were taken and given back since the engine is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turnover {
+    /// Taken from those that were idle.
+    pub reused: u64,
+    /// Made, for want of an idle one.
+    pub made: u64,
+    /// Given back to be used again.
+    pub kept: u64,
+    /// Dropped: there were enough, or the script left it unfit.
+    pub dropped: u64,
 }
 
 /// How many machines are kept for the next run, each of them with less than one MiB.
@@ -86,6 +100,20 @@ impl Engine {
             next_number: AtomicU64::new(0),
             scripts: Mutex::new(BTreeMap::new()),
             idle: Mutex::new(Vec::new()),
+            turnover: Default::default(),
+        }
+    }
+
+    /// How often machines were taken and given back.
+    #[must_use]
+    pub fn turnover(&self) -> Turnover {
+        let [reused, made, kept, dropped] = &self.turnover;
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Turnover {
+            reused: count(reused),
+            made: count(made),
+            kept: count(kept),
+            dropped: count(dropped),
         }
     }
 
@@ -121,10 +149,18 @@ impl Engine {
         arguments: &'a [Argument<'a>],
         read: impl FnOnce(&Returned<'a>) -> Result<T, ScriptError>,
     ) -> Result<T, ScriptError> {
+        let [reused, made, kept, dropped] = &self.turnover;
+        let count = |counter: &AtomicU64| {
+            counter.fetch_add(1, Ordering::Relaxed);
+        };
         let idle = lock(&self.idle).pop();
         let mut machine = match idle {
-            Some(machine) => machine,
+            Some(machine) => {
+                count(reused);
+                machine
+            }
             None => {
+                count(made);
                 let meter = Meter::new(self.limits, Arc::clone(&self.surroundings));
                 Machine::new(Arc::new(meter), self.options)?
             }
@@ -136,11 +172,12 @@ impl Engine {
                 arguments,
             })
         });
-        if machine.is_fit() {
-            let mut idle = lock(&self.idle);
-            if idle.len() < IDLE_LIMIT {
-                idle.push(machine);
-            }
+        let mut idle = lock(&self.idle);
+        if machine.is_fit() && idle.len() < IDLE_LIMIT {
+            idle.push(machine);
+            count(kept);
+        } else {
+            count(dropped);
         }
         answer
     }

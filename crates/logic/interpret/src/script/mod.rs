@@ -35,7 +35,7 @@ mod limits;
 mod machine;
 
 pub use crate::script::{
-    engine::{Engine, Script, check},
+    engine::{Engine, Script, Turnover, check},
     error::{ScriptError, ScriptProblem},
     limits::{Limits, Secluded, Surroundings},
 };
