@@ -11,6 +11,7 @@ use control::ReconcileError;
 use interpret::{InterpretError, Interpreter, KindRef, Operation};
 use object::{Object, Value};
 use runtime::{Priority, Spawner};
+use telemetry::chain;
 use tokio::sync::watch;
 
 use crate::bindings::Bindings;
@@ -139,13 +140,17 @@ impl Answers {
     }
 }
 
-/// What makes the queue try again, if asking again may help: a webhook that was away may answer next time, a script that
+/// How a look at an object ends that could not be interpreted: a webhook that was away may answer next time, a script that
 /// is wrong stays so until somebody changes it.
-pub(crate) fn ask_again(about: &Object, error: InterpretError) -> Option<ReconcileError> {
-    (!error.is_terminal()).then(|| ReconcileError::Failed {
-        doing: format!("cannot interpret {} {}", about.kind(), about.key()),
+pub(crate) fn unanswered(about: &Object, error: InterpretError) -> ReconcileError {
+    let doing = format!("cannot interpret {} {}", about.kind(), about.key());
+    if error.is_terminal() {
+        return ReconcileError::Terminal(format!("{doing}: {}", chain(&error)));
+    }
+    ReconcileError::Failed {
+        doing,
         source: error.into(),
-    })
+    }
 }
 
 impl std::fmt::Debug for Answers {

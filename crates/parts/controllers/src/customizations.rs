@@ -18,10 +18,15 @@ use object::time::Time;
 use object::{ObjectKey, ResourceType};
 use runtime::{Clock, Spawner};
 use telemetry::chain;
+use telemetry::metrics::{Metric, Registry};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::courier::Network;
+
+/// How the machines for scripts are called in figures. Upstream: one pool for customizations and one for shipped rules, both
+/// of this name.
+const POOL: &str = "luavm";
 
 /// Changes within this time make one new interpreter.
 const GATHER: Duration = Duration::from_millis(20);
@@ -43,6 +48,7 @@ pub fn follow(caches: &Caches, cx: &Cx, spawner: &Spawner) -> watch::Receiver<Ar
         events: cx.events.clone(),
     };
     let engine = Arc::new(Engine::new(Limits::default(), options, Arc::new(outside)));
+    count_machines(&engine, &cx.metrics);
     let courier: Arc<dyn Courier> = Arc::new(Network::new(caches));
     let (sender, receiver) = watch::channel(Arc::new(Interpreter::default()));
     spawner.spawn("customizations", |stop| async move {
@@ -69,6 +75,26 @@ pub fn follow(caches: &Caches, cx: &Cx, spawner: &Spawner) -> watch::Receiver<Ar
         }
     });
     receiver
+}
+
+/// Lets whoever reads the figures see how often machines for scripts are used again.
+fn count_machines(engine: &Arc<Engine>, metrics: &Registry) {
+    let engine = Arc::downgrade(engine);
+    metrics.while_of_use(move |metrics| {
+        let Some(engine) = engine.upgrade() else {
+            return false;
+        };
+        let turnover = engine.turnover();
+        for (metric, place, figure) in [
+            (Metric::PoolGetOperationTotal, "pool", turnover.reused),
+            (Metric::PoolGetOperationTotal, "new", turnover.made),
+            (Metric::PoolPutOperationTotal, "pool", turnover.kept),
+            (Metric::PoolPutOperationTotal, "destroyed", turnover.dropped),
+        ] {
+            metrics.add(metric, &[POOL, place], figure as f64);
+        }
+        true
+    });
 }
 
 /// Tells the authors of customizations and webhooks what is wrong with them, on the objects they wrote.

@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 use self::plan::{Inputs, TemplateInputs, plan, template_items};
 use crate::{
-    answers::{Answers, IN_THE_BACKGROUND, ask_again},
+    answers::{Answers, IN_THE_BACKGROUND, unanswered},
     binding_view::Binding,
     bindings::{cluster_of, template_of},
     setback,
@@ -189,7 +189,7 @@ impl Reconcile for Aggregator {
         let mut again = None;
         let next = next.map_err(|error| {
             let message = chain(&error).to_string();
-            again = ask_again(&object, error);
+            again = Some(unanswered(&object, error));
             message
         });
         let plan = plan(&Inputs {

@@ -52,7 +52,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
             patch,
             Part::Status,
         ));
-        inputs.tell_flip(&mut plan);
+        inputs.tell_fulfilment(&mut plan);
     }
     if let Some(template) = &inputs.template {
         inputs.write_template(&mut plan, template);
@@ -113,15 +113,13 @@ impl Inputs<'_> {
             && self.current.last_scheduled_time.is_none()
     }
 
-    /// Tells when all clusters have it, or no longer have. What each of them says is in the status.
-    fn tell_flip(&self, plan: &mut Plan) {
+    /// Tells when all clusters have it, after some had it not. What each of them says is in the status, and what keeps it
+    /// from one of them is told by whoever found out.
+    fn tell_fulfilment(&self, plan: &mut Plan) {
         let next = &self.folded.condition;
-        let before = condition::find(&self.current.conditions, &next.r#type);
-        if before.is_some_and(|before| before.status == next.status) {
-            return;
-        }
         // How a binding starts is told by its status; an event is for what comes after.
-        if before.is_none() {
+        let was_lacking = condition::is_false(&self.current.conditions, &next.r#type);
+        if !was_lacking || !next.is_true() {
             return;
         }
         plan.push(Action::report(

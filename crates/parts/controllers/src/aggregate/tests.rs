@@ -73,7 +73,7 @@ fn reports_become_the_bindings_status_and_the_templates() {
 }
 
 #[test]
-fn an_event_tells_when_all_clusters_have_it_again_or_no_longer_have() {
+fn an_event_tells_of_success_when_all_clusters_have_it_again_and_only_then() {
     let condition = |status: &str| {
         format!(
             "status: {{aggregatedStatus: [], conditions: [{{type: FullyApplied, status: '{status}', reason: R, message: m, lastTransitionTime: '2026-01-02T03:04:05Z'}}]}}, spec:"
@@ -83,7 +83,8 @@ fn an_event_tells_when_all_clusters_have_it_again_or_no_longer_have() {
     for (before, works, told) in [
         ("False", both.clone(), true),
         ("True", both, false),
-        ("True", work("m1", APPLIED), true),
+        ("True", work("m1", APPLIED), false),
+        ("False", work("m1", APPLIED), false),
     ] {
         let binding = BINDING.replace("spec:", &condition(before));
         let text = story(&binding, &works, Ok(None));

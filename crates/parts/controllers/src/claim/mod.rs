@@ -35,7 +35,7 @@ use tokio::time::Instant;
 
 use self::figures::Bearing;
 use crate::{
-    answers::{Answers, IN_THE_BACKGROUND, ask_again},
+    answers::{Answers, IN_THE_BACKGROUND, unanswered},
     bindings::template_of,
     setback::Setback,
     templates::{Found, TemplateKey},
@@ -188,7 +188,7 @@ impl Claims {
         };
         let needs = self.answers.needs(template).await.map_err(|error| {
             let failure = failure(&error);
-            *again = ask_again(template, error);
+            *again = Some(unanswered(template, error));
             failure
         })?;
         Ok(Lookups {

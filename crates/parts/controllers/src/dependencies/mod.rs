@@ -30,7 +30,7 @@ use tokio::time::Instant;
 
 use self::{attachment::Referrer, reference::DependencyKey};
 use crate::{
-    answers::{Answers, IN_THE_BACKGROUND, ask_again},
+    answers::{Answers, IN_THE_BACKGROUND, unanswered},
     binding_view::Binding,
     bindings::template_of,
     templates::{Found, TemplateKey},
@@ -124,7 +124,7 @@ impl Reconcile for Referrers {
         let mut again = None;
         let references = references.map_err(|error| {
             let message = chain(&error).to_string();
-            again = ask_again(&object, error);
+            again = Some(unanswered(&object, error));
             message
         });
         let is_complete = self.views.bindings.namespaced.complete().is_some();

@@ -1,12 +1,15 @@
 //! Moves workloads away from trouble, and lets the old copies go.
 //!
-//! Three controllers: one takes bindings off clusters whose `NoExecute` taints they do not tolerate, one takes applications
-//! off clusters where they fail, one ends the hand-over when the new copies are healthy or time is up.
+//! Three controllers: one takes bindings off clusters whose `NoExecute` taints they do not tolerate, and back if the taints go
+//! before anybody has taken over; one takes applications off clusters where they fail; one ends the hand-over when the new
+//! copies are healthy or time is up.
 //!
 //! Reads:  bindings, clusters, templates.
-//! Writes: takes clusters out of `spec.clusters`, which is otherwise the scheduler's; `spec.gracefulEvictionTasks`.
+//! Writes: takes clusters out of `spec.clusters`, which is otherwise the scheduler's, and puts back what it took out;
+//!         `spec.gracefulEvictionTasks`.
 //! Keeps:  one task for each cluster that is being left.
 
+mod awaited;
 pub mod plan;
 #[cfg(test)]
 mod tests;
@@ -18,9 +21,11 @@ use std::{
 };
 
 use api::{
+    TypeName,
     kubernetes::scheduling::{Taint, Toleration},
     policy::Placement,
     well_known::annotations::APPLIED_PLACEMENT,
+    work::v1alpha2::{ClusterResourceBinding, ResourceBinding},
 };
 use client::Change;
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
@@ -29,7 +34,10 @@ use runtime::Spawner;
 use telemetry::metrics::Metric;
 use tokio::time::Instant;
 
-use self::plan::{Rules, Subject};
+use self::{
+    awaited::Awaited,
+    plan::{Rules, Subject},
+};
 use crate::{
     binding_view::Binding, bindings::template_of, change::is_more_than_status, templates::Found,
     views::Views,
@@ -74,6 +82,7 @@ struct TaintManager {
     views: Views,
     rules: Rules,
     rest: Duration,
+    awaited: Awaited,
 }
 
 /// Starts those that are to run.
@@ -109,11 +118,13 @@ pub fn start(views: &Views, options: Options, spawner: &Spawner, cx: &Cx) {
             ("binding-eviction", true),
             ("cluster-binding-eviction", false),
         ] {
+            let awaited = Awaited::default();
             let manager = TaintManager {
                 name,
                 views: views(),
                 rules,
                 rest: options.rest,
+                awaited: awaited.clone(),
             };
             let bindings = views().bindings;
             let watched = match is_namespaced {
@@ -124,18 +135,30 @@ pub fn start(views: &Views, options: Options, spawner: &Spawner, cx: &Cx) {
                 .workers(3)
                 .patience(options.rest)
                 .watch(&watched, keys_of_binding)
-                .watch(&views().clusters, move |change| {
-                    let keys = keys_of_cluster(change, |cluster| bindings.on_cluster(cluster));
-                    let concerns = |key: &ObjectKey| key.namespace.is_empty() != is_namespaced;
-                    keys.into_iter().filter(concerns).collect::<Vec<_>>()
+                .watch(&views().clusters, {
+                    let awaited = awaited.clone();
+                    move |change| {
+                        let mut keys =
+                            keys_of_cluster(change, |cluster| bindings.on_cluster(cluster));
+                        keys.retain(|key| key.namespace.is_empty() != is_namespaced);
+                        awaited.note(change, &keys);
+                        keys
+                    }
                 });
             let gauge = controller.queue().gauge();
+            let kind = match is_namespaced {
+                true => ResourceBinding::KIND,
+                false => ClusterResourceBinding::KIND,
+            };
             cx.metrics.while_of_use(move |metrics| {
-                let counts = gauge.counts();
-                if let Some(counts) = counts {
-                    metrics.add(Metric::EvictionQueueDepth, &[name], counts.ready as f64);
+                let Some(counts) = gauge.counts() else {
+                    return false;
+                };
+                metrics.add(Metric::EvictionQueueDepth, &[name], counts.ready as f64);
+                for (cluster, waiting) in awaited.counts() {
+                    metrics.add(Metric::EvictionKindTotal, &[&cluster, kind], waiting as f64);
                 }
-                counts.is_some()
+                true
             });
             controller.run(spawner, cx.clone());
         }
@@ -268,21 +291,21 @@ impl ApplicationFailover {
 }
 
 impl TaintManager {
-    /// The taints of the clusters a binding goes to, of those that exist.
-    fn taints(&self, binding: &Binding) -> BTreeMap<String, Vec<Taint>> {
-        let clusters = binding.spec.clusters.iter();
-        clusters
-            .filter_map(|target| {
-                let cluster = self
-                    .views
-                    .clusters
-                    .get(&ObjectKey::cluster(&*target.name))?;
-                let taints = cluster.at(&["spec", "taints"])?.as_array()?;
+    /// The taints of clusters, of those that exist and are to stay.
+    fn taints<'n>(&self, names: impl Iterator<Item = &'n str>) -> BTreeMap<String, Vec<Taint>> {
+        names
+            .filter_map(|name| {
+                let cluster = self.views.clusters.get(&ObjectKey::cluster(name))?;
+                if cluster.is_terminating() {
+                    return None;
+                }
+                let taints = cluster.at(&["spec", "taints"]).and_then(Value::as_array);
                 let taints = taints
-                    .iter()
+                    .into_iter()
+                    .flatten()
                     .filter_map(|taint| object::parse::shape(taint).ok())
                     .collect();
-                Some((target.name.clone(), taints))
+                Some((name.to_owned(), taints))
             })
             .collect()
     }
@@ -294,13 +317,25 @@ impl Reconcile for TaintManager {
     async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
         let Some(facts) = Facts::gather(&self.views, key).map_err(ReconcileError::Terminal)? else {
+            self.awaited.over(key);
             return Ok(Wake::OnChange);
         };
         // A binding that the scheduler has not placed by this annotation was not placed under these tolerations.
         let Some(tolerations) = tolerations(&facts.object) else {
+            self.awaited.over(key);
             return Ok(Wake::OnChange);
         };
-        let taints = self.taints(&facts.binding);
+        let spec = &facts.binding.spec;
+        let left = spec.graceful_eviction_tasks.iter();
+        let left = self.taints(left.map(|task| task.from_cluster.as_str()));
+        let back = plan::stay_after_all(facts.subject(cx.now()), &left, &tolerations);
+        if !back.is_empty() {
+            cx.carry_out(&back).await?;
+            self.awaited.over(key);
+            // The binding comes again as it is now.
+            return Ok(Wake::OnChange);
+        }
+        let taints = self.taints(spec.clusters.iter().map(|target| target.name.as_str()));
         let begun = Instant::now();
         let plan = plan::leave_tainted(facts.subject(cx.now()), &taints, &tolerations, self.rules);
         let carried = cx.carry_out(&plan).await;
@@ -312,6 +347,7 @@ impl Reconcile for TaintManager {
         cx.metrics.add(total, &[self.name, result], 1.0);
         cx.metrics.observe(latency, &[self.name], begun.elapsed());
         carried?;
+        self.awaited.over(key);
         if !plan.is_empty() {
             // A whole cluster may be leaving: not all of it at once.
             tokio::time::sleep(self.rest).await;

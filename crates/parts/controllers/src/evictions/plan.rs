@@ -16,8 +16,8 @@ use api::{
 };
 use failover::{
     application,
-    eviction::{Eviction, evict},
-    handover, state,
+    eviction::{Eviction, evict, withdraw},
+    finished, handover, state,
     taints::{Stay, stay},
 };
 use intent::{Action, EventKind, ObjectRef, Part, Plan};
@@ -25,6 +25,9 @@ use object::{Object, time::Time};
 use serde_json::json;
 
 use crate::binding_view;
+
+/// The reason of the event when a task is taken back.
+const WITHDRAWN: &str = "EvictWorkloadFromClusterWithdrawn";
 
 /// What every decision here looks at.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +87,8 @@ pub fn hand_over(subject: Subject<'_>, rules: Rules) -> Plan {
 }
 
 /// Takes a binding off clusters whose taints it does not tolerate any longer. `taints` has those of its clusters.
+///
+/// What has run to its end on a cluster stays there: elsewhere it would run again.
 #[must_use]
 pub fn leave_tainted(
     subject: Subject<'_>,
@@ -105,6 +110,9 @@ pub fn leave_tainted(
     let mut spec = subject.spec.clone();
     let mut is_changed = false;
     for (cluster, taints) in taints {
+        if spec.target(cluster).is_none() {
+            continue;
+        }
         match stay(taints, tolerations, subject.now) {
             Stay::ForGood => continue,
             Stay::Until(time) => {
@@ -112,6 +120,9 @@ pub fn leave_tainted(
                 continue;
             }
             Stay::Over => {}
+        }
+        if finished::is_over(&spec, subject.status, subject.template, cluster) {
+            continue;
         }
         let preservation = preservation.filter(|_| rules.preserves_state);
         let labels = match state::preserve(preservation, subject.status, cluster) {
@@ -140,6 +151,41 @@ pub fn leave_tainted(
     }
     if is_changed {
         plan.push(subject.lists(&spec));
+    }
+    plan
+}
+
+/// Lets a binding go on where it was, once the taints that drove it away are gone and before anybody has taken over.
+/// `taints` has those of the clusters it leaves.
+#[must_use]
+pub fn stay_after_all(
+    subject: Subject<'_>,
+    taints: &BTreeMap<String, Vec<Taint>>,
+    tolerations: &[Toleration],
+) -> Plan {
+    let mut plan = Plan::default();
+    if subject.binding.is_terminating() {
+        return plan;
+    }
+    let mut spec = subject.spec.clone();
+    let mut back = Vec::new();
+    for (cluster, taints) in taints {
+        if stay(taints, tolerations, subject.now) == Stay::Over {
+            continue;
+        }
+        if let Some(evicted) = withdraw(&spec, cluster, eviction_producer::TAINT_MANAGER) {
+            spec.clusters = evicted.clusters;
+            spec.graceful_eviction_tasks = evicted.tasks;
+            back.push(cluster);
+        }
+    }
+    if back.is_empty() {
+        return plan;
+    }
+    plan.push(subject.lists(&spec));
+    for cluster in back {
+        let message = format!("stays on cluster {cluster}: its taints are gone");
+        subject.tell(&mut plan, EventKind::Normal, WITHDRAWN, &message);
     }
     plan
 }

@@ -8,11 +8,12 @@ use api::{
 };
 use client::Change;
 use intent::Plan;
-use object::time::Time;
+use object::{ObjectKey, time::Time};
 
 use super::{
+    awaited::Awaited,
     keys_of_binding, keys_of_cluster, keys_with_failover, keys_with_tasks,
-    plan::{Rules, Subject, hand_over, leave_failing, leave_tainted},
+    plan::{Rules, Subject, hand_over, leave_failing, leave_tainted, stay_after_all},
 };
 use crate::{
     binding_view::Binding,
@@ -100,6 +101,63 @@ fn acceptance_24_a_binding_leaves_a_tainted_cluster_when_its_toleration_is_over(
     );
     assert!(done(&tainted(minute, 60)).contains("TaintUntolerated"));
     assert_eq!(tainted("[{operator: Exists}]", 9999), Plan::default());
+}
+
+#[test]
+fn a_binding_whose_taint_is_lifted_stays_if_nobody_has_taken_over() {
+    let task = "gracefulEvictionTasks: [{fromCluster: m1, replicas: 2, reason: TaintUntolerated, producer: TaintManager}]";
+    let taints =
+        |text: &str| BTreeMap::from([("m1".to_owned(), serde_saphyr::from_str(text).unwrap())]);
+    let lifted = |spec: &str, on_m1: &str| {
+        with(&binding(spec, ""), 0, |subject| {
+            stay_after_all(subject, &taints(on_m1), &[])
+        })
+    };
+    insta::assert_snapshot!(told(&lifted(task, "[]")), @r#"
+    patch ResourceBinding test/b@9 {"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[]}}
+    report ResourceBinding test/b Normal EvictWorkloadFromClusterWithdrawn: stays on cluster m1: its taints are gone
+    "#);
+    let driving = "[{key: down, effect: NoExecute, timeAdded: '2026-01-02T03:00:00Z'}]";
+    assert_eq!(lifted(task, driving), Plan::default());
+    let replaced = format!(
+        "{task}, replicas: 2, placement: {{replicaScheduling: {{}}}}, clusters: [{{name: m2, replicas: 2}}]"
+    );
+    assert_eq!(lifted(&replaced, "[]"), Plan::default());
+}
+
+#[test]
+fn a_job_that_has_run_to_its_end_leaves_no_cluster() {
+    let taints: Vec<Taint> = serde_saphyr::from_str("[{key: down, effect: NoExecute}]").unwrap();
+    let taints = BTreeMap::from([("m1".to_owned(), taints.clone()), ("m2".to_owned(), taints)]);
+    let ended = "aggregatedStatus: [{clusterName: m1, status: {conditions: [{type: Complete, status: 'True'}]}}]";
+    let job = binding("clusters: [{name: m1}, {name: m2}]", ended)
+        .replace("apps/v1, kind: Deployment", "batch/v1, kind: Job");
+    let plan = with(&job, 0, |subject| {
+        leave_tainted(subject, &taints, &[], RULES)
+    });
+    let text = done(&plan);
+    assert!(
+        text.contains(r#""clusters":[{"name":"m1"}]"#) && text.contains(r#""fromCluster":"m2""#),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_binding_is_awaited_once_for_each_cluster_until_it_was_looked_at() {
+    let awaited = Awaited::default();
+    let dirty = "{metadata: {name: m1}, spec: {taints: [{key: a, effect: NoExecute}]}}";
+    let keys = [
+        ObjectKey::namespaced("test", "a"),
+        ObjectKey::namespaced("test", "b"),
+    ];
+    for _ in 0..2 {
+        awaited.note(&change(None, Some(dirty)), &keys);
+    }
+    let clean = "{metadata: {name: m2}, spec: {taints: [{key: a, effect: NoSchedule}]}}";
+    awaited.note(&change(None, Some(clean)), &keys);
+    assert_eq!(awaited.counts(), BTreeMap::from([("m1".to_owned(), 2)]));
+    awaited.over(&keys[0]);
+    assert_eq!(awaited.counts(), BTreeMap::from([("m1".to_owned(), 1)]));
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Tells the authors of policies which of their selectors can select nothing, because nobody serves the kind.
 //!
 //! Reads:  policies, and which kinds are served.
-//! Writes: an event on the policy for each such selector, when the policy changes and when a kind it selects goes. Nothing is
-//!         refused: the kind may come with its definition later.
+//! Writes: an event on the policy for each such selector, when the policy changes, when a kind it selects goes, and again
+//!         as long as it is so: a policy has no status, and events are kept for an hour. Nothing is refused: the kind may
+//!         come with its definition later.
+
+use std::time::Duration;
 
 use client::Change;
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
@@ -16,6 +19,8 @@ use crate::{change::is_more_than_status, templates::Serving, views::Views};
 
 /// The reason of the event.
 const REASON: &str = "SelectorMatchesNothing";
+/// How long after it was told it is told again: often enough that there always is an event, which are kept for an hour.
+const AGAIN: Duration = Duration::from_secs(30 * 60);
 
 /// The controller.
 #[derive(Debug)]
@@ -53,6 +58,9 @@ impl Reconcile for UnservedKinds {
         if let Some(policy) = self.views.rulebook.object(key) {
             let plan = plan(&policy, |kind| self.views.templates.serving(kind));
             cx.carry_out(&plan).await?;
+            if !plan.is_empty() {
+                return Ok(Wake::After(AGAIN));
+            }
         }
         Ok(Wake::OnChange)
     }

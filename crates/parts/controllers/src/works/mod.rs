@@ -29,7 +29,7 @@ use tokio::time::Instant;
 
 use self::plan::{Decision, Inputs, Works};
 use crate::{
-    answers::{Answers, IN_THE_BACKGROUND, ask_again},
+    answers::{Answers, IN_THE_BACKGROUND, unanswered},
     binding_view::Binding,
     bindings::{binding_of, misplacement, template_of},
     rulebook::Amendment,
@@ -177,7 +177,7 @@ impl WorkMaker {
                 Ok(Some(object)) => drop(revised.insert(replicas, Ok(object))),
                 Err(error) => {
                     revised.insert(replicas, Err(chain(&error).to_string()));
-                    again = again.or(ask_again(&template.object, error));
+                    again.get_or_insert(unanswered(&template.object, error));
                 }
             }
         }
@@ -238,6 +238,10 @@ impl Reconcile for WorkMaker {
             return Err(error.into());
         }
         cx.carry_out(&decision.news).await?;
-        again.map_or(Ok(decision.news.wake), Err)
+        // What was refused stays refused until somebody changes something, and then the binding is looked at again.
+        match again.or(decision.refusal.map(ReconcileError::Terminal)) {
+            Some(error) => Err(error),
+            None => Ok(decision.news.wake),
+        }
     }
 }

@@ -70,6 +70,8 @@ pub struct Decision {
     pub plans: Vec<Plan>,
     /// What to tell when all of that is done.
     pub news: Plan,
+    /// Which clusters do not get what they should until somebody changes something, and why.
+    pub refusal: Option<String>,
 }
 
 /// A cluster that gets nothing, and why.
@@ -88,7 +90,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     if inputs.binding.is_terminating() {
         return Decision {
             plans: vec![inputs.release()],
-            news: Plan::default(),
+            ..Decision::default()
         };
     }
     if let Some(problem) = inputs.misplacement {
@@ -96,7 +98,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     }
     let mut decision = Decision {
         plans: vec![inputs.remove_orphans()],
-        news: Plan::default(),
+        ..Decision::default()
     };
     let Some(template) = inputs.template else {
         return decision;
@@ -105,6 +107,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
         return decision;
     }
     let mut written = 0_usize;
+    let mut is_whole = true;
     let mut refused: Vec<(&str, Refusal)> = Vec::new();
     for (target, share) in inputs.shares(&template) {
         let mut plan = Plan::default();
@@ -115,6 +118,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
                 plan.push(action);
             }
             Err(refusal) => {
+                is_whole = false;
                 inputs.refuse(&mut plan, &template, target, &refusal);
                 if refusal.lasts {
                     refused.push((&target.name, refusal));
@@ -123,8 +127,13 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
         }
         decision.plans.push(plan);
     }
-    decision.plans.extend(inputs.tell_setback(&refused));
-    if written > 0 {
+    let setback = setback_of(&refused);
+    decision
+        .plans
+        .extend(inputs.tell_rendered(setback.as_ref()));
+    decision.refusal = setback.map(|setback| setback.message);
+    // Works of some clusters alone are no success.
+    if written > 0 && is_whole {
         decision.news.push(Action::report(
             ObjectRef::of(template.object),
             EventKind::Normal,
@@ -233,7 +242,8 @@ impl Inputs<'_> {
         plans.extend(self.tell_rendered(Some(&setback)));
         Decision {
             plans,
-            news: Plan::default(),
+            refusal: Some(setback.message),
+            ..Decision::default()
         }
     }
 
@@ -349,24 +359,6 @@ impl Inputs<'_> {
     }
 
     /// Keeps the condition that says whether every cluster gets what it should.
-    fn tell_setback(&self, refused: &[(&str, Refusal)]) -> Option<Plan> {
-        let setback = refused.first().map(|(_, first)| {
-            let shown = refused.iter().take(NAMED_CLUSTERS);
-            let mut messages: Vec<String> = shown
-                .map(|(cluster, refusal)| format!("{cluster}: {}", refusal.message))
-                .collect();
-            if refused.len() > NAMED_CLUSTERS {
-                let more = refused.len() - NAMED_CLUSTERS;
-                messages.push(format!("and {more} more clusters"));
-            }
-            Setback {
-                reason: first.reason,
-                message: messages.join("; "),
-            }
-        });
-        self.tell_rendered(setback.as_ref())
-    }
-
     fn tell_rendered(&self, setback: Option<&Setback>) -> Option<Plan> {
         let rendered = conditions::binding::RENDERED;
         let status = self.view.status;
@@ -409,6 +401,23 @@ impl Refusal {
             ..Self::sync(message)
         }
     }
+}
+
+/// What clusters were refused, in few words.
+fn setback_of(refused: &[(&str, Refusal)]) -> Option<Setback> {
+    let (_, first) = refused.first()?;
+    let shown = refused.iter().take(NAMED_CLUSTERS);
+    let mut messages: Vec<String> = shown
+        .map(|(cluster, refusal)| format!("{cluster}: {}", refusal.message))
+        .collect();
+    if refused.len() > NAMED_CLUSTERS {
+        let more = refused.len() - NAMED_CLUSTERS;
+        messages.push(format!("and {more} more clusters"));
+    }
+    Some(Setback {
+        reason: first.reason,
+        message: messages.join("; "),
+    })
 }
 
 /// The share of each cluster of a Job's completions; empty where each gets what the template says.

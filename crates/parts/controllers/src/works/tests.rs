@@ -272,6 +272,10 @@ fn an_override_that_does_not_fit_keeps_its_cluster_back_and_no_other() {
     );
     let condition = r#"patch ResourceBinding test/web-deployment/status@9 {"status":{"conditions":[{"type":"Rendered","status":"False","lastTransitionTime":"2026-01-02T03:04:05Z","reason":"ApplyOverridePolicyFailed","message":"m1: cannot apply OverridePolicy test/op: spec.overrideRules[0].overriders.plaintext[0] at /spec/nothing"#;
     assert!(text.contains(condition), "{text}");
+    // Nothing says that all went well.
+    assert!(!text.contains("Normal"), "{text}");
+    let refusal = scene.decide().refusal.unwrap_or_default();
+    assert!(refusal.starts_with("m1: cannot apply"), "{refusal}");
 }
 
 #[test]
@@ -304,6 +308,8 @@ fn a_cluster_that_does_not_exist_is_told_and_holds_nobody_back() {
     assert!(text.contains("create Work karmada-es-m1/"), "{text}");
     // The scheduler is about to notice.
     assert!(!text.contains("Rendered"), "{text}");
+    assert_eq!(scene.decide().refusal, None);
+    assert!(!text.contains("Normal"), "{text}");
 }
 
 #[test]
