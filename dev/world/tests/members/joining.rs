@@ -58,7 +58,9 @@ async fn c02_and_c03_a_cluster_joins_once_and_under_a_name_that_can_be() {
     let id = id.as_str().unwrap_or_default();
     assert_eq!(
         error.to_string(),
-        format!("the cluster ID {id} or the cluster name other has been registered")
+        format!(
+            "the cluster ID {id} or the cluster name other has been registered: it has joined as cluster m1 already"
+        )
     );
     assert_eq!(world.names("clusters", "").await, ["m1"]);
     assert_eq!(world.names("secrets", "karmada-cluster").await, before);
@@ -70,6 +72,8 @@ async fn c02_and_c03_a_cluster_joins_once_and_under_a_name_that_can_be() {
         .await
         .unwrap_err();
     assert!(matches!(error, JoinError::Registered { .. }), "{error}");
+    let holder = format!("another cluster, with the ID {id}, has that name");
+    assert!(error.to_string().ends_with(&holder), "{error}");
     assert_eq!(m2.get("namespaces", "karmada-cluster").await, None);
     assert_eq!(world.names("secrets", "karmada-cluster").await, before);
 

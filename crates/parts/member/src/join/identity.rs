@@ -4,7 +4,7 @@ use api::cluster::Cluster;
 use client::{Client, ListOptions};
 use object::{ObjectKey, names::check_dns1123_label};
 
-use crate::join::{JoinError, in_control_plane, in_member};
+use crate::join::{Holder, JoinError, in_control_plane, in_member};
 use crate::resources;
 
 /// The prefix of the execution namespace takes the rest of the 63 characters.
@@ -56,15 +56,24 @@ pub(super) async fn check_unregistered(
         .list_all(&resources::of::<Cluster>(), "", &ListOptions::default())
         .await;
     let clusters = clusters.map_err(in_control_plane("list the clusters"))?;
-    let is_taken = clusters.items.iter().any(|cluster| {
+    let holders = clusters.items.iter().filter_map(|cluster| {
         let known = cluster.text_at(&["spec", "id"]).unwrap_or_default();
-        cluster.name() == name || (!id.is_empty() && known == id)
+        let (has_name, has_id) = (cluster.name() == name, !id.is_empty() && known == id);
+        match (has_name, has_id) {
+            (true, true) => Some(Holder::Itself),
+            (false, true) => Some(Holder::Id(cluster.name().to_owned())),
+            (true, false) => Some(Holder::Name(known.to_owned())),
+            (false, false) => None,
+        }
     });
-    if is_taken {
-        return Err(JoinError::Registered {
+    // Where one cluster has the name and another the id, the id is the news: a name is changed easily.
+    let holder = holders.min_by_key(|holder| matches!(holder, Holder::Name(_)));
+    match holder {
+        None => Ok(()),
+        Some(holder) => Err(JoinError::Registered {
             id: id.to_owned(),
             name: name.to_owned(),
-        });
+            holder,
+        }),
     }
-    Ok(())
 }

@@ -10,6 +10,8 @@ mod identity;
 mod leave;
 mod member;
 
+use std::fmt;
+
 use client::{CallError, Client};
 use object::ObjectKey;
 use object::time::Time;
@@ -86,12 +88,14 @@ pub enum JoinError {
         problem: String,
     },
     /// The cluster, or another of its name, has joined already.
-    #[error("the cluster ID {id} or the cluster name {name} has been registered")]
+    #[error("the cluster ID {id} or the cluster name {name} has been registered: {holder}")]
     Registered {
         /// The cluster's identity.
         id: String,
         /// The name it was to have.
         name: String,
+        /// Who has which of them.
+        holder: Holder,
     },
     /// The cluster is the control plane.
     #[error("the cluster to join is the control plane itself")]
@@ -143,6 +147,28 @@ pub enum JoinError {
         /// Why not.
         source: CallError,
     },
+}
+
+/// Who has what a cluster was to be known by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The same cluster under the same name.
+    Itself,
+    /// The same cluster has joined under this name.
+    Id(String),
+    /// Another cluster has the name; its id, if it has one.
+    Name(String),
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Itself => f.write_str("it has joined under that name already"),
+            Self::Id(name) => write!(f, "it has joined as cluster {name} already"),
+            Self::Name(id) if id.is_empty() => f.write_str("another cluster has that name"),
+            Self::Name(id) => write!(f, "another cluster, with the ID {id}, has that name"),
+        }
+    }
 }
 
 /// Joins a cluster to a control plane.

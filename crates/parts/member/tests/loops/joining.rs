@@ -68,13 +68,16 @@ async fn a_fresh_cluster_joins_once_and_leaves() {
             world.ready().await == "True ClusterReady"
         })
         .await;
-    for name in ["m1", "m2"] {
+    for (name, holder) in [
+        ("m1", "it has joined under that name already"),
+        ("m2", "it has joined as cluster m1 already"),
+    ] {
         let again = join(&control, &member, &JoinOptions::new(name, ADDRESS))
             .await
             .unwrap_err();
         assert_eq!(
             again.to_string(),
-            format!("the cluster ID {id} or the cluster name {name} has been registered")
+            format!("the cluster ID {id} or the cluster name {name} has been registered: {holder}")
         );
     }
     assert!(
