@@ -201,6 +201,11 @@ impl Desk {
 
     fn gather(&self, object: Arc<Object>) -> Result<Gathered, GatherError> {
         let bound = Bound::read(&object).map_err(GatherError::Shape)?;
+        if bound.metadata.deletion_timestamp.is_some() && bound.status.last_scheduled_time.is_some()
+        {
+            // It has had its place, and goes in the ordinary way.
+            return Ok(Gathered::Nothing { seen: None });
+        }
         if bound.metadata.deletion_timestamp.is_some() {
             let event = report::deleting_event(&bound.view());
             self.report(&plan::report_twice(&bound, &object, &event));

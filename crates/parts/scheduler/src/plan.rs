@@ -8,9 +8,21 @@
 #[cfg(test)]
 mod tests;
 
-use api::{registry, well_known::annotations, work::v1alpha2::ResourceBindingStatus};
+use api::{
+    registry,
+    well_known::{
+        annotations,
+        conditions::binding::{SCHEDULED, SUCCESS},
+    },
+    work::v1alpha2::ResourceBindingStatus,
+};
 use intent::{Action, EventKind, ObjectRef};
-use object::{GroupVersionKind, Map, Object, ObjectKey, ResourceType, Value, patch, time::Time};
+use object::{
+    GroupVersionKind, Map, Object, ObjectKey, ResourceType, Value,
+    condition::{self, Condition},
+    patch,
+    time::Time,
+};
 use schedule::{
     Decision, Outcome, Target,
     report::{self, Event, Severity, Writing},
@@ -120,10 +132,16 @@ pub(crate) fn status(
 }
 
 /// The patch that says that a binding was looked at and needs no decision; `None` if its status says so.
+///
+/// One that could not be placed and needs nothing any more, because it needs less or was left where it was, is placed.
 #[must_use]
-pub(crate) fn seen(bound: &Bound) -> Option<Value> {
+pub(crate) fn seen(bound: &Bound, now: Time) -> Option<Value> {
     let mut next = bound.status.clone();
     next.scheduler_observed_generation = bound.metadata.generation;
+    if condition::is_false(&next.conditions, SCHEDULED) {
+        let placed = Condition::new(SCHEDULED, true.into(), SUCCESS, report::SUCCESS_MESSAGE);
+        (next.conditions, _) = condition::with_condition(next.conditions, placed, now);
+    }
     status_patch(&bound.status, &next)
 }
 

@@ -196,7 +196,7 @@ impl Desk {
             return Ending::Settled(i64::MAX);
         };
         let settled = Ending::Settled(bound.metadata.generation);
-        let Some(patch) = plan::seen(&bound) else {
+        let Some(patch) = plan::seen(&bound, self.cx.now()) else {
             return settled;
         };
         match self.patch(&object, patch, Part::Status).await {

@@ -212,11 +212,25 @@ fn a_binding_that_needs_nothing_is_marked_as_seen() {
     let world = World::new(edited);
     let bound = Bound::read(&world.object).unwrap();
     assert_eq!(
-        seen(&bound),
+        seen(&bound, now()),
         Some(json!({"status": {"schedulerObservedGeneration": 8}}))
     );
     let bound = Bound::read(&World::new(decided()).object).unwrap();
-    assert_eq!(seen(&bound), None);
+    assert_eq!(seen(&bound, now()), None);
+}
+
+#[test]
+fn a_binding_that_could_not_be_placed_and_needs_nothing_any_more_is_placed() {
+    let mut refused = decided();
+    let conditions = &mut refused["status"]["conditions"];
+    *conditions = json!([{"type": "Scheduled", "status": "False", "reason": "Unschedulable", "message": "no", "lastTransitionTime": "2020-01-01T00:00:00Z"}]);
+    let bound = Bound::read(&World::new(refused).object).unwrap();
+    let patch = seen(&bound, now()).unwrap();
+    let condition = &patch["status"]["conditions"][0];
+    assert_eq!(
+        (&condition["status"], &condition["reason"]),
+        (&json!("True"), &json!("Success"))
+    );
 }
 
 #[test]
