@@ -5,7 +5,7 @@ use std::time::Duration;
 use object::Value;
 use world::{World, json};
 
-use crate::{SOON, WEB, seconds};
+use crate::{SOON, WEB, figures::metrics, seconds};
 
 /// One cluster out of all, with tolerations and further fields of the policy.
 fn one_of_all(tolerations: &str, more: &str) -> String {
@@ -240,8 +240,109 @@ async fn workloads_leave_a_tainted_cluster_at_the_rate_that_was_set() {
     for left in [3, 6, 9] {
         world.advance(seconds(5)).await;
         assert_eq!(count(1).await, left);
+        let waiting =
+            "eviction_kind_total{member_cluster=\"m1\",resource_kind=\"ResourceBinding\"}";
+        let figures = metrics(&world).await;
+        let told = figures.lines().find_map(|line| line.strip_prefix(waiting));
+        let expected = (left < 9).then(|| format!(" {}", 9 - left));
+        assert_eq!(told, expected.as_deref());
         world.advance(seconds(5)).await;
     }
+}
+
+/// A taint that goes before anybody has taken over leaves the workload as it is, and the scheduler has nothing to mourn.
+#[tokio::test(start_paused = true)]
+async fn a_taint_that_is_lifted_in_time_leaves_the_workload_where_it_is() {
+    let divided = "replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Aggregated}";
+    for strategy in [
+        "replicaScheduling: {replicaSchedulingType: Duplicated}",
+        divided,
+    ] {
+        let limited = one_of_all("", "").replace(
+            "clusterTolerations",
+            &format!(
+                "clusterAffinity: {{clusterNames: [m1]}}\n            {strategy}\n            clusterTolerations"
+            ),
+        );
+        let (world, _) = running(ON, &limited).await;
+        let uid = async || {
+            world
+                .member("m1")
+                .field("deployments", "default/web", "metadata.uid")
+                .await
+        };
+        let before = uid().await;
+        taint(&world, "m1").await;
+        let binding = "default/web-deployment";
+        world
+            .until("it finds no other place", SOON, async || {
+                let scheduled = world
+                    .condition("resourcebindings", binding, "Scheduled")
+                    .await;
+                !tasks(&world).await.is_null() && scheduled.starts_with("False")
+            })
+            .await;
+        world
+            .patch("clusters", "m1", json!({"spec": {"taints": null}}))
+            .await;
+        world
+            .until("it stays after all", SOON, async || {
+                let scheduled = world
+                    .condition("resourcebindings", binding, "Scheduled")
+                    .await;
+                clusters(&world).await == ["m1"]
+                    && tasks(&world).await.is_null()
+                    && scheduled.starts_with("True")
+            })
+            .await;
+        world
+            .stays("the copy is the same", seconds(15 * 60), async || {
+                uid().await == before
+            })
+            .await;
+    }
+}
+
+/// A Job that is done would be done again elsewhere.
+#[tokio::test(start_paused = true)]
+async fn a_finished_job_is_not_run_again_because_its_cluster_is_tainted() {
+    let job = "{apiVersion: batch/v1, kind: Job, metadata: {name: web, namespace: default}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}";
+    let world = World::build()
+        .members(2)
+        .settings(|settings| {
+            settings.controllers.gates = "Failover=true".parse().expect("the gate is one");
+            settings.controllers.eviction.heeds_taints = true;
+        })
+        .start()
+        .await;
+    let policy = one_of_all("", "").replace("apps/v1, kind: Deployment", "batch/v1, kind: Job");
+    world.apply(&policy).await;
+    world.apply(job).await;
+    let binding = "default/web-job";
+    let place = async || {
+        let path = "spec.clusters.0.name";
+        world.field("resourcebindings", binding, path).await
+    };
+    world
+        .until("it is placed", SOON, async || place().await.is_string())
+        .await;
+    let first = place().await;
+    let here = first.as_str().unwrap_or_default().to_owned();
+    world
+        .until("it is done", SOON * 10, async || {
+            world
+                .condition("jobs", "default/web", "Complete")
+                .await
+                .starts_with("True")
+        })
+        .await;
+    taint(&world, &here).await;
+    world
+        .stays("nobody runs it again", seconds(15 * 60), async || {
+            let elsewhere = world.member(other(&here)).get("jobs", "default/web").await;
+            place().await == first && elsewhere.is_none()
+        })
+        .await;
 }
 
 /// Policies may put such taints on clusters only where the administrator lets them.

@@ -6,7 +6,8 @@ use world::{World, json};
 
 use crate::{SOON, config_map, everywhere};
 
-async fn metrics(world: &World) -> String {
+/// What `/metrics` says.
+pub(crate) async fn metrics(world: &World) -> String {
     let request = Request::builder()
         .uri("/metrics")
         .body(client::Body::empty())
@@ -101,6 +102,8 @@ async fn c40_what_is_brought_to_members_is_counted() {
         "resource_apply_policy_duration_seconds_count{result=\"success\"}",
         "policy_apply_attempts_total{result=\"success\"}",
         "karmada_build_info{git_version=\"v",
+        "pool_get_operation_total{name=\"luavm\",from=\"new\"}",
+        "pool_put_operation_total{name=\"luavm\",to=\"pool\"}",
         "controller_runtime_reconcile_total{controller=\"execution\",result=\"success\"}",
         "workqueue_depth{name=\"binding\",controller=\"binding\"} 0",
         "karmada_scheduler_schedule_attempts_total{result=\"scheduled\"",

@@ -1,5 +1,7 @@
 //! What users get wrong is told where they look, and hurts nobody else.
 
+use bytes::Bytes;
+use http::Method;
 use world::json;
 
 use crate::stage::{
@@ -267,6 +269,93 @@ async fn a_binding_that_was_applied_says_so_no_longer_once_an_override_fails_for
         &["2 clusters"],
     )
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_override_that_fails_for_one_cluster_is_nowhere_told_as_a_success() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply(&all(&[
+            overriding(
+                "op",
+                DEPLOYMENTS,
+                "m1",
+                "{plaintext: [{path: /spec/nothing/here, operator: replace, value: 1}]}",
+            ),
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, &on("m1, m2")),
+        ]))
+        .await;
+    let web = stage.template("deployments", "test/web");
+    web.shows("status.readyReplicas", 1).await;
+    web.patch(json!({"spec": {"replicas": 2}})).await;
+    web.shows("status.readyReplicas", 2).await;
+    stage.advance(SOON).await;
+    for (kind, name) in [
+        ("Deployment", "test/web"),
+        ("ResourceBinding", "test/web-deployment"),
+    ] {
+        let events = stage.events(kind, name).await;
+        let told = |reason: &str| events.iter().any(|event| event.starts_with(reason));
+        assert!(told("ApplyOverridePolicyFailed"), "{events:#?}");
+        for reason in ["SyncWorkSucceed", "AggregateStatusSucceed"] {
+            assert!(!told(reason), "{events:#?}");
+        }
+    }
+    let client = stage.client();
+    let figures = client.request(Method::GET, "/metrics", "text/plain", Bytes::new());
+    let figures = String::from_utf8(figures.await.unwrap().to_vec()).unwrap();
+    let counted = "binding_sync_work_duration_seconds_count{result=";
+    let results: Vec<&str> = figures
+        .lines()
+        .filter_map(|line| line.strip_prefix(counted))
+        .collect();
+    assert!(
+        results.len() == 1 && results[0].starts_with("\"error\""),
+        "{results:?}"
+    );
+    // Once it is mended, that is told.
+    stage.template("overridepolicies", "test/op").delete().await;
+    stage
+        .told(
+            "Deployment",
+            "test/web",
+            "SyncWorkSucceed",
+            "test/web-deployment",
+        )
+        .await;
+    stage
+        .told(
+            "ResourceBinding",
+            "test/web-deployment",
+            "AggregateStatusSucceed",
+            "2 clusters",
+        )
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_policy_selects_in_vain_is_told_as_long_as_it_is_so() {
+    let stage = Stage::with(1).await;
+    stage
+        .apply(&policy(
+            "p",
+            "{apiVersion: acme.io/v1, kind: Gadget}",
+            &on("m1"),
+        ))
+        .await;
+    // Events are kept for an hour.
+    for hours in [1, 3] {
+        stage.advance(SOON * 60 * hours).await;
+        stage
+            .told(
+                "PropagationPolicy",
+                "test/p",
+                "SelectorMatchesNothing",
+                "spec.resourceSelectors[0]: no kind Gadget is served in acme.io",
+            )
+            .await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -148,6 +148,47 @@ async fn every_deletion_says_why() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_ordinary_deletion_is_told_once_and_warns_of_nothing() {
+    let stage = Stage::with(2).await;
+    let web = stage.template("deployments", "test/web");
+    stage
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1, m2")
+        .await;
+    web.shows("status.readyReplicas", 2).await;
+    web.delete().await;
+    for member in ["m1", "m2"] {
+        stage.copy(member, "deployments", "test/web").goes().await;
+    }
+    stage.advance(SOON).await;
+    let mut ends: Vec<String> = Vec::new();
+    for event in stage.list("events", "").await {
+        let text = |path: &[&str]| event.text_at(path).unwrap_or_default().to_owned();
+        let about = format!(
+            "{} {}/{}",
+            text(&["involvedObject", "kind"]),
+            text(&["involvedObject", "namespace"]),
+            text(&["involvedObject", "name"])
+        );
+        assert_ne!(
+            text(&["type"]),
+            "Warning",
+            "{about}: {}",
+            text(&["message"])
+        );
+        if text(&["reason"]) == "Deleted" {
+            assert_eq!(event.integer_at(&["count"]), Some(1), "{about}");
+            ends.push(about);
+        }
+    }
+    ends.sort();
+    let all = ends.clone();
+    ends.dedup();
+    assert_eq!(all, ends, "each object goes once");
+    let of = |kind: &str| ends.iter().filter(|end| end.starts_with(kind)).count();
+    assert_eq!((of("ResourceBinding "), of("Work ")), (1, 2), "{ends:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn p32_a_cluster_that_is_purged_directly_holds_back_only_where_there_is_no_copy_yet() {
     let stage = Stage::with(3).await;
     let web_in_m1 = stage.copy("m1", "deployments", "test/web");
