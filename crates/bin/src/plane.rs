@@ -392,7 +392,17 @@ impl Handler for Later {
 fn tell_build(metrics: &Registry) {
     let version = concat!("v", env!("CARGO_PKG_VERSION"));
     let platform = format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH);
-    let values = [version, "", "", "", "", "", "rustc", &platform];
+    // Release builds are told which commit they are made of, and when that was made.
+    let described = option_env!("KARAVEL_COMMIT").unwrap_or_default();
+    let revision = option_env!("KARAVEL_REVISION").unwrap_or_default();
+    let date = option_env!("KARAVEL_DATE").unwrap_or_default();
+    let short = revision.get(..12).unwrap_or_default();
+    let tree = match (described.is_empty(), described.ends_with("-dirty")) {
+        (true, _) => "",
+        (_, true) => "dirty",
+        (_, false) => "clean",
+    };
+    let values = [version, revision, short, tree, date, "", "rustc", &platform];
     metrics.set(Metric::KarmadaBuildInfo, &values, 1.0);
 }
 
