@@ -567,3 +567,18 @@ fn time_and_an_audience_come_from_the_caller() {
     let error = run(&Engine::default(), "return {now = os.time()}", &nothing).unwrap_err();
     assert_eq!(error, "line 1: os.time: there is no clock here");
 }
+
+#[test]
+fn machines_are_used_again_and_counted() {
+    let engine = Engine::default();
+    for _ in 0..3 {
+        assert_eq!(evaluate(&engine, "1 + 1"), "2");
+    }
+    let expected = Turnover {
+        made: 1,
+        reused: 2,
+        kept: 3,
+        dropped: 0,
+    };
+    assert_eq!(engine.turnover(), expected);
+}
