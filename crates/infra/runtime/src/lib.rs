@@ -18,6 +18,6 @@ mod tasks;
 
 pub use backoff::Backoff;
 pub use clock::Clock;
-pub use queue::{Counts, Gauge, Priority, Queue, RetryAfter, Taken};
+pub use queue::{Counts, Gauge, Priority, Queue, RetryAfter, Taken, in_the_background};
 pub use tasks::{Outcome, Spawner, Tasks, panic_text};
 pub use tokio_util::sync::CancellationToken;

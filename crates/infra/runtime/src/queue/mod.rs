@@ -1,4 +1,5 @@
-//! Keys that want to be looked at: one entry for each, the most urgent first, none twice at once.
+//! Keys that want to be looked at: one entry for each, the most urgent first and now and then the least urgent, none twice
+//! at once.
 //!
 //! Adding a key that is already waiting makes it no later and no less urgent, and nothing else: however often a thing
 //! changes, it is looked at once. Adding a key that is being looked at lets it be looked at again afterwards. So the queue
@@ -8,6 +9,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -20,6 +22,30 @@ use self::state::State;
 
 /// How urgent a key is: the higher comes first; the same, in the order they came.
 pub type Priority = i32;
+
+/// How much less urgent a key is that is added [`in_the_background`]: less than everything else.
+const BACKGROUND: Priority = 1_000_000;
+
+thread_local! {
+    static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keys that are added by `work`, to whichever queue, come after all that are added otherwise; among themselves they keep
+/// their order.
+///
+/// For what was there before anybody looked: after a restart everything is looked at once, and a change that somebody makes
+/// meanwhile does not wait behind it.
+pub fn in_the_background<T>(work: impl FnOnce() -> T) -> T {
+    /// Also when `work` panics.
+    struct Back(bool);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            IS_BACKGROUND.set(self.0);
+        }
+    }
+    let _back = Back(IS_BACKGROUND.replace(true));
+    work()
+}
 
 /// How long a key that failed waits: doubling from `first` to `longest`.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +113,10 @@ impl<K: Clone + Eq + Hash> Queue<K> {
 
     /// Wants the key looked at from `due` on, with a priority.
     pub fn add_with(&self, key: K, due: Instant, priority: Priority) {
+        let priority = match IS_BACKGROUND.get() {
+            true => priority.saturating_sub(BACKGROUND),
+            false => priority,
+        };
         if self.lock().add(key, due, priority, Instant::now()) {
             self.shared.changed.notify_one();
         }

@@ -9,6 +9,9 @@ use tokio::time::Instant;
 use super::{Priority, RetryAfter, later};
 use crate::backoff::delay;
 
+/// One key in so many is the least urgent one, lest it waits for ever behind others that keep coming.
+pub(super) const LEAST_URGENT_EACH: u64 = 16;
+
 pub(super) struct State<K> {
     entries: HashMap<K, Entry>,
     /// Due and waiting for a worker, the most urgent first.
@@ -138,10 +141,14 @@ impl<K: Clone + Eq + Hash> State<K> {
         }
     }
 
-    /// The most urgent key that is due, which is then being looked at.
+    /// The most urgent key that is due, or now and then the least urgent, which is then being looked at.
     pub(super) fn take(&mut self, now: Instant) -> Option<K> {
         self.ripen(now);
-        let (_, key) = self.ready.pop_first()?;
+        let is_turn_of_least = self.taken % LEAST_URGENT_EACH == LEAST_URGENT_EACH - 1;
+        let key = match is_turn_of_least {
+            true => self.pop_least()?,
+            false => self.ready.pop_first()?.1,
+        };
         self.entries.insert(key.clone(), Entry::Running(None));
         self.running += 1;
         self.taken += 1;
@@ -208,6 +215,13 @@ impl<K: Clone + Eq + Hash> State<K> {
             Entry::Waiting(priority, due, place)
         };
         self.entries.insert(key, entry);
+    }
+
+    /// Of the least urgent keys the one that came first.
+    fn pop_least(&mut self) -> Option<K> {
+        let &(least, _) = self.ready.last_key_value()?.0;
+        let (&first, _) = self.ready.range((least, 0)..).next()?;
+        self.ready.remove(&first)
     }
 
     /// Moves what has become due.

@@ -40,6 +40,7 @@ struct Model {
     wanted: BTreeMap<u8, (u64, i32, u64)>,
     running: BTreeMap<u8, Option<(u64, i32)>>,
     failures: BTreeMap<u8, u32>,
+    taken: u64,
 }
 
 impl Model {
@@ -57,11 +58,15 @@ impl Model {
         }
     }
 
-    /// All keys that may be taken now: those due with the highest priority.
+    /// All keys that may be taken now: those due with the highest priority, or with the lowest each sixteenth time.
     fn candidates(&self) -> Vec<u8> {
         let due = self.wanted.iter().filter(|(_, (at, ..))| *at <= self.now);
-        let highest = due.clone().map(|(_, (_, priority, _))| *priority).max();
-        due.filter(|(_, (_, priority, _))| Some(*priority) == highest)
+        let priorities = due.clone().map(|(_, (_, priority, _))| *priority);
+        let wanted = match self.taken % 16 {
+            15 => priorities.min(),
+            _ => priorities.max(),
+        };
+        due.filter(|(_, (_, priority, _))| Some(*priority) == wanted)
             .map(|(key, _)| *key)
             .collect()
     }
@@ -109,6 +114,7 @@ proptest! {
                         prop_assert!(!model.running.contains_key(&key));
                         model.wanted.remove(&key);
                         model.running.insert(key, None);
+                        model.taken += 1;
                     }
                 }
                 Step::Finish { nth } => {
@@ -209,4 +215,32 @@ async fn closing_tells_everybody_who_waits() {
     let (one, other, ()) = tokio::join!(queue.take(), queue.take(), close);
     assert!(one.is_none() && other.is_none());
     assert!(queue.take().await.is_none());
+}
+
+#[test]
+fn what_is_added_in_the_background_comes_last_and_yet_comes() {
+    let queue = Queue::default();
+    in_the_background(|| {
+        for key in 0..3 {
+            queue.add(key);
+        }
+        queue.add_with(3, Instant::now(), 7);
+    });
+    queue.add(1);
+    for key in 100..116 {
+        queue.add_with(key, Instant::now(), -100);
+    }
+    let mut taken = Vec::new();
+    while let Some(key) = queue.lock().take(Instant::now()) {
+        taken.push(key);
+    }
+    let expected = [
+        1, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113,
+    ];
+    assert_eq!(taken[..15], expected);
+    assert_eq!(
+        taken[15..],
+        [0, 114, 115, 3, 2],
+        "one in sixteen is the least urgent"
+    );
 }
