@@ -6,18 +6,17 @@
 //!   └── 410, or no revision to go on from ─┘
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use object::{Object, ObjectKey};
 use runtime::{Backoff, CancellationToken};
 use telemetry::chain;
 use tokio::time::Instant;
 
-use crate::cache::Shared;
+use crate::cache::{Packed, Shared};
 use crate::call::Client;
 use crate::error::CallError;
 use crate::options::{ListOptions, WatchOptions};
@@ -196,7 +195,7 @@ impl Follower {
         let found = list
             .items
             .into_iter()
-            .map(|object| (object.key(), scope.detail.trim(object)))
+            .map(|object| Packed::new(scope.detail.trim(object)))
             .collect();
         self.revision = list.resource_version;
         self.finish_list(found);
@@ -238,8 +237,8 @@ impl Follower {
     async fn read_initial(
         &mut self,
         stream: &mut WatchStream,
-    ) -> Result<Option<BTreeMap<ObjectKey, Object>>, Broken> {
-        let mut found = BTreeMap::new();
+    ) -> Result<Option<BTreeSet<Packed>>, Broken> {
+        let mut found = BTreeSet::new();
         let begun = Instant::now();
         loop {
             // A list of this length of silence has stalled.
@@ -251,7 +250,7 @@ impl Follower {
             };
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    found.insert(object.key(), object);
+                    found.replace(Packed::new(object));
                 }
                 WatchEvent::Deleted(object) => {
                     found.remove(&object.key());
@@ -271,8 +270,8 @@ impl Follower {
         }
     }
 
-    fn finish_list(&mut self, found: BTreeMap<ObjectKey, Object>) {
-        self.shared.apply(|content| content.replace(found));
+    fn finish_list(&mut self, found: BTreeSet<Packed>) {
+        self.shared.take_list(found);
         self.shared.set_synced();
         self.recover();
     }
@@ -292,6 +291,7 @@ impl Follower {
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     self.revision = object.resource_version().to_owned();
+                    let object = Packed::new(object);
                     self.shared.apply(|content| content.put(object));
                 }
                 WatchEvent::Deleted(object) => {

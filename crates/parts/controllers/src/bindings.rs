@@ -130,8 +130,7 @@ impl Bindings {
 
     /// All bindings of both kinds.
     pub fn all(&self) -> impl Iterator<Item = Arc<Object>> + use<> {
-        let namespaced = self.namespaced.list();
-        namespaced.into_iter().chain(self.cluster.list())
+        self.namespaced.walk().chain(self.cluster.walk())
     }
 
     /// Whether all bindings are in view.

@@ -255,17 +255,16 @@ impl Templates {
         } else {
             namespace
         };
-        let candidates = match &selector.which {
-            Which::Nothing(_) => Vec::new(),
+        let candidates: Box<dyn Iterator<Item = Arc<Object>>> = match &selector.which {
+            Which::Nothing(_) => Box::new(std::iter::empty()),
             Which::Name(name) if !scope.is_empty() || !cache.resource().namespaced => {
                 let key = ObjectKey::namespaced(scope, name.as_str());
-                cache.get(&key).into_iter().collect()
+                Box::new(cache.get(&key).into_iter())
             }
-            _ if scope.is_empty() => cache.list(),
-            _ => cache.in_namespace(scope),
+            _ if scope.is_empty() => Box::new(cache.walk()),
+            _ => Box::new(cache.walk_namespace(scope)),
         };
         candidates
-            .iter()
             .filter(|object| {
                 selector
                     .select(&policy::Template {

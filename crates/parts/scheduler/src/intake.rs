@@ -76,16 +76,11 @@ impl Desk {
             }
         };
         if !concerned.is_empty() {
-            for binding in self
-                .bindings
-                .list()
-                .iter()
-                .chain(&self.cluster_bindings.list())
-            {
-                let Some(prepared) = self.placement(binding) else {
+            for binding in self.all_bindings() {
+                let Some(prepared) = self.placement(&binding) else {
                     continue;
                 };
-                let glance = Glance::at(binding);
+                let glance = Glance::at(&binding);
                 let affects = |cluster| {
                     is_affected(&glance, &prepared.compiled, cluster, &self.settings.name)
                 };
@@ -109,24 +104,23 @@ impl Desk {
         }
     }
 
+    fn all_bindings(&self) -> impl Iterator<Item = Arc<Object>> + use<> {
+        self.bindings.walk().chain(self.cluster_bindings.walk())
+    }
+
     /// Brings bindings that a cluster could suit now: those that no cluster suited, and those of a kind that is new to it.
     ///
     /// Upstream: such a binding waits for an unrelated event. A custom object that came along with its definition would
     /// wait for ever, or go only to those members that had its kind first.
     fn bring_those_it_may_serve(&self, more: &ServesMore) {
-        for binding in self
-            .bindings
-            .list()
-            .iter()
-            .chain(&self.cluster_bindings.list())
-        {
-            if !fitted_nowhere(binding) && !is_new_kind(binding, more) {
+        for binding in self.all_bindings() {
+            if !fitted_nowhere(&binding) && !is_new_kind(&binding, more) {
                 continue;
             }
-            let prepared = self.placement(binding);
+            let prepared = self.placement(&binding);
             if prepared.is_some_and(|prepared| may_help(&prepared.compiled, &more.cluster)) {
                 self.metrics.came(Incoming::ClusterChanged);
-                let glance = Glance::at(binding);
+                let glance = Glance::at(&binding);
                 self.push(&Arc::new(binding.key()), &glance, Cause::Cluster);
             }
         }

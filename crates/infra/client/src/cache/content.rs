@@ -1,81 +1,82 @@
 //! What a cache holds: plain data that is told what the server says.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
-use std::sync::Arc;
 
+use imbl::OrdSet;
 use object::{Object, ObjectKey};
 
 use super::Change;
+use super::packed::Packed;
 
 /// The objects, their indexes, and whether any may be missing.
 #[derive(Default)]
 pub(crate) struct Content {
-    pub(super) objects: imbl::OrdMap<ObjectKey, Arc<Object>>,
+    pub(super) objects: OrdSet<Packed>,
     indexes: BTreeMap<&'static str, Index>,
     /// Nothing is missing as of the last the server told.
     pub(crate) complete: bool,
 }
 
+/// A change of an object that nobody looks at yet.
+pub(crate) struct Step {
+    before: Option<Packed>,
+    after: Option<Packed>,
+}
+
 struct Index {
     keys: fn(&Object) -> Vec<String>,
-    entries: HashMap<String, BTreeMap<ObjectKey, Arc<Object>>>,
+    entries: HashMap<String, BTreeSet<Packed>>,
 }
 
 impl Content {
     /// An object came or changed.
-    pub(crate) fn put(&mut self, object: Object) -> Vec<Change> {
-        let key = object.key();
-        let before = self.objects.get(&key).cloned();
+    pub(crate) fn put(&mut self, object: Packed) -> Vec<Step> {
+        let before = self.objects.get(object.key()).cloned();
+        // The server tells the same state again, as it does after a reconnection.
         if before
             .as_ref()
-            .is_some_and(|before| is_same(before, &object))
+            .is_some_and(|before| before.is_same(&object))
         {
             return Vec::new();
         }
-        let after = Arc::new(object);
-        self.insert(key, Arc::clone(&after), before.as_ref());
-        as_changes(before, after)
+        self.insert(object.clone(), before.as_ref());
+        as_steps(before, object)
     }
 
     /// An object went. One that is not held, or another of the same name, changes nothing.
-    pub(crate) fn take(&mut self, object: &Object) -> Vec<Change> {
+    pub(crate) fn take(&mut self, object: &Object) -> Vec<Step> {
         let key = object.key();
         match self.objects.get(&key) {
-            Some(held) if held.uid() == object.uid() => self.remove(&key).into_iter().collect(),
+            Some(held) if held.open().uid() == object.uid() => {
+                self.remove(&key).into_iter().collect()
+            }
             _ => Vec::new(),
         }
     }
 
     /// All there is, from a list that was finished: what is held and not among it went.
-    pub(crate) fn replace(&mut self, mut found: BTreeMap<ObjectKey, Object>) -> Vec<Change> {
-        let mut changes = Vec::new();
-        let gone: Vec<ObjectKey> = self
+    pub(crate) fn replace(&mut self, mut found: BTreeSet<Packed>) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let gone: Vec<Packed> = self
             .objects
-            .keys()
-            .filter(|key| !found.contains_key(key))
+            .iter()
+            .filter(|held| !found.contains(held.key()))
             .cloned()
             .collect();
-        for key in gone {
-            changes.extend(self.remove(&key));
+        for held in gone {
+            steps.extend(self.remove(held.key()));
         }
         if self.objects.is_empty() && self.indexes.is_empty() {
             // The first list is put together at once, which is much cheaper than one by one.
-            let objects: imbl::OrdMap<_, _> = std::mem::take(&mut found)
-                .into_iter()
-                .map(|(key, object)| (key, Arc::new(object)))
-                .collect();
-            changes.extend(objects.values().map(|object| Change {
-                before: None,
-                after: Some(Arc::clone(object)),
-            }));
-            self.objects = objects;
+            self.objects = std::mem::take(&mut found).into_iter().collect();
+            steps.extend(self.objects.iter().cloned().map(Step::came));
         }
-        for object in found.into_values() {
-            changes.extend(self.put(object));
+        for object in found {
+            steps.extend(self.put(object));
         }
         self.complete = true;
-        changes
+        steps
     }
 
     pub(super) fn index_by(&mut self, name: &'static str, keys: fn(&Object) -> Vec<String>) {
@@ -86,76 +87,90 @@ impl Content {
             keys,
             entries: HashMap::new(),
         };
-        for (key, object) in &self.objects {
-            index.insert(key, object);
+        for object in &self.objects {
+            index.insert(object);
         }
         self.indexes.insert(name, index);
     }
 
-    pub(super) fn indexed(&self, name: &str, key: &str) -> Vec<Arc<Object>> {
-        let entries = self
-            .indexes
-            .get(name)
-            .and_then(|index| index.entries.get(key));
-        entries
-            .into_iter()
-            .flat_map(BTreeMap::values)
-            .cloned()
-            .collect()
+    pub(super) fn indexed(&self, name: &str, key: &str) -> Vec<Packed> {
+        let index = self.indexes.get(name);
+        let entries = index.and_then(|index| index.entries.get(key));
+        entries.into_iter().flatten().cloned().collect()
     }
 
-    fn insert(&mut self, key: ObjectKey, after: Arc<Object>, before: Option<&Arc<Object>>) {
+    fn insert(&mut self, after: Packed, before: Option<&Packed>) {
         for index in self.indexes.values_mut() {
             match before {
-                Some(before) => index.change(&key, before, &after),
-                None => index.insert(&key, &after),
+                Some(before) => index.change(before, &after),
+                None => index.insert(&after),
             }
         }
-        self.objects.insert(key, after);
+        self.objects.insert(after);
     }
 
-    fn remove(&mut self, key: &ObjectKey) -> Option<Change> {
+    fn remove(&mut self, key: &ObjectKey) -> Option<Step> {
         let before = self.objects.remove(key)?;
         for index in self.indexes.values_mut() {
-            index.remove(key, &before);
+            index.remove(&before);
         }
-        Some(Change {
+        Some(Step::went(before))
+    }
+}
+
+impl Step {
+    pub(super) fn came(after: Packed) -> Self {
+        Self {
+            before: None,
+            after: Some(after),
+        }
+    }
+
+    fn went(before: Packed) -> Self {
+        Self {
             before: Some(before),
             after: None,
-        })
+        }
+    }
+
+    /// The change, to be looked at.
+    pub(super) fn open(&self) -> Change {
+        let open = |packed: &Option<Packed>| packed.as_ref().map(Packed::open);
+        Change {
+            before: open(&self.before),
+            after: open(&self.after),
+        }
     }
 }
 
 impl Index {
-    fn insert(&mut self, key: &ObjectKey, object: &Arc<Object>) {
-        for text in (self.keys)(object) {
-            let entry = self.entries.entry(text).or_default();
-            entry.insert(key.clone(), Arc::clone(object));
+    fn insert(&mut self, object: &Packed) {
+        for text in (self.keys)(&object.open()) {
+            self.entries.entry(text).or_default().insert(object.clone());
         }
     }
 
     /// Most changes leave an object where it is found.
-    fn change(&mut self, key: &ObjectKey, before: &Object, after: &Arc<Object>) {
-        let texts = (self.keys)(after);
-        if (self.keys)(before) != texts {
-            self.remove(key, before);
-            self.insert(key, after);
+    fn change(&mut self, before: &Packed, after: &Packed) {
+        let texts = (self.keys)(&after.open());
+        if (self.keys)(&before.open()) != texts {
+            self.remove(before);
+            self.insert(after);
             return;
         }
         for text in &texts {
-            let entry = self.entries.get_mut(text);
-            if let Some(held) = entry.and_then(|entry| entry.get_mut(key)) {
-                *held = Arc::clone(after);
+            if let Some(entry) = self.entries.get_mut(text) {
+                entry.replace(after.clone());
             }
         }
     }
 
-    fn remove(&mut self, key: &ObjectKey, object: &Object) {
-        for text in (self.keys)(object) {
+    fn remove(&mut self, object: &Packed) {
+        for text in (self.keys)(&object.open()) {
             let Some(entry) = self.entries.get_mut(&text) else {
                 continue;
             };
-            entry.remove(key);
+            entry.remove(object.key());
             if entry.is_empty() {
                 self.entries.remove(&text);
             }
@@ -164,40 +179,23 @@ impl Index {
 }
 
 /// The objects of one namespace, by name.
-pub(super) fn in_namespace(
-    objects: &imbl::OrdMap<ObjectKey, Arc<Object>>,
-    namespace: &str,
-) -> Vec<Arc<Object>> {
+pub(super) fn in_namespace(objects: &OrdSet<Packed>, namespace: &str) -> Vec<Packed> {
     let first = ObjectKey::namespaced(namespace, "");
     let range = (Bound::Included(first), Bound::Unbounded);
     objects
-        .range(range)
-        .take_while(|(key, _)| key.namespace == namespace)
-        .map(|(_, object)| Arc::clone(object))
+        .range::<_, ObjectKey>(range)
+        .take_while(|object| object.key().namespace == namespace)
+        .cloned()
         .collect()
 }
 
-/// The server tells the same state again, as it does after a reconnection.
-fn is_same(held: &Object, told: &Object) -> bool {
-    held.uid() == told.uid()
-        && held.resource_version() == told.resource_version()
-        && !held.resource_version().is_empty()
-}
-
 /// An object that took the place of another is no change of it: one went and one came.
-fn as_changes(before: Option<Arc<Object>>, after: Arc<Object>) -> Vec<Change> {
+fn as_steps(before: Option<Packed>, after: Packed) -> Vec<Step> {
     match before {
-        Some(before) if before.uid() != after.uid() => vec![
-            Change {
-                before: Some(before),
-                after: None,
-            },
-            Change {
-                before: None,
-                after: Some(after),
-            },
-        ],
-        before => vec![Change {
+        Some(before) if before.open().uid() != after.open().uid() => {
+            vec![Step::went(before), Step::came(after)]
+        }
+        before => vec![Step {
             before,
             after: Some(after),
         }],

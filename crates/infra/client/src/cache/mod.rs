@@ -1,17 +1,21 @@
 //! Kinds as they are in a server, kept current by one watch each and shared by all who ask.
 
 mod content;
+mod packed;
 mod subscribers;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use imbl::OrdSet;
+use memchr::memmem;
 use object::{Object, ObjectKey, ResourceType, Value};
 use runtime::{Clock, Spawner};
 use tokio::sync::{Notify, watch};
 
-pub(crate) use self::content::Content;
+pub(crate) use self::content::{Content, Step};
+pub(crate) use self::packed::Packed;
 use self::subscribers::Subscribers;
 use crate::call::Client;
 use crate::follow;
@@ -130,7 +134,7 @@ pub struct Change {
 /// ```
 #[derive(Clone, Debug)]
 pub struct CompleteView {
-    objects: imbl::OrdMap<ObjectKey, Arc<Object>>,
+    objects: OrdSet<Packed>,
 }
 
 /// Calls a callback for as long as it is held.
@@ -341,22 +345,44 @@ impl Cache {
     /// One object.
     #[must_use]
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
-        self.content().objects.get(key).cloned()
+        let packed = self.content().objects.get(key).cloned();
+        packed.map(|packed| packed.open())
     }
 
-    /// All objects, by namespace and name.
+    /// All objects, by namespace and name. Of many, [`walk`](Self::walk) takes less memory.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<Object>> {
-        // The map is copied in constant time, so that the lock is not held while walking it.
-        let objects = self.content().objects.clone();
-        objects.values().cloned().collect()
+        self.walk().collect()
     }
 
-    /// All objects of one namespace, by name.
+    /// All objects one after the other, by namespace and name, as they are now.
+    pub fn walk(&self) -> impl Iterator<Item = Arc<Object>> + use<> {
+        // The set is copied in constant time, so that the lock is not held while walking it.
+        let objects = self.content().objects.clone();
+        objects.into_iter().map(|packed| packed.open())
+    }
+
+    /// All objects of one namespace, by name. Of many, [`walk_namespace`](Self::walk_namespace) takes less memory.
     #[must_use]
     pub fn in_namespace(&self, namespace: &str) -> Vec<Arc<Object>> {
+        self.walk_namespace(namespace).collect()
+    }
+
+    /// All objects of one namespace one after the other, by name, as they are now.
+    pub fn walk_namespace(&self, namespace: &str) -> impl Iterator<Item = Arc<Object>> + use<> {
+        let found = content::in_namespace(&self.content().objects, namespace);
+        found.into_iter().map(|packed| packed.open())
+    }
+
+    /// The objects that have a text anywhere in them: of very many, those worth a look. The text has no quotes, backslashes
+    /// or control characters in it, as a uid or a name.
+    pub fn mentioning(&self, text: &str) -> impl Iterator<Item = Arc<Object>> + use<> {
+        let finder = memmem::Finder::new(text).into_owned();
         let objects = self.content().objects.clone();
-        content::in_namespace(&objects, namespace)
+        objects
+            .into_iter()
+            .filter(move |packed| packed.mentions(&finder))
+            .map(|packed| packed.open())
     }
 
     /// How many objects there are.
@@ -380,7 +406,9 @@ impl Cache {
     /// The objects that an index has under a text, by namespace and name; none if there is no such index.
     #[must_use]
     pub fn indexed(&self, name: &str, key: &str) -> Vec<Arc<Object>> {
-        self.content().indexed(name, key)
+        // Opened after the lock is let go of.
+        let found = self.content().indexed(name, key);
+        found.iter().map(Packed::open).collect()
     }
 
     /// All objects with nothing missing; `None` before the first list is finished, and while the watch is broken.
@@ -435,19 +463,20 @@ impl fmt::Debug for Cache {
 impl CompleteView {
     /// One object; `None` means that it is not there.
     #[must_use]
-    pub fn get(&self, key: &ObjectKey) -> Option<&Arc<Object>> {
-        self.objects.get(key)
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
+        self.objects.get(key).map(Packed::open)
     }
 
     /// All objects, by namespace and name.
-    pub fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
-        self.objects.values()
+    pub fn objects(&self) -> impl Iterator<Item = Arc<Object>> {
+        self.objects.iter().map(Packed::open)
     }
 
     /// All objects of one namespace, by name.
     #[must_use]
     pub fn in_namespace(&self, namespace: &str) -> Vec<Arc<Object>> {
-        content::in_namespace(&self.objects, namespace)
+        let found = content::in_namespace(&self.objects, namespace);
+        found.iter().map(Packed::open).collect()
     }
 
     /// How many objects there are.
@@ -484,8 +513,18 @@ impl fmt::Debug for Subscription {
 /// The follower's side.
 impl Shared {
     /// Changes the content and tells the subscribers what came of it, in order.
-    pub(crate) fn apply(&self, apply: impl FnOnce(&mut Content) -> Vec<Change>) {
+    pub(crate) fn apply(&self, apply: impl FnOnce(&mut Content) -> Vec<Step>) {
         self.subscribers.deliver(|| apply(&mut lock(&self.content)));
+    }
+
+    /// Takes in all there is, from a list that was finished, and tells the subscribers what came of it. Of what the first
+    /// list has they are told [in the background](runtime::in_the_background).
+    pub(crate) fn take_list(&self, found: BTreeSet<Packed>) {
+        let change = || lock(&self.content).replace(found);
+        match *self.synced.borrow() {
+            true => self.subscribers.deliver(change),
+            false => self.subscribers.deliver_first(change),
+        }
     }
 
     /// The first list is finished, or there is nothing to list.

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use object::{Object, ObjectKey};
+use imbl::OrdSet;
 
 use super::Change;
+use super::content::Step;
+use super::packed::Packed;
 
 type Callback = Arc<dyn Fn(&Change) + Send + Sync>;
 
@@ -25,18 +27,13 @@ struct Inner {
 }
 
 impl Subscribers {
-    pub(super) fn add(
-        &self,
-        callback: Callback,
-        objects: impl FnOnce() -> imbl::OrdMap<ObjectKey, Arc<Object>>,
-    ) -> u64 {
+    pub(super) fn add(&self, callback: Callback, objects: impl FnOnce() -> OrdSet<Packed>) -> u64 {
         let mut inner = self.lock();
-        for object in objects().values() {
-            callback(&Change {
-                before: None,
-                after: Some(Arc::clone(object)),
-            });
-        }
+        runtime::in_the_background(|| {
+            for object in objects() {
+                callback(&Step::came(object).open());
+            }
+        });
         inner.next += 1;
         let id = inner.next;
         inner.callbacks.insert(id, callback);
@@ -47,10 +44,20 @@ impl Subscribers {
         self.lock().callbacks.remove(&id);
     }
 
+    /// Takes in what there is and tells everybody about it, as of what can wait: it was there before anybody looked.
+    pub(super) fn deliver_first(&self, change: impl FnOnce() -> Vec<Step>) {
+        runtime::in_the_background(|| self.deliver(change));
+    }
+
     /// Makes changes and tells everybody about them.
-    pub(super) fn deliver(&self, change: impl FnOnce() -> Vec<Change>) {
+    pub(super) fn deliver(&self, change: impl FnOnce() -> Vec<Step>) {
         let inner = self.lock();
-        for change in change() {
+        for step in change() {
+            if inner.callbacks.is_empty() {
+                return;
+            }
+            // One after the other: a list of a hundred thousand is never there as trees.
+            let change = step.open();
             for callback in inner.callbacks.values() {
                 callback(&change);
             }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use client::{CallError, Change};
+use client::{Cache, CallError, Change};
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use object::{GroupVersionKind, Object, ObjectKey, OwnerReference, ResourceType};
 use runtime::{Queue, Spawner};
@@ -213,10 +213,11 @@ impl Collector {
 
 /// What it means that an owner is not where it should be: it may be in another namespace.
 fn absence(followed: &Followed, owner: &OwnerReference) -> OwnerState {
-    let known = followed.cache.as_ref().map(|cache| cache.list());
-    let is_elsewhere = followed.resource.namespaced
-        && known.is_some_and(|known| known.iter().any(|object| object.uid() == owner.uid));
-    if is_elsewhere {
+    let is_there = |cache: &Cache| {
+        let mut mentioning = cache.mentioning(&owner.uid);
+        mentioning.any(|object| object.uid() == owner.uid)
+    };
+    if followed.resource.namespaced && followed.cache.as_ref().is_some_and(is_there) {
         return OwnerState::Elsewhere;
     }
     OwnerState::Absent

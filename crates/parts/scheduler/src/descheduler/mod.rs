@@ -93,12 +93,11 @@ pub fn deschedule(settings: DeschedulerSettings, caches: &Caches, cx: &Cx, spawn
 
 impl Descheduler {
     async fn round(&self) {
-        let bindings = self.bindings.list();
         debug!(
-            bindings = bindings.len(),
+            bindings = self.bindings.len(),
             "looking for replicas without a node"
         );
-        for binding in bindings {
+        for binding in self.bindings.walk() {
             if let Ok(bound) = Bound::read(&binding)
                 && plan::is_concerned(&bound, |text| self.placements.applied(text))
             {

@@ -1,0 +1,199 @@
+//! Objects at rest.
+//!
+//! As a tree of values an object takes ten times the room of its text, and of a large fleet's objects nearly all are looked
+//! at once in hours. So a cache keeps the text. Whoever asks for an object gets the tree, read from the text if nobody has
+//! it at the moment; those that were asked for last are held a little longer, for whoever asks next.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use memchr::memmem;
+use object::{Object, ObjectKey};
+
+/// How much text the objects have together that are held although nobody has them. As trees they take ten times as much.
+const WARM_BYTES: usize = 512 * 1024;
+
+/// The objects of all caches of this process that were read or asked for last.
+static WARM: Mutex<Warm> = Mutex::new(Warm::new(WARM_BYTES));
+
+/// An object as it is kept; clones are the same. Ordered and found by its key.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed(Arc<Rest>);
+
+#[derive(Debug)]
+struct Rest {
+    key: ObjectKey,
+    text: Box<[u8]>,
+    /// The object as long as somebody has it.
+    open: Mutex<Weak<Object>>,
+}
+
+impl Packed {
+    /// Puts an object to rest.
+    pub(crate) fn new(object: Object) -> Self {
+        let text = serde_json::to_vec(&object)
+            .expect("invariant: a tree of JSON values can be written as JSON");
+        let packed = Self(Arc::new(Rest {
+            key: object.key(),
+            text: text.into_boxed_slice(),
+            open: Mutex::default(),
+        }));
+        packed.keep_open(Arc::new(object));
+        packed
+    }
+
+    /// Its place among others of its kind.
+    pub(crate) fn key(&self) -> &ObjectKey {
+        &self.0.key
+    }
+
+    /// Whether both say the same, to the letter.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.0.text == other.0.text
+    }
+
+    /// Whether its text has this in it.
+    pub(crate) fn mentions(&self, finder: &memmem::Finder<'_>) -> bool {
+        finder.find(&self.0.text).is_some()
+    }
+
+    /// The object.
+    pub(crate) fn open(&self) -> Arc<Object> {
+        if let Some(object) = lock(&self.0.open).upgrade() {
+            return object;
+        }
+        let object = serde_json::from_slice(&self.0.text)
+            .expect("invariant: what was written as JSON can be read as JSON");
+        self.keep_open(Arc::new(object))
+    }
+
+    fn keep_open(&self, object: Arc<Object>) -> Arc<Object> {
+        *lock(&self.0.open) = Arc::downgrade(&object);
+        let cold = lock(&WARM).put(Arc::clone(&object), self.0.text.len());
+        // Trees are taken down when nobody has to wait for it.
+        drop(cold);
+        object
+    }
+}
+
+impl Borrow<ObjectKey> for Packed {
+    fn borrow(&self) -> &ObjectKey {
+        &self.0.key
+    }
+}
+
+impl PartialEq for Packed {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key == other.0.key
+    }
+}
+
+impl Eq for Packed {}
+
+impl PartialOrd for Packed {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Packed {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.key.cmp(&other.0.key)
+    }
+}
+
+/// The objects that were opened last.
+#[derive(Debug)]
+struct Warm {
+    most: usize,
+    bytes: usize,
+    objects: VecDeque<(Arc<Object>, usize)>,
+}
+
+impl Warm {
+    const fn new(most: usize) -> Self {
+        Self {
+            most,
+            bytes: 0,
+            objects: VecDeque::new(),
+        }
+    }
+
+    /// Holds an object whose text is so long; gives back those that are held no longer.
+    fn put(&mut self, object: Arc<Object>, bytes: usize) -> Vec<Arc<Object>> {
+        self.bytes += bytes;
+        self.objects.push_back((object, bytes));
+        let mut cold = Vec::new();
+        while self.bytes > self.most
+            && let Some((object, bytes)) = self.objects.pop_front()
+        {
+            self.bytes -= bytes;
+            cold.push(object);
+        }
+        cold
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that runs under these locks leaves its data half changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use object::Value;
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Object {
+        Object::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn what_is_opened_is_what_was_put_to_rest() {
+        let cases = [
+            json!({"metadata": {"namespace": "a", "name": "b"}, "z": 1, "a": [null, true, {"y": {}, "x": []}]}),
+            json!({"metadata": {"name": "ü\u{0}\"\\\n"}, "n": [-1, u64::MAX, i64::MIN, 1.5, 1e300, -0.0]}),
+            json!({}),
+        ];
+        for case in cases {
+            let packed = Packed::new(object(case.clone()));
+            let order = |object: &Object| serde_json::to_string(object).unwrap();
+            // As if everybody had forgotten it.
+            *lock(&packed.0.open) = Weak::new();
+            let opened = packed.open();
+            assert_eq!(*opened, object(case.clone()));
+            assert_eq!(order(&opened), order(&object(case)), "in their order");
+            assert_eq!(*packed.key(), opened.key());
+        }
+    }
+
+    #[test]
+    fn all_who_ask_meanwhile_get_one_object() {
+        let packed = Packed::new(object(json!({"metadata": {"name": "a"}})));
+        let first = packed.open();
+        assert!(Arc::ptr_eq(&first, &packed.clone().open()));
+    }
+
+    #[test]
+    fn the_last_ones_are_held_as_far_as_there_is_room() {
+        let mut warm = Warm::new(10);
+        let named = |name: &str| Arc::new(object(json!({"metadata": {"name": name}})));
+        let names = |cold: &[Arc<Object>]| -> Vec<String> {
+            cold.iter().map(|object| object.name().to_owned()).collect()
+        };
+        let rows: [(&str, usize, &[&str]); 5] = [
+            ("a", 4, &[]),
+            ("b", 6, &[]),
+            ("c", 1, &["a"]),
+            ("d", 11, &["b", "c", "d"]),
+            ("e", 10, &[]),
+        ];
+        for (name, bytes, expected) in rows {
+            assert_eq!(names(&warm.put(named(name), bytes)), expected, "{name}");
+        }
+    }
+}
