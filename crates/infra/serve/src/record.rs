@@ -240,7 +240,8 @@ pub fn encode(object: &Map) -> Bytes {
         write_field(&mut out, name, value);
     }
     out.push(b'}');
-    out.into()
+    // It is kept for as long as the object is, so without the room that it could have grown into.
+    out.into_boxed_slice().into()
 }
 
 fn write_field(out: &mut Vec<u8>, name: &str, value: &Value) {

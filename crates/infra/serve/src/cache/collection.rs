@@ -5,7 +5,7 @@
 //! and is told that it is too late once the ring has moved on.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use bytes::Bytes;
 use imbl::OrdMap;
@@ -17,6 +17,8 @@ use crate::record::Record;
 /// How many changes the ring keeps. A watcher may be this far behind; each costs the object before the change, which
 /// nothing else keeps alive.
 pub const RING_LENGTH: usize = 4096;
+/// How many of them have their event ready for all watchers. Whoever is further behind writes it anew.
+const READY_LENGTH: usize = 256;
 
 /// One object changed.
 #[derive(Debug)]
@@ -27,8 +29,8 @@ pub struct Change {
     pub current: Option<Arc<Record>>,
     /// What it was; `None` if it is new.
     pub previous: Option<Arc<Record>>,
-    /// The event as most watchers want it, made by the first who asks and shared by all.
-    frames: [OnceLock<Bytes>; 3],
+    /// The event in each form, made by the first who asks and shared by all who are not far behind; `None` for the others.
+    frames: Mutex<Option<[Option<Bytes>; 3]>>,
 }
 
 /// In which form an event is shared.
@@ -93,19 +95,32 @@ impl Change {
             revision,
             current,
             previous,
-            frames: Default::default(),
+            frames: Mutex::new(Some(Default::default())),
         }
     }
 
-    /// The shared frame; `make` runs at most once for all watchers.
+    /// The shared frame; `make` runs once for all watchers who come soon.
     pub fn frame(&self, form: FrameForm, make: impl FnOnce(&Self) -> Bytes) -> Bytes {
-        let [json, metadata, protobuf] = &self.frames;
+        let mut frames = self.frames();
+        let Some([json, metadata, protobuf]) = &mut *frames else {
+            return make(self);
+        };
         let frame = match form {
             FrameForm::Json => json,
             FrameForm::Metadata => metadata,
             FrameForm::Protobuf => protobuf,
         };
-        frame.get_or_init(|| make(self)).clone()
+        frame.get_or_insert_with(|| make(self)).clone()
+    }
+
+    /// Lets go of the shared frames.
+    fn grow_old(&self) {
+        *self.frames() = None;
+    }
+
+    fn frames(&self) -> MutexGuard<'_, Option<[Option<Bytes>; 3]>> {
+        // A frame is there whole or not at all.
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -182,6 +197,10 @@ impl Collection {
         }
         state.snapshot.revision = change.revision;
         state.ring.push_back(change);
+        let is_old = state.ring.len().checked_sub(READY_LENGTH + 1);
+        if let Some(old) = is_old.and_then(|position| state.ring.get(position)) {
+            old.grow_old();
+        }
         if state.ring.len() > RING_LENGTH
             && let Some(oldest) = state.ring.pop_front()
         {

@@ -186,3 +186,30 @@ fn keys_of_the_store_name_collection_and_object() {
         "/registry/apps/deployments/d/w"
     );
 }
+
+#[test]
+fn the_latest_events_are_written_once_for_all_and_older_ones_by_whoever_is_behind() {
+    let mut feed = Feed::new();
+    let pods = feed.cache.collection("core/pods");
+    let (_, start) = pods.begin();
+    feed.put("a", 0);
+    let (first, _) = pods.changes(start, 1).unwrap();
+    let written = |change: &Change| {
+        let mut count = 0;
+        for _ in 0..2 {
+            let make = |_: &Change| {
+                count += 1;
+                bytes::Bytes::from_static(b"event")
+            };
+            assert_eq!(change.frame(collection::FrameForm::Json, make), "event");
+        }
+        count
+    };
+    assert_eq!(written(&first[0]), 1);
+    for spec in 1..=256 {
+        feed.put("a", spec);
+    }
+    assert_eq!(written(&first[0]), 2, "nobody keeps it any longer");
+    let (all, _) = pods.changes(start, usize::MAX).unwrap();
+    assert_eq!(written(&all[1]), 1);
+}
