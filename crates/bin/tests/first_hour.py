@@ -17,14 +17,21 @@ import sys
 import tempfile
 import time
 
-# Each screen: its name, and what is typed. A tilde before a line repeats it until its last line says so.
+# Typed before the first screen until it is answered so: everything has arrived, and nothing is on its way any more.
+SETTLED = ("karavel simulate -f examples/demo/shop.yaml", "nothing would change")
+
+# Each screen: its name, and what is typed. A line between tildes is an expression: what follows it is repeated until it is
+# found in the answer.
 SCREENS = [
     ("01-clusters", ["karavel clusters"]),
     ("02-arrived", [
-        "~6/6~karavel get deployments -n shop -s all",
-        "karavel get pods -n shop -s members",
+        "~Karmada +6/6 +6 +6 .*member1 +3/3 .*member2 +2/2 .*member3 +1/1 ~karavel get deployments -n shop -s all",
+        "~(member1 +1/1 .*){3}(member2 +1/1 .*){2}member3 +1/1 ~karavel get pods -n shop -s members",
     ]),
-    ("03-explain", ["karavel explain deployment/web -n shop"]),
+    ("03-explain", [
+        r"~\A(?!.*not looked).*Scheduled True.*FullyApplied True.*(Healthy.*Applied True.*){3}"
+        "~karavel explain deployment/web -n shop",
+    ]),
     ("04-simulate-lose", ["karavel simulate --lose member1"]),
     ("05-simulate-change", [
         "sed 's/replicas: 6/replicas: 9/; s/nginx:1.27/nginx:1.29/' examples/demo/shop.yaml > more.yaml",
@@ -39,7 +46,7 @@ SCREENS = [
         "karavel create configmap colours --from-literal=first=blue --dry-run -o yaml > colours.yaml",
         "karavel apply -f colours.yaml --all-clusters",
         "karavel apply -f colours.yaml --all-clusters",
-        "~member3~karavel get configmaps colours -s members",
+        "~colours +member1 .*colours +member2 .*colours +member3 ~karavel get configmaps colours -s members",
     ]),
     ("09-wrong-words", [
         "karavel get deploymets", "karavel simulat", "karavel get pods --namspace shop", "karavel cordon membr2",
@@ -64,7 +71,8 @@ STEADY = [
     (r"(?<=\s)\d+[smhd](\d+[smh])?(?=\s|$)", "<age>"),
     (r"generation \d+", "generation <n>"),
     (r"observedGeneration=\d+", "observedGeneration=<n>"),
-    (r"\(attempt \d+\)", "(attempt <n>)"),
+    # How often a decision was made again because others wrote the binding meanwhile.
+    (r", attempt \d+\)", ")"),
     (r"v\d+\.\d+\.\d+\S*", "<version>"),
     (r"[ \t]+$", ""),
 ]
@@ -111,6 +119,17 @@ class Terminal:
         os.waitpid(self.process, 0)
 
 
+def until(terminal, line, wanted, patience=300):
+    """Types a line until the answer has what is wanted."""
+    deadline = time.monotonic() + patience
+    while True:
+        seen = terminal.run(line)
+        if re.search(wanted, seen, re.DOTALL):
+            return seen
+        if time.monotonic() > deadline:
+            raise SystemExit(f"never seen after {line}: {wanted}\n{seen}")
+
+
 def main():
     binary, repository, output = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     directory = tempfile.mkdtemp(prefix="first-hour-")
@@ -133,17 +152,14 @@ def main():
                 break
         screens = [("00-up", "$ karavel up --members 3 --demo\n" + "".join(screen))]
         terminal = Terminal(directory, environment)
+        until(terminal, *SETTLED)
         for name, lines in SCREENS:
             text = ""
             for line in lines:
-                wanted = None
+                wanted = ""
                 if line.startswith("~"):
                     _, wanted, line = line.split("~", 2)
-                for _ in range(600):
-                    seen = terminal.run(line)
-                    if wanted is None or wanted in seen:
-                        break
-                text += f"$ {line}\n{seen}"
+                text += f"$ {line}\n{until(terminal, line, wanted)}"
             screens.append((name, text))
         terminal.close()
     finally:

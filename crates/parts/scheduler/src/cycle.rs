@@ -111,7 +111,7 @@ impl Desk {
                 Ending::Failed
             }
         };
-        if ending == Ending::Failed || ending == Ending::Unschedulable {
+        if !matches!(ending, Ending::Settled(_)) {
             self.metrics.came(metrics::Incoming::ScheduleAttemptFailure);
         }
         self.line.finish(&turn.key, ending);
@@ -188,11 +188,14 @@ impl Desk {
         let ending = self.write(turn, &facts, &decision, is_promised).await;
         let outcome = match ending {
             Ending::Settled(_) => metrics::Outcome::Scheduled,
-            Ending::Unschedulable | Ending::Failed => metrics::Outcome::Error,
+            Ending::Unschedulable | Ending::Failed | Ending::Overtaken => metrics::Outcome::Error,
         };
         self.metrics
             .attempted(outcome, facts.trigger.schedule_type(), start.elapsed());
-        if let Some(recorder) = &self.recorder {
+        // A decision that was never written decided nothing: nobody is to read it as the last one.
+        if let Some(recorder) = &self.recorder
+            && ending != Ending::Overtaken
+        {
             let (now, trigger) = (self.cx.now(), facts.trigger.as_str());
             recorder.record(now, trigger, turn.attempt, decision.diagnosis);
         }

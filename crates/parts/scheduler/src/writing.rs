@@ -81,7 +81,7 @@ impl Desk {
                 if error.is_conflict() || error.is_not_found() || error.is_wrong_uid() {
                     // Somebody was quicker; the cache will show it, and the binding is decided as it is then.
                     self.metrics.conflicted();
-                    return Ending::Failed;
+                    return Ending::Overtaken;
                 }
                 warn!(binding = %turn.key, error = %chain(&error), "a result cannot be written");
                 let failed = writing_failed(&error);

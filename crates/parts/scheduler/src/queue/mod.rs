@@ -93,6 +93,8 @@ pub enum Ending {
     Unschedulable,
     /// It failed and is tried again after a while.
     Failed,
+    /// Somebody wrote the binding while it was decided, so the decision counts for nothing; it is tried again likewise.
+    Overtaken,
 }
 
 /// A binding to be decided now.
@@ -284,7 +286,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 let until = now.saturating_add(self.patience.room);
                 self.enter_waiting(key, (priority, attempts), (now, until), true);
             }
-            Ending::Failed => {
+            Ending::Failed | Ending::Overtaken => {
                 let until = now.saturating_add(self.patience.after(attempts));
                 self.enter_waiting(key, (priority, attempts), (now, until), false);
             }
