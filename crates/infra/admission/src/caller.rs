@@ -14,10 +14,9 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use rustls::ClientConfig;
 use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::ServerName;
 use serve::cache::Cache;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
@@ -25,6 +24,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::endpoint::{Address, Endpoint};
+use crate::trust::{ConnectError, Trust, explain_call, explain_dial, explain_handshake};
 
 /// The largest answer that is read: an object of the largest size, as a patch in base64, and some.
 const ANSWER_LIMIT: usize = 8 * 1024 * 1024;
@@ -57,6 +57,9 @@ pub enum CallError {
     /// The authorities cannot be used.
     #[error("caBundle has no usable certificate")]
     Authorities,
+    /// No authorities are given, and the machine trusts none.
+    #[error("caBundle is empty, and this machine trusts no authority")]
+    Nobody,
     /// The name or path of the webhook cannot be called.
     #[error("the address cannot be called")]
     Address,
@@ -153,15 +156,14 @@ impl Caller {
             .body(Full::new(document))
             .map_err(|_| CallError::Address)?;
         let client = self.client(address, &endpoint.authorities)?;
-        let unreachable = |error: hyper_util::client::legacy::Error| {
-            CallError::Unreachable(telemetry::chain(&error).to_string())
-        };
+        let unreachable =
+            |error: hyper_util::client::legacy::Error| CallError::Unreachable(explain_call(&error));
         let response = client.request(request).await.map_err(unreachable)?;
         let status = response.status();
         let body = Limited::new(response.into_body(), ANSWER_LIMIT)
             .collect()
             .await
-            .map_err(|error| CallError::Unreadable(error.to_string()))?;
+            .map_err(|error| CallError::Unreadable(explain_call(&*error)))?;
         if !status.is_success() {
             return Err(CallError::Refused(status.as_u16()));
         }
@@ -227,12 +229,14 @@ impl Connector {
     fn new(address: &Address, authorities: &[u8]) -> Result<Self, CallError> {
         let name =
             ServerName::try_from(address.server_name.clone()).map_err(|_| CallError::Address)?;
-        let mut config =
-            ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-                .with_safe_default_protocol_versions()
-                .map_err(|_| CallError::Authorities)?
-                .with_root_certificates(roots(authorities)?)
-                .with_no_client_auth();
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let trust = Trust::new(authorities, &provider)?;
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|_| CallError::Authorities)?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(trust))
+            .with_no_client_auth();
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Self {
             host: address.host.clone(),
@@ -243,27 +247,10 @@ impl Connector {
     }
 }
 
-/// Whom to trust: those given, or those the machine trusts.
-fn roots(authorities: &[u8]) -> Result<RootCertStore, CallError> {
-    let mut roots = RootCertStore::empty();
-    if authorities.is_empty() {
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        return Ok(roots);
-    }
-    for certificate in CertificateDer::pem_slice_iter(authorities) {
-        let certificate = certificate.map_err(|_| CallError::Authorities)?;
-        roots.add(certificate).map_err(|_| CallError::Authorities)?;
-    }
-    if roots.is_empty() {
-        return Err(CallError::Authorities);
-    }
-    Ok(roots)
-}
-
 impl tower_service::Service<Uri> for Connector {
     type Response = Secured;
-    type Error = std::io::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Secured, std::io::Error>> + Send>>;
+    type Error = ConnectError;
+    type Future = Pin<Box<dyn Future<Output = Result<Secured, ConnectError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))
@@ -277,9 +264,15 @@ impl tower_service::Service<Uri> for Connector {
             tls,
         } = self.clone();
         Box::pin(async move {
-            let tcp = TcpStream::connect((host.as_str(), port)).await?;
-            tcp.set_nodelay(true)?;
-            Ok(Secured(TokioIo::new(tls.connect(name, tcp).await?)))
+            let dialled = |error: std::io::Error| explain_dial(&host, port, &error);
+            let tcp = TcpStream::connect((host.as_str(), port))
+                .await
+                .map_err(dialled)?;
+            tcp.set_nodelay(true).map_err(dialled)?;
+            let secured = tls.connect(name, tcp).await;
+            let secured =
+                secured.map_err(|error| ConnectError::Handshake(explain_handshake(&error)))?;
+            Ok(Secured(TokioIo::new(secured)))
         })
     }
 }

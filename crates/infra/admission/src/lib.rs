@@ -24,6 +24,7 @@ mod pod;
 mod policies;
 mod quota;
 mod review;
+mod trust;
 mod webhook;
 mod webhooks;
 

@@ -161,7 +161,8 @@ fn webhook_conditions(configuration: &Value) -> Vec<FieldError> {
                 .child("matchConditions")
                 .index(condition)
                 .child("expression");
-            errors.push(FieldError::invalid(path, Value::Null, why));
+            let shown = read::shown_at(configuration, &path);
+            errors.push(FieldError::invalid(path, shown, why));
         }
     }
     errors

@@ -149,13 +149,22 @@ impl Policy {
                 notes,
                 parameters: parameters.map(|kind| (text(kind, "apiVersion"), text(kind, "kind"))),
             }),
-            Ok(_) => Err(reading.errors),
+            Ok(_) => Err(reading.told(object)),
             Err(why) => {
                 reading.refuse(path.child("matchConstraints"), &why);
-                Err(reading.errors)
+                Err(reading.told(object))
             }
         }
     }
+}
+
+/// What stands at a path of an object, as an error shows it.
+pub(super) fn shown_at(object: &Value, path: &FieldPath) -> Value {
+    let pointer = path.as_str().replace(['.', '['], "/").replace(']', "");
+    object
+        .pointer(&format!("/{pointer}"))
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// A policy being read.
@@ -175,6 +184,15 @@ impl Reading {
     fn refuse(&mut self, path: FieldPath, why: &str) {
         self.errors
             .push(FieldError::invalid(path, Value::Null, why));
+    }
+
+    /// Everything that is refused, with what stands there.
+    fn told(self, object: &Value) -> Vec<FieldError> {
+        let mut errors = self.errors;
+        for error in &mut errors {
+            error.value = Some(Box::new(shown_at(object, &error.path)));
+        }
+        errors
     }
 
     fn environment(&self, variables: &[(String, Program)]) -> Arc<Environment> {

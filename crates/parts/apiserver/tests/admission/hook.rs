@@ -8,12 +8,16 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use listen::{Arriving, Authority, Limits, Listener, ServerIdentity, Subject};
+use listen::{Arriving, Authority, Issued, Limits, Listener, ServerIdentity, Subject};
 use object::Value;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use runtime::Tasks;
 use serde_json::json;
 use serve::encoding::base64;
-use tempfile::TempDir;
+
+/// The names webhooks have here.
+const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "hook.ops.svc"];
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// What a webhook does when it is asked.
 #[derive(Clone, Debug)]
@@ -41,9 +45,8 @@ pub(crate) struct Hook {
     /// In base64, as configurations have it.
     pub(crate) authority: String,
     seen: Arc<Mutex<Vec<Value>>>,
-    // Dropping these ends the server and its files.
+    // Dropping these ends the server.
     _tasks: Tasks,
-    _directory: TempDir,
 }
 
 impl Hook {
@@ -58,14 +61,34 @@ impl Hook {
         let directory = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
         let authority = Authority::open(directory.path(), now).unwrap();
-        let names = ["127.0.0.1", "localhost", "hook.ops.svc"].map(str::to_owned);
-        let subject = Subject::Server {
-            names: names.to_vec(),
+        let names = NAMES.map(str::to_owned).to_vec();
+        let issued = authority.issue(&Subject::Server { names }, DAY, now);
+        Self::serve(&issued.unwrap(), authority.certificate_pem(), reply).await
+    }
+
+    /// Has one certificate, which is its own authority: what many operators make for their webhooks.
+    pub(crate) async fn signed_by_itself(reply: Reply) -> Self {
+        let mut params = CertificateParams::new(NAMES.map(str::to_owned).to_vec()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate_pem = params.self_signed(&key).unwrap().pem();
+        let now = SystemTime::now();
+        let issued = Issued {
+            certificate_pem: certificate_pem.clone(),
+            key_pem: key.serialize_pem(),
+            renew_at: now + DAY,
+            expires_at: now + DAY,
         };
-        let day = Duration::from_secs(24 * 3600);
-        let issued = authority.issue(&subject, day, now).unwrap();
-        let identity = ServerIdentity::new(&issued).unwrap();
-        let tls = identity.tls_config(authority.certificate_pem()).unwrap();
+        Self::serve(&issued, &certificate_pem, move |_| reply.clone()).await
+    }
+
+    async fn serve(
+        issued: &Issued,
+        authority: &str,
+        reply: impl Fn(&Value) -> Reply + Clone + Send + Sync + 'static,
+    ) -> Self {
+        let identity = ServerIdentity::new(issued).unwrap();
+        let tls = identity.tls_config(authority).unwrap();
         let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await;
         let listener = listener.unwrap();
         let address = listener.address();
@@ -88,10 +111,9 @@ impl Hook {
         });
         Self {
             address,
-            authority: base64(authority.certificate_pem().as_bytes()),
+            authority: base64(authority.as_bytes()),
             seen,
             _tasks: tasks,
-            _directory: directory,
         }
     }
 

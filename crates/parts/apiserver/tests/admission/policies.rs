@@ -221,10 +221,13 @@ async fn expressions_that_cannot_be_compiled_are_refused_when_they_are_written()
     ] {
         let answer = world.ask(&master(), &policies, policy(spec.clone())).await;
         assert_eq!(answer.code, 422, "{spec}: {}", answer.body);
-        assert_eq!(
-            answer.body["details"]["causes"][0]["field"], field,
-            "{spec}"
-        );
+        let cause = &answer.body["details"]["causes"][0];
+        assert_eq!(cause["field"], field, "{spec}");
+        let pointer = format!("/{}", field.replace(['.', '['], "/").replace(']', ""));
+        let wrong = json!({"spec": spec}).pointer(&pointer).unwrap().to_string();
+        let message = cause["message"].as_str().unwrap();
+        let expected = format!("Invalid value: {wrong}: ");
+        assert!(message.starts_with(&expected), "{message}");
     }
 }
 

@@ -86,7 +86,7 @@ async fn what_a_webhook_does_decides_what_becomes_of_a_request() {
         (
             Reply::HangUp,
             "validating",
-            "+failed to call webhook: ",
+            "+failed to call webhook: the answer cannot be read: the server hung up before it had answered",
             "201 {\"k\":\"v\"}",
         ),
         (
@@ -170,21 +170,38 @@ async fn a_webhook_must_be_whom_the_configuration_trusts() {
         Hook::always(Reply::Allow).await,
         Hook::always(Reply::Allow).await,
     );
+    let alone = Hook::signed_by_itself(Reply::Allow).await;
     let world = world().await;
-    for (case, client) in [
+    let unverified = "tls: failed to verify certificate: x509: certificate ";
+    for (case, client, expected) in [
         (
             "another authority",
             json!({"url": format!("https://{}/", hook.address), "caBundle": stranger.authority}),
+            format!("{unverified}signed by unknown authority"),
         ),
         (
             "a name it does not have",
             json!({
                 "url": format!("https://ip6-localhost:{}/", hook.address.port()), "caBundle": hook.authority,
             }),
+            String::new(),
+        ),
+        (
+            "an address it does not have",
+            json!({
+                "url": format!("https://127.1.1.1:{}/", alone.address.port()), "caBundle": alone.authority,
+            }),
+            String::new(),
+        ),
+        (
+            "another certificate that is its own authority",
+            json!({"url": format!("https://{}/", alone.address), "caBundle": hook.authority}),
+            format!("{unverified}is one of an authority, and not in caBundle itself"),
         ),
         (
             "nobody there",
             json!({"url": "https://127.0.0.1:1/", "caBundle": hook.authority}),
+            "dial tcp 127.0.0.1:1: connect: connection refused".to_owned(),
         ),
     ] {
         configure(
@@ -196,11 +213,19 @@ async fn a_webhook_must_be_whom_the_configuration_trusts() {
         .await;
         let answer = create(&world, "m").await;
         assert_eq!(answer.code, 500, "{case}: {}", answer.body);
+        let message = answer.body["message"].as_str().unwrap();
+        let expected = format!("failed to call webhook: {expected}");
+        assert!(message.contains(&expected), "{case}: {message}");
         let line = format!("DELETE {GROUP}/validatingwebhookconfigurations/h");
         // The configurations themselves are never sent to a webhook: a broken one can always be taken away.
         assert_eq!(world.ask(&master(), &line, json!(null)).await.code, 200);
     }
-    assert!(hook.seen().is_empty());
+    assert!(hook.seen().is_empty() && alone.seen().is_empty());
+    let webhook = webhook("h.example.com", alone.client(), json!({}));
+    configure(&world, "validating", "h", &[webhook]).await;
+    let answer = create(&world, "m").await;
+    assert_eq!(answer.code, 201, "{}", answer.body);
+    assert_eq!(alone.seen().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
