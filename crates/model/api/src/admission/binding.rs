@@ -1,13 +1,15 @@
 //! ResourceBinding and ClusterResourceBinding: a template and the clusters it was given.
 
 use object::{
-    Object, ObjectKey,
+    Object, ObjectKey, Value,
     field::{FieldError, FieldPath},
 };
 
 use super::{
-    AdmissionRules, Looks, Operation, Reach, Refusal, Related, Request, Verdict, permanent_id,
-    problems::repeats,
+    AdmissionRules, Looks, Operation, Reach, Refusal, Related, Request, Verdict,
+    cluster::check_cluster_name,
+    permanent_id,
+    problems::{each, repeats},
     usage::{Charge, charge, delta, is_relevant_change, usage},
     verdict::{
         Allowed, StatusWrite, edit, expect_kind, read, read_old, registry_verdict, webhook_verdict,
@@ -56,7 +58,9 @@ impl AdmissionRules for NamespacedRules {
         mut new: Object,
     ) -> Result<Object, Refusal> {
         // Here because the spec is at hand: most bindings are validated by their metadata alone.
-        registry_verdict(&new, check_place(request, old, &new).into_iter().collect())?;
+        let mut errors = check_targets(old, &new);
+        errors.extend(check_place(request, old, &new));
+        registry_verdict(&new, errors)?;
         if request.operation == Operation::Create {
             let key = labels::permanent_id::RESOURCE_BINDING;
             permanent_id::keep_or_give(&mut new, "ResourceBinding", key, request)?;
@@ -100,9 +104,10 @@ impl AdmissionRules for ClusterRules {
     fn mutate(
         &self,
         request: &Request<'_>,
-        _old: Option<&Object>,
+        old: Option<&Object>,
         mut new: Object,
     ) -> Result<Object, Refusal> {
+        registry_verdict(&new, check_targets(old, &new))?;
         if request.operation == Operation::Create {
             let key = labels::permanent_id::CLUSTER_RESOURCE_BINDING;
             permanent_id::keep_or_give(&mut new, "ClusterResourceBinding", key, request)?;
@@ -188,6 +193,50 @@ fn check_place(request: &Request<'_>, old: Option<&Object>, new: &Object) -> Opt
                 request.namespace
             ),
         )
+    })
+}
+
+/// What is wrong with the names of clusters a binding goes to, of its own and of those that need it: no cluster can have
+/// such a name, so nobody would ever act on it. Those that are stored already may stay.
+fn check_targets(old: Option<&Object>, new: &Object) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let spec = FieldPath::new("spec");
+    let mut check = |list: FieldPath, targets: Option<&Value>| {
+        for (position, name) in names_of(targets).enumerate() {
+            let problems = check_cluster_name(name);
+            if problems.is_empty() || goes_to(old, name) {
+                continue;
+            }
+            errors.extend(each(&list.index(position).child("name"), name, problems));
+        }
+    };
+    check(spec.child("clusters"), new.at(&["spec", "clusters"]));
+    for (position, binding) in needing(new).enumerate() {
+        let list = spec.child("requiredBy").index(position).child("clusters");
+        check(list, binding.get("clusters"));
+    }
+    errors
+}
+
+/// The names in a list of targets.
+fn names_of(targets: Option<&Value>) -> impl Iterator<Item = &str> {
+    let targets = targets.and_then(Value::as_array).into_iter().flatten();
+    targets.filter_map(|target| target.get("name").and_then(Value::as_str))
+}
+
+/// The bindings that need one, as it knows them.
+fn needing(binding: &Object) -> impl Iterator<Item = &Value> {
+    let list = binding.at(&["spec", "requiredBy"]);
+    list.and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Whether a binding goes to a cluster, for itself or for those that need it.
+fn goes_to(binding: Option<&Object>, name: &str) -> bool {
+    binding.is_some_and(|binding| {
+        let needed = needing(binding).flat_map(|binding| names_of(binding.get("clusters")));
+        names_of(binding.at(&["spec", "clusters"]))
+            .chain(needed)
+            .any(|known| known == name)
     })
 }
 

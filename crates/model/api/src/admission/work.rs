@@ -1,12 +1,20 @@
 //! Work: what is sent to one cluster.
 
-use object::{Object, Value, field::FieldPath};
+use object::{
+    Object, Value,
+    field::{FieldError, FieldPath},
+};
 
 use super::{
-    AdmissionRules, Refusal, Request, Verdict, permanent_id,
-    verdict::{Allowed, expect_kind},
+    AdmissionRules, Operation, Refusal, Request, Verdict,
+    cluster::check_cluster_name,
+    permanent_id,
+    problems::each,
+    verdict::{Allowed, expect_kind, registry_verdict},
 };
-use crate::{manifest::finish, well_known::labels, work::v1alpha1::Work};
+use crate::{
+    manifest::finish, names::cluster_of_execution_space, well_known::labels, work::v1alpha1::Work,
+};
 
 const WEBHOOK: &str = "work.karmada.io";
 
@@ -20,6 +28,9 @@ impl AdmissionRules for Rules {
         _old: Option<&Object>,
         mut new: Object,
     ) -> Result<Object, Refusal> {
+        if request.operation == Operation::Create {
+            registry_verdict(&new, check_space(request.namespace))?;
+        }
         let key = labels::permanent_id::WORK;
         permanent_id::keep_or_give(&mut new, "Work", key, request)?;
         let id = new.label(key).unwrap_or_default().to_owned();
@@ -50,6 +61,19 @@ impl AdmissionRules for Rules {
         expect_kind::<Work>(new)?;
         Ok(Allowed::default())
     }
+}
+
+/// What is wrong with the name of the cluster whose works a namespace holds, if it holds any: there can be none of that
+/// name.
+fn check_space(namespace: &str) -> Vec<FieldError> {
+    let Some(cluster) = cluster_of_execution_space(namespace) else {
+        return Vec::new();
+    };
+    let problems = check_cluster_name(cluster)
+        .into_iter()
+        .map(|problem| format!("the name of the cluster, {cluster:?}, is not one: {problem}"));
+    let path = FieldPath::from("metadata.namespace");
+    each(&path, namespace, problems.collect()).collect()
 }
 
 /// A manifest as it goes to the cluster: without what belongs to the template alone, and with a record of the

@@ -84,6 +84,51 @@ fn check_19_a_binding_that_exceeds_a_quota_is_refused() {
 }
 
 #[test]
+fn clusters_that_cannot_exist_are_refused_where_they_are_named() {
+    const ODD: &str = binding!("clusters: [{name: m1}, {name: M_2}]");
+    check(&[
+        Case {
+            name: "its own",
+            new: binding!("clusters: [{name: m1}, {name: ''}, {name: ../etc}, {name: m.1}]"),
+            expect: invalid(&[
+                "spec.clusters[1].name Invalid",
+                "spec.clusters[2].name Invalid",
+                "spec.clusters[3].name Invalid",
+            ]),
+            ..CREATE
+        },
+        Case {
+            name: "of those that need it",
+            new: binding!(
+                "requiredBy: [{namespace: a, name: x, clusters: [{name: m1}, {name: M}]}]"
+            ),
+            expect: invalid(&["spec.requiredBy[0].clusters[1].name Invalid"]),
+            ..CREATE
+        },
+        Case {
+            name: "cluster-wide",
+            new: "{apiVersion: work.karmada.io/v1alpha2, kind: ClusterResourceBinding, metadata: {name: b}, spec: {resource: {apiVersion: v1, kind: Namespace, name: n}, clusters: [{name: a/b}]}}",
+            expect: invalid(&["spec.clusters[0].name Invalid"]),
+            ..CREATE
+        },
+        Case {
+            name: "one that is stored may stay, so that the binding can be mended piece by piece",
+            new: binding!("clusters: [{name: M_2}, {name: m3}]"),
+            old: Some(ODD),
+            expect: ACCEPTED,
+            ..CREATE
+        },
+        Case {
+            name: "another may not come",
+            new: binding!("clusters: [{name: M_2}, {name: M_3}]"),
+            old: Some(ODD),
+            expect: invalid(&["spec.clusters[1].name Invalid"]),
+            ..CREATE
+        },
+    ]);
+}
+
+#[test]
 fn quotas_are_asked_only_when_something_changes_for_them() {
     let gates = "FederatedQuotaEnforcement=true";
     for (name, old, new, writes) in [

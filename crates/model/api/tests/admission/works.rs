@@ -152,3 +152,35 @@ fn what_is_not_a_manifest_is_refused() {
          metadata: is not an object, so nothing can be set below it"
     );
 }
+
+#[test]
+fn a_space_of_a_cluster_that_cannot_exist_takes_no_works() {
+    let refused = Refused(422, "Invalid", &["metadata.namespace Invalid"]);
+    let stored = Stored("{}");
+    check(&[
+        Case {
+            name: "a name that is none",
+            new: "{apiVersion: work.karmada.io/v1alpha1, kind: Work, metadata: {name: w, namespace: karmada-es--a}, spec: {workload: {manifests: []}}}",
+            expect: refused,
+            ..CREATE
+        },
+        Case {
+            name: "a name that is too long",
+            new: "{apiVersion: work.karmada.io/v1alpha1, kind: Work, metadata: {name: w, namespace: karmada-es-m23456789-123456789-123456789-123456789-123456789}, spec: {workload: {manifests: []}}}",
+            expect: refused,
+            ..CREATE
+        },
+        Case {
+            name: "one that may be",
+            new: "{apiVersion: work.karmada.io/v1alpha1, kind: Work, metadata: {name: w, namespace: karmada-es-m1}, spec: {workload: {manifests: []}}}",
+            expect: stored,
+            ..CREATE
+        },
+        Case {
+            name: "no such space",
+            new: "{apiVersion: work.karmada.io/v1alpha1, kind: Work, metadata: {name: w, namespace: shop}, spec: {workload: {manifests: []}}}",
+            expect: stored,
+            ..CREATE
+        },
+    ]);
+}
