@@ -11,6 +11,7 @@
 //! objects (quotas, allocated addresses, existing accounts) are the server's; schemas of custom kinds are `schema`'s.
 
 mod access;
+mod addresses;
 mod client_config;
 mod cluster;
 mod config;

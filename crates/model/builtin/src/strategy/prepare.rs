@@ -3,7 +3,7 @@
 use object::{GroupVersionKind, Map, Value, time::Time};
 use serde_json::json;
 
-use super::{CONTROLLER_UID, JOB_NAME, config, retype};
+use super::{CONTROLLER_UID, JOB_NAME, addresses, config, retype};
 use crate::{
     defaults,
     kinds::{self, Generation, Kind},
@@ -184,6 +184,7 @@ fn create_by_kind(kind: &Kind<'_>, fields: &mut Map, now: Time) {
             let status = json!({"phase": "Pending", "lastPhaseTransitionTime": now.to_string()});
             fields.insert("status".to_owned(), status);
         }
+        ("", "Service") => addresses::agree(None, object_below(fields, "spec")),
         ("batch", "Job") => generate_selector(fields),
         // The server says who asks; a request that claims to be another's would be trusted by signers.
         ("certificates.k8s.io", "CertificateSigningRequest") => {
@@ -202,7 +203,9 @@ fn update_by_kind(kind: &Kind<'_>, old: &Value, fields: &mut Map) {
         ("", "Service") => {
             keep_allocations(old, fields);
             if let Some(before) = old.get("spec") {
-                retype::drop_unused(before, object_below(fields, "spec"));
+                let spec = object_below(fields, "spec");
+                retype::drop_unused(before, spec);
+                addresses::agree(Some(before), spec);
             }
         }
         ("certificates.k8s.io", "CertificateSigningRequest") => keep(old, fields, "spec"),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use object::{field::FieldError, names};
 
 use super::{
-    metadata,
+    addresses, metadata,
     spot::{Errors, Spot},
     words::{self, cidr, in_range, ip_address, port_number},
 };
@@ -35,7 +35,9 @@ pub(super) fn service(service: &Spot<'_>, errors: &mut Errors) {
         "ExternalName" => external_name(&spec, errors),
         _ => {}
     }
-    cluster_addresses(&spec, errors);
+    if ty != "ExternalName" {
+        addresses::check(&spec, errors);
+    }
     unique_ports(&ports, ty, errors);
     affinity(&spec, errors);
     let selector = spec.field("selector");
@@ -149,25 +151,6 @@ fn external_name(spec: &Spot<'_>, errors: &mut Errors) {
     match name.text().strip_suffix('.').unwrap_or(name.text()) {
         "" => errors.push(name.required("")),
         text => name.complain(names::check_dns1123_subdomain(text), errors),
-    }
-}
-
-fn cluster_addresses(spec: &Spot<'_>, errors: &mut Errors) {
-    let (one, all) = (spec.field("clusterIP"), spec.field("clusterIPs"));
-    if !one.is_empty() && !matches!(one.text(), "None") && all.is_empty() {
-        ip_address(&one, errors);
-    }
-    for address in all.elements() {
-        if address.text() != "None" {
-            ip_address(&address, errors);
-        }
-    }
-    let first = all
-        .elements()
-        .next()
-        .map(|address| address.text().to_owned());
-    if first.is_some_and(|first| !one.is_empty() && first != one.text()) {
-        errors.push(all.invalid("first value must match `clusterIP`"));
     }
 }
 

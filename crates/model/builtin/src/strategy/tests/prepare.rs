@@ -305,6 +305,88 @@ fn services_keep_what_was_allocated() {
 }
 
 #[test]
+fn the_addresses_a_service_names_agree_and_none_are_invented() {
+    let shown = |service: &Value| {
+        let fields = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"];
+        let shown = fields.map(|field| service["spec"].get(field).unwrap_or(&Value::Null));
+        json!(shown).to_string()
+    };
+    for (spec, expected) in [
+        (json!({}), "[null,null,null,null]"),
+        (
+            json!({"clusterIP": "10.0.0.7"}),
+            r#"["10.0.0.7",["10.0.0.7"],["IPv4"],"SingleStack"]"#,
+        ),
+        (
+            json!({"clusterIP": "fd00::7"}),
+            r#"["fd00::7",["fd00::7"],["IPv6"],"SingleStack"]"#,
+        ),
+        (
+            json!({"clusterIP": "None"}),
+            r#"["None",["None"],null,null]"#,
+        ),
+        (
+            json!({"clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7", "fd00::7"], "ipFamilyPolicy": "PreferDualStack"}),
+            r#"["10.0.0.7",["10.0.0.7","fd00::7"],["IPv4","IPv6"],"PreferDualStack"]"#,
+        ),
+        // What cannot be is left as it is for validation to name.
+        (json!({"clusterIP": "ten"}), r#"["ten",["ten"],null,null]"#),
+        (
+            json!({"clusterIPs": ["10.0.0.7"]}),
+            r#"[null,["10.0.0.7"],["IPv4"],"SingleStack"]"#,
+        ),
+        (
+            json!({"type": "ExternalName", "externalName": "a.b", "clusterIP": "10.0.0.7"}),
+            r#"["10.0.0.7",null,null,null]"#,
+        ),
+    ] {
+        let mut spec = spec;
+        spec["ports"] = json!([{"port": 80}]);
+        assert_eq!(
+            shown(&created("", "Service", json!({"spec": spec}))),
+            expected
+        );
+    }
+    let ports = json!([{"port": 80}]);
+    let old = created(
+        "",
+        "Service",
+        json!({"spec": {"clusterIP": "10.0.0.7", "ports": ports}}),
+    );
+    for (over, expected) in [
+        (
+            json!({"clusterIPs": null}),
+            r#"["10.0.0.7",["10.0.0.7"],["IPv4"],"SingleStack"]"#,
+        ),
+        // Immutability is told of the list, so it follows.
+        (
+            json!({"clusterIP": "10.0.0.8"}),
+            r#"["10.0.0.8",["10.0.0.8"],["IPv4"],"SingleStack"]"#,
+        ),
+        (
+            json!({"clusterIP": null}),
+            r#"["10.0.0.7",["10.0.0.7"],["IPv4"],"SingleStack"]"#,
+        ),
+    ] {
+        let new = updated("", "Service", &old, json!({"spec": over}));
+        assert_eq!(shown(&new), expected, "{over}");
+    }
+    // What was stored without the list gets it with the next change.
+    let mut older = old;
+    older["spec"]
+        .as_object_mut()
+        .unwrap()
+        .shift_remove("clusterIPs");
+    let new = updated(
+        "",
+        "Service",
+        &older,
+        json!({"spec": {"ports": [{"port": 81}]}}),
+    );
+    assert_eq!(new["spec"]["clusterIPs"], json!(["10.0.0.7"]));
+}
+
+#[test]
 fn managers_own_only_what_their_path_stores() {
     for (kind, subresource, expected) in [
         (("apps", "Deployment"), "", &["status"][..]),

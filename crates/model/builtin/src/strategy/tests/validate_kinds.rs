@@ -43,9 +43,39 @@ fn services_fit_their_type() {
             ],
         ),
         (
+            json!({"clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7", "10.0.0.8"], "ipFamilyPolicy": "PreferDualStack"}),
+            &[
+                "spec.clusterIPs: Invalid value: [\"10.0.0.7\",\"10.0.0.8\"]: may specify no more than one IP for each IP family",
+            ],
+        ),
+        (
+            json!({"clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7", "fd00::8"], "ipFamilyPolicy": "SingleStack"}),
+            &[
+                "spec.ipFamilyPolicy: Invalid value: \"SingleStack\": must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified",
+            ],
+        ),
+        (
+            json!({"clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7"], "ipFamilies": ["IPv6"]}),
+            &[
+                "spec.clusterIPs[0]: Invalid value: \"10.0.0.7\": expected an IPv6 value as indicated by `ipFamilies[0]`",
+            ],
+        ),
+        (
+            json!({"clusterIPs": ["10.0.0.7"]}),
+            &[
+                "spec.clusterIPs: Invalid value: [\"10.0.0.7\"]: must be empty when `clusterIP` is not specified",
+            ],
+        ),
+        (
+            json!({"clusterIP": "None", "clusterIPs": ["None", "10.0.0.7"]}),
+            &[
+                "spec.clusterIPs: Invalid value: [\"None\",\"10.0.0.7\"]: 'None' must be the first and only value",
+            ],
+        ),
+        (
             json!({"clusterIP": "ten"}),
             &[
-                "spec.clusterIP: Invalid value: \"ten\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+                "spec.clusterIPs[0]: Invalid value: \"ten\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
             ],
         ),
         (
