@@ -346,6 +346,8 @@ impl ApiServer {
         let asker = Arc::new(Asker::new(&access));
         webhooks.look_into(server.cache(), Arc::clone(&asker) as _);
         let mut handlers = extensions.handlers;
+        kinds::calls::insert_pod_calls(&mut handlers, names::apiserver());
+        kinds::calls::insert_calls_to_nodes(&mut handlers);
         reviews::insert(&mut handlers, &access);
         token_request::insert(&mut handlers, &access);
         let roles = roles::expected(&extensions.roles)?;

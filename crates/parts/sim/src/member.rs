@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use access::access::{Access, Options};
 use access::account_chores;
+use access::creation::CreationCheck;
 use access::escalation::EscalationCheck;
 use access::keys::{Keys, KeysError};
 use admission::{LimitRanges, Quotas};
@@ -209,7 +210,7 @@ async fn present(
     kept: Option<Kept>,
 ) -> Result<Present, OpenError> {
     let directory = |path: PathBuf| {
-        std::fs::create_dir_all(&path)
+        listen::private_directory(&path)
             .map_err(|source| OpenError::Directory {
                 path: path.clone(),
                 source,
@@ -239,10 +240,12 @@ async fn present(
     let cluster = Arc::new(ClusterAdmission::new(clock.clone()));
     let limits = Arc::new(LimitRanges::default());
     let addresses = Arc::new(ServiceAddresses::new(Arc::clone(&surroundings) as _));
+    let creation = Arc::new(CreationCheck::default());
     let escalation = Arc::new(EscalationCheck::default());
     let quotas = Arc::new(Quotas::new(Arc::clone(&surroundings) as _));
-    // Quotas last: they count what the others let through.
+    // Who may make something is asked first, quotas last: they count what the others let through.
     let hooks: Vec<Arc<dyn Admission>> = vec![
+        Arc::clone(&creation) as _,
         Arc::clone(&limits) as _,
         Arc::clone(&cluster) as _,
         Arc::clone(&addresses) as _,
@@ -267,6 +270,7 @@ async fn present(
         Options::new(keys),
         surroundings,
     ));
+    creation.judge_by(&gate);
     escalation.judge_by(&gate);
     cluster.look_into(server.cache());
     limits.look_into(server.cache());

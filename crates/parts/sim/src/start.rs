@@ -1,6 +1,5 @@
 //! Members that listen: what `karavel sim` runs.
 
-use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -166,7 +165,7 @@ pub async fn run(config: &SimConfig, tasks: &mut Tasks) -> Result<Running, RunEr
         path: path.clone(),
         source,
     };
-    fs::create_dir_all(&pki).map_err(|source| unusable(&pki, source))?;
+    listen::private_directory(&pki).map_err(|source| unusable(&pki, source))?;
     let serve = |name: &str, source| RunError::Serve {
         name: name.to_owned(),
         source,

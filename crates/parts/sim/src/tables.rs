@@ -12,6 +12,7 @@ pub(crate) fn base() -> &'static Table {
     static BASE: OnceLock<Table> = OnceLock::new();
     BASE.get_or_init(|| {
         let mut table = Table::default();
+        table.keep_secret("", "secrets");
         let measured = parts::metrics_resources();
         for resource in kinds::builtin_resources().into_iter().chain(measured) {
             table.insert(resource);

@@ -269,3 +269,129 @@ async fn tokens_outlive_a_restart_with_data_and_no_other() {
     east.restart(false).await.unwrap();
     assert_eq!(shows().await, 401);
 }
+
+/// Asks in any form, with a body; the code and the text of the answer.
+async fn send(member: &Member, who: &User, line: &str, form: &str, body: &Value) -> (u16, String) {
+    let (method, path) = line.split_once(' ').unwrap();
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", form)
+        .body(Full::new(Bytes::from(body.to_string())))
+        .unwrap();
+    let answer = member.answer(who.clone(), request).await;
+    let code = answer.status().as_u16();
+    let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+    (code, String::from_utf8_lossy(&bytes).into_owned())
+}
+
+const JSON: &str = "application/json";
+const APPLY: &str = "application/apply-patch+yaml";
+
+#[tokio::test(start_paused = true)]
+async fn whoever_makes_an_object_must_be_let_create_it() {
+    let tasks = Tasks::new();
+    let east = open(&tasks, "east").await;
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    let role = json!({"metadata": {"name": "changer"}, "rules": [
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch", "update"]},
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["patch", "update"]},
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["own"], "verbs": ["create"]},
+    ]});
+    let binding = json!({
+        "metadata": {"name": "changer"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "changer"},
+        "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "ann"}],
+    });
+    let (masters, ann) = (user("system:masters"), user("developers"));
+    for (path, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+        let line = format!("POST {rbac}/{path}");
+        let (code, text) = send(&east, &masters, &line, JSON, &object).await;
+        assert_eq!(code, 201, "{text}");
+    }
+    let maps = "/api/v1/namespaces/default/configmaps";
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    make(&east, "there").await;
+    for (line, form, kind, expected) in [
+        (
+            format!("PATCH {maps}/new?fieldManager=m"),
+            APPLY,
+            "v1 ConfigMap",
+            403,
+        ),
+        (
+            format!("PUT {leases}/new"),
+            JSON,
+            "coordination.k8s.io/v1 Lease",
+            403,
+        ),
+        (
+            format!("PATCH {maps}/there?fieldManager=m"),
+            APPLY,
+            "v1 ConfigMap",
+            200,
+        ),
+        (
+            format!("PATCH {maps}/own?fieldManager=m"),
+            APPLY,
+            "v1 ConfigMap",
+            201,
+        ),
+    ] {
+        let (version, kind) = kind.split_once(' ').unwrap();
+        let name = line.rsplit('/').next().unwrap().split('?').next();
+        let object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": name}});
+        let (code, text) = send(&east, &ann, &line, form, &object).await;
+        assert_eq!(code, expected, "{line}: {text}");
+        assert_eq!(
+            text.contains("cannot create resource"),
+            expected == 403,
+            "{text}"
+        );
+    }
+    assert_eq!(get(&east, &format!("{maps}/new")).await, Some(404));
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_of_secrets_repeat_nothing_of_them() {
+    const PLANTED: &str = "planted-tulip";
+    let tasks = Tasks::new();
+    let east = open(&tasks, "east").await;
+    let masters = user("system:masters");
+    let secrets = "/api/v1/namespaces/default/secrets";
+    let secret = json!({"metadata": {"name": "s"}, "stringData": {"k": PLANTED}});
+    let line = format!("POST {secrets}");
+    assert_eq!(send(&east, &masters, &line, JSON, &secret).await.0, 201);
+    let merge = "application/merge-patch+json";
+    let applied = |body: Value| {
+        let mut object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}});
+        object["data"] = body;
+        object
+    };
+    for (line, form, body) in [
+        (
+            format!("PATCH {secrets}/s"),
+            merge,
+            json!({"data": {"k": 5}, "stringData": {"again": PLANTED}}),
+        ),
+        (
+            format!("PATCH {secrets}/s?fieldValidation=Strict"),
+            merge,
+            json!({"unheard": PLANTED}),
+        ),
+        (
+            format!("PATCH {secrets}/s?fieldManager=m"),
+            APPLY,
+            applied(json!(PLANTED)),
+        ),
+        (
+            format!("POST {secrets}"),
+            JSON,
+            json!({"metadata": {"name": "t"}, "data": {"k": format!("{PLANTED}!")}}),
+        ),
+    ] {
+        let (code, text) = send(&east, &masters, &line, form, &body).await;
+        assert!(code >= 400, "{line}: {code}");
+        assert!(!text.contains(PLANTED), "{line}: {text}");
+    }
+}

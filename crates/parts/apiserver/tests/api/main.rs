@@ -12,6 +12,7 @@ mod refusals;
 #[expect(dead_code, reason = "other tests need more of it")]
 mod served;
 mod strangers;
+mod templates;
 #[path = "../access/world.rs"]
 #[expect(dead_code, reason = "other tests need more of it")]
 mod world;

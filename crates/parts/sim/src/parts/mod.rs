@@ -1,8 +1,6 @@
 //! What a member's server answers that is not stored, and what every cluster begins with.
 
 mod archive;
-mod binding;
-mod eviction;
 mod files;
 mod foundation;
 mod kubelet;
@@ -21,6 +19,7 @@ use runtime::{Clock, Spawner};
 use serve::handler::Handlers;
 
 use crate::behaviour::Rules;
+use crate::engine::engine_user;
 use crate::faults::Faults;
 use crate::sessions::Sessions;
 
@@ -41,8 +40,7 @@ pub(crate) fn handlers(access: &Arc<Access>, means: &Means<'_>) -> Handlers {
     let mut handlers = Handlers::default();
     reviews::insert(&mut handlers, access);
     token_request::insert(&mut handlers, access);
-    handlers.insert("", "pods", "binding", Arc::new(binding::Binding));
-    handlers.insert("", "pods", "eviction", Arc::new(eviction::Eviction));
+    kinds::calls::insert_pod_calls(&mut handlers, engine_user());
     let log = log::Log {
         clock: means.clock.clone(),
         faults: means.faults.clone(),

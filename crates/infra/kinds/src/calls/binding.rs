@@ -11,10 +11,10 @@ use serve::intake;
 use serve::server::Server;
 use serve::status::Status;
 
-use crate::read;
+use super::text;
 
 /// Answers bindings.
-pub(crate) struct Binding;
+pub(super) struct Binding;
 
 impl Handler for Binding {
     fn answer<'a>(&'a self, server: &'a Server, call: &'a Call, asked: Asked) -> Outcome<'a> {
@@ -26,11 +26,10 @@ async fn bind(server: &Server, call: &Call, asked: Asked) -> Result<Response<Bod
     let encoding = asked.answer.encoding;
     let (content, bytes) = asked.document().await?;
     let (binding, _) = intake::decode(content, &bytes)?;
-    let text = |path: &str| {
-        let value = binding.pointer(path).and_then(Value::as_str);
-        value.unwrap_or_default().to_owned()
-    };
-    let (node, uid) = (text("/target/name"), text("/metadata/uid"));
+    let (node, uid) = (
+        text(&binding, "/target/name").to_owned(),
+        text(&binding, "/metadata/uid").to_owned(),
+    );
     if node.is_empty() {
         return Err(Status::bad_request("target.name: Required value"));
     }
@@ -46,14 +45,11 @@ async fn bind(server: &Server, call: &Call, asked: Asked) -> Result<Response<Bod
 
 fn place(call: &Call, pod: &Value, node: &str, uid: &str, now: Time) -> Result<Value, Status> {
     let metadata = pod.get("metadata").unwrap_or(&Value::Null);
-    if !uid.is_empty() && read::text(metadata, "uid") != uid {
+    if !uid.is_empty() && text(metadata, "/uid") != uid {
         let why = format!("Precondition failed: UID in precondition: {uid}");
         return Err(Status::conflict(call.subject(), &why));
     }
-    let present = pod
-        .pointer("/spec/nodeName")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let present = text(pod, "/spec/nodeName");
     if !present.is_empty() {
         let why = format!(
             "pod {} is already assigned to node {present:?}",
@@ -77,8 +73,17 @@ fn place(call: &Call, pod: &Value, node: &str, uid: &str, now: Time) -> Result<V
         .and_then(Value::as_array)
         .cloned()
         .unwrap_or_default();
-    let condition = json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null});
-    read::put_condition(&mut conditions, condition, now);
+    let condition = json!({
+        "type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now.to_string(),
+    });
+    let known = conditions
+        .iter_mut()
+        .find(|known| text(known, "/type") == "PodScheduled");
+    match known {
+        Some(known) if text(known, "/status") == "True" => {}
+        Some(known) => *known = condition,
+        None => conditions.push(condition),
+    }
     let status = placed
         .as_object_mut()
         .map(|fields| fields.entry("status").or_insert_with(|| json!({})));
