@@ -299,7 +299,7 @@ impl KindRules for BuiltinRules {
             && part.is_empty()
             && says_anew
         {
-            errors.extend(problems_of_definition(new));
+            errors.extend(problems_of_definition(old, new));
         }
         errors
     }

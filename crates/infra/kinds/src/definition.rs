@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cel::rules::{self, Rules};
+use cel::rules::{self, Expressions, Rules};
 use object::Value;
 use object::field::{self, FieldError, FieldPath};
 use object::time::Time;
@@ -51,9 +51,10 @@ pub enum DefinitionError {
     },
 }
 
-/// Everything wrong with the schemas of a definition, and with what it needs to be served.
-pub(crate) fn problems_of_definition(definition: &Value) -> Vec<FieldError> {
-    match resource_of_definition(definition) {
+/// Everything wrong with the schemas of a definition that replaces `old`, with what its rules may cost, and with what it
+/// needs to be served.
+pub(crate) fn problems_of_definition(old: Option<&Value>, definition: &Value) -> Vec<FieldError> {
+    match read(definition, None, Costs::Judged { old }) {
         Ok(_) => Vec::new(),
         Err(DefinitionError::Schema { errors }) => errors,
         Err(DefinitionError::Missing { path }) => {
@@ -71,6 +72,23 @@ pub fn resource_of_definition(definition: &Value) -> Result<Resource, Definition
 pub fn resource_with_webhooks(
     definition: &Value,
     caller: Option<&Arc<dyn Caller>>,
+) -> Result<Resource, DefinitionError> {
+    read(definition, caller, Costs::Accepted)
+}
+
+/// What is made of what rules may cost at most.
+#[derive(Clone, Copy)]
+enum Costs<'o> {
+    /// They were judged when the definition was written.
+    Accepted,
+    /// They must keep to their budgets. Upstream: those of a schema that was stored before are only counted together.
+    Judged { old: Option<&'o Value> },
+}
+
+fn read(
+    definition: &Value,
+    caller: Option<&Arc<dyn Caller>>,
+    costs: Costs<'_>,
 ) -> Result<Resource, DefinitionError> {
     let spec = Fields {
         value: definition.get("spec").unwrap_or(&Value::Null),
@@ -107,7 +125,17 @@ pub fn resource_with_webhooks(
             let place = place.child("openAPIV3Schema");
             let rules = Rules::compile(schema, &place)
                 .map_err(|errors| DefinitionError::Schema { errors })?;
-            let errors = rules.check_defaults(schema, &place);
+            let mut errors = rules.check_defaults(schema, &place);
+            if let Costs::Judged { old } = costs {
+                let known = old.and_then(|old| version_named(old, &name));
+                let expressions = match known.and_then(|known| known.get("schema")) {
+                    Some(schema) if Some(schema) == fields.value.get("schema") => {
+                        Expressions::Stored
+                    }
+                    _ => Expressions::New,
+                };
+                errors.extend(rules.check_costs(schema, &place, expressions));
+            }
             if !errors.is_empty() {
                 return Err(DefinitionError::Schema { errors });
             }
@@ -174,6 +202,13 @@ pub fn resource_with_webhooks(
             converter,
         }),
     })
+}
+
+/// A version of a definition.
+fn version_named<'v>(definition: &'v Value, name: &str) -> Option<&'v Value> {
+    let versions = definition.pointer("/spec/versions")?.as_array()?;
+    let is_meant = |version: &&Value| version.get("name").and_then(Value::as_str) == Some(name);
+    versions.iter().find(is_meant)
 }
 
 fn has_one_schema(versions: &[Value]) -> bool {

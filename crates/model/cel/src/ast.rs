@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::functions::Function;
+use crate::ty::Type;
 
 /// An expression and where it stands.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub(crate) struct Expr {
     pub depth: u16,
     /// Whether it stands in brackets of its own.
     pub closed: bool,
+    /// What it gives, once it is checked.
+    pub ty: Type,
     pub kind: Kind,
 }
 

@@ -11,7 +11,9 @@
 //! read, and every step of a run is paid for from a budget. A program is immutable and may run in many threads at once.
 //! Values borrow from the objects they come from; an object is never copied to be looked at.
 //!
-//! Non-goals: protocol buffers, user-defined functions, an estimate of costs before a program runs.
+//! Rules of a definition are also judged by what they may cost at most, before any of them runs.
+//!
+//! Non-goals: protocol buffers, user-defined functions.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -40,6 +42,7 @@ mod problem;
 
 mod ast;
 mod check;
+mod cost;
 mod evaluate;
 mod functions;
 mod json;

@@ -8,6 +8,7 @@ use crate::ast::{Entry, Expr, Item, Kind, Literal, Operator, Select};
 use crate::lex::{Token, Word, tokens};
 use crate::macros;
 use crate::problem::Problem;
+use crate::ty::Type;
 
 /// How many levels an expression may have. Chains of `&&` and `||` are one level.
 ///
@@ -453,6 +454,7 @@ pub(crate) fn node(at: u32, kind: Kind) -> Parsed {
         at,
         depth: 0,
         closed: false,
+        ty: Type::Dyn,
         kind,
     };
     let below = expr.children().iter().map(|child| child.depth).max();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::ast::{Expr, Kind};
 use crate::authorizer::{Authorizer, Check, Question};
 use crate::check::check;
+use crate::cost::{self, Extent};
 use crate::environment::Environment;
 use crate::evaluate::{Computed, Fault, Run, Slot};
 use crate::json;
@@ -89,6 +90,11 @@ impl Program {
             .place(name)
             .and_then(|place| self.uses.get(place).copied())
             .unwrap_or(false)
+    }
+
+    /// What a run costs at most, if all variables stand for values of this extent.
+    pub(crate) fn most(&self, root: &Extent) -> u64 {
+        cost::most(&self.body, root)
     }
 
     /// Runs it for at most `limit`, and hands what came of it to `then`: variables that are programs live no longer

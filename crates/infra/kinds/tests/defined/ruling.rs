@@ -150,3 +150,33 @@ async fn a_definition_with_a_rule_that_makes_no_sense_is_refused_with_its_place(
         found[0]
     );
 }
+
+#[tokio::test]
+async fn a_definition_whose_rules_may_cost_too_much_is_refused_and_one_that_is_stored_stays() {
+    let dear = json!([{"rule": "self.names.all(x, self.names.exists(y, x == y))"}]);
+    let free = json!({"names": {"type": "array", "items": {"type": "string"}}});
+    let bound = json!({
+        "names": {"type": "array", "maxItems": 20, "items": {"type": "string", "maxLength": 63}},
+    });
+    let define = |properties: &Value| {
+        let versions = json!([version("v1", true, properties.clone(), dear.clone())]);
+        gadgets(versions, json!({"strategy": "None"}))
+    };
+    let api = Api::start(&define(&bound), None).await;
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let mut wanted = define(&free);
+    wanted["metadata"]["name"] = json!("widgets.test.io");
+    wanted["spec"]["names"] = json!({"plural": "widgets", "kind": "Widget"});
+    let (code, answer) = api.send("POST", definitions, &wanted).await;
+    assert_eq!(code, 422, "{answer}");
+    let place = "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule";
+    let found = causes(&answer);
+    assert!(
+        found.iter().any(|cause| cause.starts_with(&format!(
+            "FieldValueForbidden {place}: Forbidden: estimated rule cost exceeds budget by factor of more than 100x"
+        ))),
+        "{found:?}"
+    );
+    wanted["spec"]["versions"] = define(&bound)["spec"]["versions"].clone();
+    assert_eq!(api.send("POST", definitions, &wanted).await.0, 201);
+}

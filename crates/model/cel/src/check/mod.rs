@@ -99,6 +99,12 @@ impl Checker<'_> {
     }
 
     fn expr(&mut self, expr: &mut Expr) -> Type {
+        let ty = self.judge(expr);
+        expr.ty = ty.clone();
+        ty
+    }
+
+    fn judge(&mut self, expr: &mut Expr) -> Type {
         let at = expr.at;
         // A declared name may have dots.
         if let Some(name) = dotted(expr)

@@ -3,8 +3,10 @@
 //! A rule sees the value at its place as `self` and, on updates, the one before as `oldSelf`. What a write did not
 //! change is not held against it: a rule that was added later does not lock old objects.
 
+mod budget;
 mod compile;
 mod defaults;
+mod extents;
 mod types;
 
 use std::collections::BTreeMap;
@@ -16,6 +18,8 @@ use schema::rules::Expression;
 use schema::{ListKind, MapKind, Schema};
 
 use crate::program::{CALL_LIMIT, Inputs, Program};
+
+pub use budget::Expressions;
 
 /// What all rules may cost together for one object: roughly a second. Upstream: the same.
 pub const OBJECT_LIMIT: u64 = 10_000_000;
