@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use cli::Failure;
@@ -13,6 +13,12 @@ const MARK: &str = "karavel.format";
 const FORMAT: u32 = 1;
 /// What file systems put into empty directories.
 const NOTHING: [&str; 1] = ["lost+found"];
+/// The mode of directories that are made.
+const OWNER_ONLY: u32 = 0o700;
+/// What the group and everybody else may do with a directory.
+const OTHERS: u32 = 0o077;
+/// The mark of directories that everybody puts something into, such as `/tmp`.
+const STICKY: u32 = 0o1000;
 /// More of what is in somebody else's directory is not told.
 const TOLD: usize = 4;
 
@@ -37,7 +43,10 @@ pub(crate) enum Beside {
 pub(crate) fn claim(path: &Path, beside: Beside) -> Result<DataDirectory, Failure> {
     let shown = path.display();
     let hint = "choose a directory you own with --data-dir";
-    if let Err(error) = std::fs::create_dir_all(path) {
+    let mut made = std::fs::DirBuilder::new();
+    // Also where the umask takes nothing away.
+    made.recursive(true).mode(OWNER_ONLY);
+    if let Err(error) = made.create(path) {
         let what = match error.kind() {
             ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
                 format!("the data directory {shown} is not a directory")
@@ -83,10 +92,33 @@ pub(crate) fn claim(path: &Path, beside: Beside) -> Result<DataDirectory, Failur
         Err(TryLockError::Error(_)) => {}
     }
     check_format(&mut mark, path)?;
+    let is_all_ours = !is_new || present.is_empty();
+    keep_private(path, is_all_ours);
     Ok(DataDirectory {
         is_new,
         _mark: mark,
     })
+}
+
+/// Takes a directory away from everybody but its owner if nothing but ours is in it, and tells of one that is left.
+fn keep_private(path: &Path, is_all_ours: bool) {
+    let Ok(about) = std::fs::metadata(path) else {
+        return;
+    };
+    let mode = about.mode() & 0o7777;
+    if mode & OTHERS == 0 {
+        return;
+    }
+    let is_shared = mode & STICKY != 0 || about.uid() != rustix::process::geteuid().as_raw();
+    let kept = std::fs::Permissions::from_mode(mode & !OTHERS);
+    let is_taken = is_all_ours && !is_shared && std::fs::set_permissions(path, kept).is_ok();
+    let what = match is_taken {
+        true => "others could look into the data directory; from now on only its owner can",
+        false => {
+            "others can look into the data directory; keys and objects in it are their owner's alone"
+        }
+    };
+    tracing::warn!(path = %path.display(), mode = %format_args!("{mode:o}"), "{what}");
 }
 
 /// What is in a directory, by name.
@@ -252,6 +284,37 @@ mod tests {
         drop(first);
         std::fs::write(path.join("kubeconfig"), "ours").unwrap();
         assert!(!claim(&path, Beside::Nothing).unwrap().is_new);
+    }
+
+    #[test]
+    fn others_cannot_look_into_what_is_all_ours() {
+        let root = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o7777;
+        let new = root.path().join("new");
+        drop(claim(&new, Beside::Nothing).unwrap());
+        assert_eq!(mode(&new), 0o700);
+        for (loose, prepared, kept) in [
+            (0o755, None, 0o700),
+            (0o777, None, 0o700),
+            (0o2770, None, 0o2700),
+            (0o500, None, 0o500),
+            // Everybody's, and one that holds what others may be meant to read.
+            (0o1777, None, 0o1777),
+            (0o755, Some("audit.yaml"), 0o755),
+            // One that was ours before.
+            (0o755, Some(MARK), 0o700),
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path();
+            if let Some(file) = prepared {
+                std::fs::write(path.join(file), "").unwrap();
+            }
+            let permissions = std::fs::Permissions::from_mode(loose);
+            std::fs::set_permissions(path, permissions).unwrap();
+            // Whoever is not root cannot write into one that is closed to its owner; its mode stays then too.
+            drop(claim(path, Beside::Preparations));
+            assert_eq!(mode(path), kept, "{loose:o} {prepared:?}");
+        }
     }
 
     #[test]
