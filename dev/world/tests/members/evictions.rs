@@ -162,6 +162,47 @@ async fn c25_a_copy_stays_until_its_replacement_is_healthy() {
         })
         .await;
     assert!(is_healthy(&world, other).await);
+    for kind in ["ResourceBinding", "Deployment"] {
+        let told = async || {
+            let events = world.list("events", "").await;
+            events.iter().any(|event| {
+                event.text_at(&["involvedObject", "kind"]) == Some(kind)
+                    && event.text_at(&["reason"]) == Some("EvictWorkloadFromClusterSucceed")
+            })
+        };
+        world.until(kind, SOON, told).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c25_a_copy_that_is_held_stays_until_it_is_released() {
+    let limited = one_of_all("", "").replace(
+        "clusterTolerations",
+        "clusterAffinity: {clusterNames: [m1]}\n            clusterTolerations",
+    );
+    let (world, _) = running(ON, &limited).await;
+    taint(&world, "m1").await;
+    world
+        .until("it is to go", SOON, async || tasks(&world).await.is_array())
+        .await;
+    let hold = async |held: bool| {
+        let mut tasks = tasks(&world).await;
+        tasks[0]["suppressDeletion"] = json!(held);
+        let patch = json!({"spec": {"gracefulEvictionTasks": tasks}});
+        world
+            .patch("resourcebindings", "default/web-deployment", patch)
+            .await;
+    };
+    let is_there = async || {
+        let copy = world.member("m1").get("deployments", "default/web").await;
+        copy.is_some()
+    };
+    hold(true).await;
+    world.stays("it is held", seconds(15 * 60), is_there).await;
+    hold(false).await;
+    world
+        .until("it goes at once", seconds(10), async || !is_there().await)
+        .await;
 }
 
 #[tokio::test(start_paused = true)]

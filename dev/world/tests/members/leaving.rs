@@ -178,4 +178,33 @@ async fn c17_a_cluster_waits_for_bindings_that_name_it() {
         took < seconds(3),
         "bindings are watched, not asked: {took:?}"
     );
+    assert_eq!(targets().await, json!(null));
+}
+
+/// Where the policy allows no other cluster the binding is left without any, and that holds nobody up.
+#[tokio::test(start_paused = true)]
+async fn c17_a_cluster_that_was_the_only_one_allowed_goes() {
+    let world = World::with_members(2).await;
+    let only = everywhere("v1", "ConfigMap").replace(
+        "placement: {}",
+        "placement: {clusterAffinity: {clusterNames: [m1]}}",
+    );
+    world.apply(&only).await;
+    world.apply(&config_map("a", "'1'")).await;
+    let targets = async || {
+        let path = "spec.clusters";
+        let listed = world
+            .field("resourcebindings", "default/a-configmap", path)
+            .await;
+        json!(listed.as_array().map_or(0, Vec::len))
+    };
+    world.until_is("it is bound", SOON, json!(1), targets).await;
+    let left = unjoin(world.client(), None, &UnjoinOptions::new("m1")).await;
+    left.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(world.get("clusters", "m1").await, None);
+    assert_eq!(targets().await, json!(0));
+    assert_eq!(
+        world.member("m1").get("configmaps", "default/a").await,
+        None
+    );
 }

@@ -237,6 +237,11 @@ async fn a25_p12_and_p17_what_a_member_fills_in_stays() {
         .await;
     scaled_in_m1.keeps("spec.replicas", 4).await;
 
+    stage
+        .until("the claim has a volume", SOON, async || {
+            disk_in_m1.field("spec.volumeName").await.is_string()
+        })
+        .await;
     let volume = disk_in_m1.field("spec.volumeName").await;
     stage
         .template("persistentvolumeclaims", "test/disk")

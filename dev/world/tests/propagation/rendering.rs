@@ -3,8 +3,8 @@
 use world::json;
 
 use crate::stage::{
-    DEPLOYMENTS, Stage, WHILE, all, config_map, deployment, divided, on, one_deployment,
-    overriding, policy,
+    DEPLOYMENTS, Stage, WHILE, all, config_map, customization, deployment, divided, on,
+    one_deployment, overriding, policy,
 };
 
 #[tokio::test(start_paused = true)]
@@ -20,7 +20,15 @@ async fn a14_and_p11_each_cluster_gets_its_replicas() {
                 &divided(&[("m1", 3), ("m2", 2)]),
             ),
             policy("both", &one_deployment("both"), &on("m1, m2")),
-            // The template's own number is not what a duplicated copy gets: what the binding says is.
+            // Duplicated copies are revised as well, although their number is the template's.
+            customization(
+                "revising",
+                "apps/v1/Deployment",
+                &[(
+                    "replicaRevision",
+                    "function ReviseReplica(o, n) o.spec.replicas = n o.metadata.annotations = {revised = tostring(n)} return o end",
+                )],
+            ),
         ]))
         .await;
     for (member, name, replicas) in [
@@ -33,6 +41,10 @@ async fn a14_and_p11_each_cluster_gets_its_replicas() {
         stage
             .copy(member, "deployments", &name)
             .shows("spec.replicas", json!(replicas))
+            .await;
+        stage
+            .copy(member, "deployments", &name)
+            .shows("metadata.annotations.revised", replicas.to_string())
             .await;
     }
 }

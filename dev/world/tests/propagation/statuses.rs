@@ -66,7 +66,17 @@ async fn a27_a_pod_is_as_well_as_its_worst_copy() {
         .spread(&[template], "{apiVersion: v1, kind: Pod}", "m1, m2")
         .await;
     one.shows("status.phase", "Running").await;
+    // A copy that has not been heard of counts as pending.
     stage.member("m2").faults().cut_off(true);
+    let late = "{apiVersion: v1, kind: Pod, metadata: {name: late, namespace: test}, spec: {containers: [{name: c, image: i}]}}";
+    stage.apply(late).await;
+    stage
+        .copy("m1", "pods", "test/late")
+        .shows("status.phase", "Running")
+        .await;
+    let late = stage.template("pods", "test/late");
+    late.shows("status.phase", "Pending").await;
+    late.keeps("status.phase", "Pending").await;
     stage.member("m1").faults().cut_off(true);
     // Both copies report anew when they are reached again: one of them failed meanwhile.
     stage
@@ -96,6 +106,20 @@ async fn a28_and_p22_a_job_is_over_with_its_first_failure() {
     let time = "2030-01-01T00:01:00Z";
     report(
         &stage,
+        "m1",
+        "jobs",
+        "test/j",
+        json!({"succeeded": 1, "startTime": time, "completionTime": time, "conditions": [
+            {"type": "SuccessCriteriaMet", "status": "True", "lastProbeTime": time, "lastTransitionTime": time},
+            {"type": "Complete", "status": "True", "lastProbeTime": time, "lastTransitionTime": time}]}),
+    )
+    .await;
+    stage
+        .template("rb", "test/j-job")
+        .shows("status.aggregatedStatus.clusterName=m1.status.succeeded", 1)
+        .await;
+    report(
+        &stage,
         "m2",
         "jobs",
         "test/j",
@@ -114,9 +138,17 @@ async fn a28_and_p22_a_job_is_over_with_its_first_failure() {
         })
         .await;
     let frozen = j.field("status").await;
+    assert_eq!(
+        j.field("status.conditions.type=Complete").await,
+        json!(null)
+    );
     stage
-        .copy("m1", "jobs", "test/j")
-        .patch_status(json!({"status": {"active": 3}}))
+        .copy("m2", "jobs", "test/j")
+        .patch_status(json!({"status": {"failed": 2}}))
+        .await;
+    stage
+        .template("rb", "test/j-job")
+        .shows("status.aggregatedStatus.clusterName=m2.status.failed", 2)
         .await;
     stage.advance(WHILE).await;
     assert_eq!(j.field("status").await, frozen);
@@ -175,12 +207,18 @@ async fn p23_a_deployment_without_members_has_observed_its_generation() {
         .await;
     web_deployment.shows("status.readyReplicas", 1).await;
     stage.apply(&policy("p", DEPLOYMENTS, &on("nowhere"))).await;
-    stage.advance(WHILE).await;
-    let web = web_deployment.found().await;
-    assert_eq!(
-        web.integer_at(&["status", "observedGeneration"]),
-        Some(web.generation())
-    );
+    stage.copy("m1", "deployments", "test/web").goes().await;
+    let before = web_deployment.found().await.generation();
+    web_deployment.patch(json!({"spec": {"replicas": 2}})).await;
+    stage
+        .until("nobody has it, and that is known", SOON, async || {
+            let web = web_deployment.found().await;
+            let status = |field: &str| web.integer_at(&["status", field]).unwrap_or_default();
+            status("observedGeneration") == web.generation()
+                && ["replicas", "readyReplicas", "updatedReplicas"].map(status) == [0, 0, 0]
+        })
+        .await;
+    assert!(web_deployment.found().await.generation() > before);
 }
 
 #[tokio::test(start_paused = true)]
