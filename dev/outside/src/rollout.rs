@@ -32,8 +32,11 @@ pub struct Choice {
 
 /// The simulated members, which one process runs.
 const MEMBERS: [&str; 3] = ["m-1", "m-2", "m-3"];
-/// How long a server that was killed may live: shorter than a round, so that kills fall into everything.
+/// How long a server that is killed lives at most: shorter than a round, so that kills fall into everything.
 const LONGEST_LIFE: Duration = Duration::from_millis(1_500);
+/// How many times as long as it took to start, if that is more: a build that starts slowly works slowly, and would be killed
+/// before it had done anything.
+const LIVES_PER_START: u32 = 3;
 /// How long the end may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -87,8 +90,10 @@ fn kill_and_look(
 ) -> Result<Option<String>> {
     let mut dice = Dice::new(choice.seed);
     let mut known: BTreeMap<&str, Seen> = BTreeMap::new();
+    let mut start = Duration::ZERO;
     for round in 1..=choice.times {
-        let longest = usize::try_from(LONGEST_LIFE.as_micros()).unwrap_or(usize::MAX);
+        let longest = LONGEST_LIFE.max(start * LIVES_PER_START);
+        let longest = usize::try_from(longest.as_micros()).unwrap_or(usize::MAX);
         let life = u64::try_from(dice.below(longest)).unwrap_or_default();
         pause(Duration::from_micros(life));
         server.kill();
@@ -117,7 +122,7 @@ fn kill_and_look(
             }
             *before = found;
         }
-        server.start_again()?;
+        start = server.start_again()?;
         if round % 10 == 0 {
             let there: usize = known.values().map(BTreeMap::len).sum();
             println!("rollout: killed {round} times, {there} objects in members");
