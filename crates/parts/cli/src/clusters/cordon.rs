@@ -1,12 +1,10 @@
 //! Keeping new work away from a cluster, and letting it in again.
 
-use api::cluster::Cluster;
 use api::kubernetes::scheduling::Taint;
 use api::well_known::taints::UNSCHEDULABLE;
 use client::Client;
-use serde_json::{Value, json};
 
-use super::{find, set_taints};
+use super::change_taints;
 use crate::failure::Failure;
 
 /// What is to become of a cluster.
@@ -25,39 +23,37 @@ pub async fn cordon(
     wanted: Cordon,
     dry_run: bool,
 ) -> Result<String, Failure> {
-    let found = find(control, name).await?;
-    let cluster: Cluster = found.read().map_err(|error| {
-        Failure::failed(error.to_string(), "the server's answer makes no sense")
-    })?;
     let word = match wanted {
         Cordon::Closed => "cordoned",
         Cordon::Open => "uncordoned",
     };
-    let Some(taints) = changed(&cluster.spec.taints, wanted) else {
-        return Ok(format!("{name} cluster already {word}\n"));
-    };
-    if !dry_run {
-        set_taints(control, &found, &taints).await?;
+    let decide = |taints: Vec<Taint>| Ok(changed(&taints, wanted));
+    match change_taints(control, name, dry_run, decide).await? {
+        true => Ok(format!("{name} cluster {word}\n")),
+        false => Ok(format!("{name} cluster already {word}\n")),
     }
-    Ok(format!("{name} cluster {word}\n"))
 }
 
 /// The taints after the change; `None` if there is nothing to change.
-fn changed(taints: &[Taint], wanted: Cordon) -> Option<Value> {
+fn changed(taints: &[Taint], wanted: Cordon) -> Option<Vec<Taint>> {
     let is_ours = |taint: &&Taint| taint.key == UNSCHEDULABLE && taint.effect == "NoSchedule";
     let is_closed = taints.iter().any(|taint| is_ours(&taint));
     if is_closed == (wanted == Cordon::Closed) {
         return None;
     }
-    let mut taints: Vec<Value> = taints
+    let mut taints: Vec<Taint> = taints
         .iter()
         .filter(|taint| !is_ours(taint))
-        .map(|taint| json!(taint))
+        .cloned()
         .collect();
     if wanted == Cordon::Closed {
-        taints.push(json!({"key": UNSCHEDULABLE, "effect": "NoSchedule"}));
+        taints.push(Taint {
+            key: UNSCHEDULABLE.to_owned(),
+            effect: "NoSchedule".to_owned(),
+            ..Taint::default()
+        });
     }
-    Some(Value::from(taints))
+    Some(taints)
 }
 
 #[cfg(test)]
@@ -76,17 +72,9 @@ mod tests {
             taint(UNSCHEDULABLE, "NoSchedule"),
         );
         let evicting = taint(UNSCHEDULABLE, "NoExecute");
-        let names = |taints: Option<Value>| {
-            let taints = taints?;
-            let taints = taints.as_array()?.iter();
-            let name = |taint: &Value| {
-                Some(format!(
-                    "{}:{}",
-                    taint["key"].as_str()?,
-                    taint["effect"].as_str()?
-                ))
-            };
-            taints.map(name).collect::<Option<Vec<_>>>()
+        let names = |taints: Option<Vec<Taint>>| {
+            let name = |taint: &Taint| format!("{}:{}", taint.key, taint.effect);
+            taints.map(|taints| taints.iter().map(name).collect::<Vec<_>>())
         };
         let closed = format!("{UNSCHEDULABLE}:NoSchedule");
         for (before, wanted, after) in [

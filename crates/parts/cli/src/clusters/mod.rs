@@ -8,7 +8,9 @@ pub use cordon::{Cordon, cordon};
 pub use overview::{ClustersQuery, clusters};
 pub use taint::{TaintChange, taint};
 
-use client::{Client, ListOptions, PatchKind, WriteOptions};
+use api::cluster::Cluster;
+use api::kubernetes::scheduling::Taint;
+use client::{CallError, Client, ListOptions, PatchKind, WriteOptions};
 use intent::Part;
 use object::{Object, ObjectKey, ResourceType, Value};
 use serde_json::json;
@@ -48,8 +50,39 @@ pub async fn unknown(control: &Client, name: &str, what: String) -> Failure {
     Failure::refused(what, cluster_hint(&[name], known.iter().map(Object::name)))
 }
 
+/// How often a cluster that somebody else changes meanwhile is looked at anew: it reports on itself all the time.
+const ATTEMPTS: usize = 10;
+
+/// Changes the taints of a cluster. `decide` makes the new ones from those there are, `None` if nothing is to change; it is
+/// asked again if somebody else wrote the cluster meanwhile. Says whether anything changed.
+async fn change_taints(
+    control: &Client,
+    name: &str,
+    dry_run: bool,
+    decide: impl Fn(Vec<Taint>) -> Result<Option<Vec<Taint>>, Failure>,
+) -> Result<bool, Failure> {
+    for attempt in 1.. {
+        let found = find(control, name).await?;
+        let cluster: Cluster = found.read().map_err(|error| {
+            Failure::failed(error.to_string(), "the server's answer makes no sense")
+        })?;
+        let Some(taints) = decide(cluster.spec.taints)? else {
+            return Ok(false);
+        };
+        if dry_run {
+            return Ok(true);
+        }
+        match set_taints(control, &found, &json!(taints)).await {
+            Ok(()) => return Ok(true),
+            Err(error) if error.is_conflict() && attempt < ATTEMPTS => {}
+            Err(error) => return Err(call_failure(&error)),
+        }
+    }
+    Ok(false)
+}
+
 /// Gives a cluster these taints, if nobody has changed it since it was read.
-async fn set_taints(control: &Client, read: &Object, taints: &Value) -> Result<(), Failure> {
+async fn set_taints(control: &Client, read: &Object, taints: &Value) -> Result<(), CallError> {
     let patch = json!({
         "metadata": {"resourceVersion": read.resource_version()},
         "spec": {"taints": taints},
@@ -64,7 +97,6 @@ async fn set_taints(control: &Client, read: &Object, taints: &Value) -> Result<(
             &Part::Object,
             &options,
         )
-        .await
-        .map_err(|error| call_failure(&error))?;
+        .await?;
     Ok(())
 }

@@ -1,12 +1,10 @@
 //! Marking clusters so that only work that tolerates the mark goes there.
 
-use api::cluster::Cluster;
 use api::kubernetes::scheduling::Taint;
 use client::Client;
 use object::names;
-use serde_json::json;
 
-use super::{find, set_taints};
+use super::change_taints;
 use crate::failure::Failure;
 
 /// What a taint may do.
@@ -107,14 +105,8 @@ pub async fn taint(
     dry_run: bool,
 ) -> Result<String, Failure> {
     check(changes)?;
-    let found = find(control, name).await?;
-    let cluster: Cluster = found.read().map_err(|error| {
-        Failure::failed(error.to_string(), "the server's answer makes no sense")
-    })?;
-    let taints = changed(name, cluster.spec.taints, changes, overwrite)?;
-    if !dry_run {
-        set_taints(control, &found, &json!(taints)).await?;
-    }
+    let decide = |taints: Vec<Taint>| changed(name, taints, changes, overwrite).map(Some);
+    change_taints(control, name, dry_run, decide).await?;
     let only_removes = changes
         .iter()
         .all(|change| matches!(change, TaintChange::Remove { .. }));

@@ -66,8 +66,8 @@ pub async fn mark(control: &Client, query: &MarkQuery, print: Sink<'_>) -> Resul
         ));
     }
     for (resource, object) in found {
-        match one(control, &resource, &object, query, &changes).await {
-            Ok(line) => print(&line)?,
+        match persist(control, &resource, &object, query, &changes).await {
+            Ok(lines) => print(&lines)?,
             Err(failure) => failures.push((object.key().to_string(), failure)),
         }
     }
@@ -129,13 +129,48 @@ async fn find(control: &Client, query: &MarkQuery, words: &[String]) -> Result<F
     Ok((found, failures))
 }
 
-async fn one(
+/// How often an object that somebody else changes meanwhile is looked at anew.
+const ATTEMPTS: usize = 5;
+
+/// Why one attempt to mark an object came to nothing.
+enum Setback {
+    /// Somebody wrote it after it was read.
+    Stale(Failure),
+    /// It would be so again.
+    Final(Failure),
+}
+
+/// Marks one object. If somebody else writes it meanwhile, as controllers do, it is looked at anew, unless a revision was
+/// asked for.
+async fn persist(
     control: &Client,
     resource: &ResourceType,
     object: &Object,
     query: &MarkQuery,
     changes: &[Change],
 ) -> Result<String, Failure> {
+    let mut newer: Option<Object> = None;
+    for attempt in 1.. {
+        let object = newer.as_ref().unwrap_or(object);
+        match one(control, resource, object, query, changes).await {
+            Ok(lines) => return Ok(lines),
+            Err(Setback::Stale(_)) if attempt < ATTEMPTS && query.resource_version.is_none() => {
+                let read = control.get(resource, &object.key()).await;
+                newer = Some(read.map_err(|error| call_failure(&error))?);
+            }
+            Err(Setback::Stale(failure) | Setback::Final(failure)) => return Err(failure),
+        }
+    }
+    Ok(String::new())
+}
+
+async fn one(
+    control: &Client,
+    resource: &ResourceType,
+    object: &Object,
+    query: &MarkQuery,
+    changes: &[Change],
+) -> Result<String, Setback> {
     let field = field(query.marks);
     let present = |key: &str| object.at(&["metadata", field, key]).and_then(Value::as_str);
     for (key, value) in changes {
@@ -143,10 +178,10 @@ async fn one(
             && there != value
             && !query.overwrite
         {
-            return Err(Failure::refused(
+            return Err(Setback::Final(Failure::refused(
                 format!("'{key}' already has a value ({there}), and --overwrite is false"),
                 "add --overwrite to change it",
-            ));
+            )));
         }
     }
     let is_same = changes
@@ -172,7 +207,10 @@ async fn one(
                 &options,
             )
             .await
-            .map_err(|error| call_failure(&error))?;
+            .map_err(|error| match error.is_conflict() {
+                true => Setback::Stale(call_failure(&error)),
+                false => Setback::Final(call_failure(&error)),
+            })?;
     }
     if query.list {
         let marks = match query.marks {
@@ -192,7 +230,17 @@ async fn one(
         // Upstream: annotations are always said to be annotated.
         (Marks::Annotations, ..) => "annotated",
     };
-    query.writing.say(resource, &after, word)
+    let said = query.writing.say(resource, &after, word);
+    let said = said.map_err(Setback::Final)?;
+    let is_line = query.writing.output.is_none();
+    let absent = changes
+        .iter()
+        .filter(|(key, value)| is_line && value.is_none() && present(key).is_none());
+    let mut lines: String = absent
+        .map(|(key, _)| format!("{} {key:?} not found.\n", noun(query.marks)))
+        .collect();
+    lines.push_str(&said);
+    Ok(lines)
 }
 
 fn field(marks: Marks) -> &'static str {
@@ -241,15 +289,13 @@ fn take_apart(marks: Marks, words: &[String]) -> Result<(Vec<String>, Vec<Change
                 "write KEY=VALUE to set one and KEY- to remove it",
             ));
         }
-        if all.iter().any(|(key, _)| *key == change.0) {
-            return Err(Failure::refused(
-                format!(
-                    "can not both modify and remove the same {}: {}",
-                    noun(marks),
-                    change.0
-                ),
-                "name each key once",
-            ));
+        if let Some((key, value)) = all.iter().find(|(key, _)| *key == change.0) {
+            let noun = noun(marks);
+            let what = match value.is_some() == change.1.is_some() {
+                true => format!("the {noun} {key} is named twice"),
+                false => format!("can not both modify and remove the same {noun}: {key}"),
+            };
+            return Err(Failure::refused(what, "name each key once"));
         }
         all.push(change);
     }
@@ -268,6 +314,7 @@ mod tests {
             ("deploy web", Ok("deploy web|")),
             ("deploy web a=b db", Err("before label changes: db")),
             ("deploy web a=b a-", Err("the same label: a")),
+            ("deploy web a=b a=c", Err("a is named twice")),
             ("deploy web a=b!c", Err("invalid label")),
             ("deploy web =b", Err("invalid label")),
         ] {
