@@ -42,7 +42,7 @@ pub async fn events(control: &Client, query: &EventsQuery, now: Time) -> Result<
         (Some(namespace), _) => namespace.clone(),
         (None, _) => control.raw().default_namespace().to_owned(),
     };
-    let places = reading::places(control, query.scope, &query.clusters).await?;
+    let (places, unreached) = reading::within_reach(control, query.scope, &query.clusters).await?;
     let answers: Vec<(Place, Result<Vec<Object>, Failure>)> = stream::iter(places)
         .map(|place| {
             let namespace = namespace.as_str();
@@ -74,7 +74,7 @@ pub async fn events(control: &Client, query: &EventsQuery, now: Time) -> Result<
     found.retain(|(_, event)| is_wanted(event));
     found.sort_by_cached_key(|(place, event)| (last_seen(event), place.name.clone()));
     let mut notes = Vec::new();
-    if found.is_empty() && failed.is_empty() {
+    if found.is_empty() && failed.is_empty() && unreached.is_none() {
         notes.push(reading::nothing_found(&namespace, true));
     }
     let text = match query.output {
@@ -93,7 +93,7 @@ pub async fn events(control: &Client, query: &EventsQuery, now: Time) -> Result<
     Ok(Answer {
         text,
         notes,
-        failure: reading::blame(failed, one),
+        failure: reading::with_unreached(reading::blame(failed, one), unreached),
     })
 }
 

@@ -32,7 +32,7 @@ pub(crate) use fetch::key;
 pub(crate) use format::write_document;
 pub(crate) use kinds::{expand, resolve};
 pub(crate) use lists::mark;
-pub(crate) use place::{Place, place, places};
+pub(crate) use place::{Place, place, places, within_reach};
 pub(crate) use tables::clean;
 pub(crate) use words::{Wanted, read as read_words, read_one};
 
@@ -107,10 +107,11 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
     refuse_contradictions(query, wanted.iter().any(|wanted| !wanted.names.is_empty()))?;
     let order = sorting::read(&query.sort_by)?;
     let mut notes = Vec::new();
-    let places = choose_places(control, query, &mut notes).await?;
+    let (places, unreached) = choose_places(control, query, &mut notes).await?;
     if places.is_empty() {
         return Ok(Answer {
             notes,
+            failure: unreached,
             ..Answer::default()
         });
     }
@@ -132,7 +133,7 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
     let one = places.len() == 1 && query.scope == Scope::Karmada;
     let several = places.len() > 1;
     let (sections, failures) = fetch::gather(wanted.len(), parts);
-    let failure = blame(failures, one);
+    let failure = with_unreached(blame(failures, one), unreached);
     if sections.iter().all(Section::is_empty) && failure.is_none() && !query.ignore_not_found {
         let is_somewhere = sections.iter().any(|section| section.is_namespaced());
         notes.push(nothing_found(&asked.namespace, is_somewhere));
@@ -170,18 +171,27 @@ async fn choose_places(
     control: &Client,
     query: &Query,
     notes: &mut Vec<String>,
-) -> Result<Vec<Place>, Failure> {
+) -> Result<(Vec<Place>, Option<Failure>), Failure> {
     if !query.clusters.is_empty() && query.scope == Scope::Karmada {
         notes.push(
             "--clusters chooses among members, and the control plane was asked: add -s members, or -s all for both"
                 .to_owned(),
         );
     }
-    let places = place::places(control, query.scope, &query.clusters).await?;
-    if places.is_empty() {
+    let (places, unreached) = within_reach(control, query.scope, &query.clusters).await?;
+    if places.is_empty() && unreached.is_none() {
         notes.push("No member Clusters found in Karmada control plane".to_owned());
     }
-    Ok(places)
+    Ok((places, unreached))
+}
+
+/// What went wrong, and that members were not asked because nobody may know which there are.
+pub(crate) fn with_unreached(
+    failure: Option<Failure>,
+    unreached: Option<Failure>,
+) -> Option<Failure> {
+    let all = [unreached, failure].into_iter().flatten();
+    worst(all.map(|failure| (failure.to_string(), failure)).collect())
 }
 
 /// The namespace that is meant; empty for all.

@@ -1,5 +1,6 @@
 //! The APIs a question goes to: the control plane's own, and members' through it.
 
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use client::{AnswerBody, Body, BoxError, CallError, Client, ListOptions, Refusal
 use http::header::ACCEPT;
 use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::BodyExt as _;
-use object::{Object, ResourceType, Value};
+use object::{Object, ObjectKey, ResourceType, Value};
 use telemetry::chain;
 use tower_service::Service;
 
@@ -215,9 +216,8 @@ pub(crate) async fn place(
             "name one with --cluster; `karavel clusters` lists them",
         )),
         (_, Some(name)) => {
-            let chosen = [name.to_owned()];
-            let mut places = places(control, Scope::Members, &chosen).await?;
-            places
+            let mut named = named(control, &[name.to_owned()]).await?;
+            named
                 .pop()
                 .ok_or_else(|| Failure::refused(format!("clusters don't exist: {name}"), CLUSTERS))
         }
@@ -230,42 +230,78 @@ pub(crate) async fn places(
     scope: Scope,
     chosen: &[String],
 ) -> Result<Vec<Place>, Failure> {
+    match within_reach(control, scope, chosen).await? {
+        (places, None) => Ok(places),
+        (_, Some(failure)) => Err(failure),
+    }
+}
+
+/// The same; whoever may not list clusters is left with the control plane, and told so.
+pub(crate) async fn within_reach(
+    control: &Client,
+    scope: Scope,
+    chosen: &[String],
+) -> Result<(Vec<Place>, Option<Failure>), Failure> {
     let mut places = Vec::new();
     if scope != Scope::Members {
         places.push(Place::control_plane(control));
     }
     if scope == Scope::Karmada {
-        return Ok(places);
+        return Ok((places, None));
     }
-    let clusters = ResourceType::cluster("cluster.karmada.io", "v1alpha1", "Cluster", "clusters");
-    let listed = control
-        .list_all(&clusters, "", &ListOptions::default())
-        .await
-        .map_err(|error| call_failure(&error))?;
-    let known: Vec<&str> = listed.items.iter().map(Object::name).collect();
-    for name in choose(known, chosen)? {
-        let cluster = listed.items.iter().find(|cluster| cluster.name() == name);
-        places.extend(cluster.map(|cluster| Place::of_cluster(control, cluster)));
+    if !chosen.is_empty() {
+        places.extend(named(control, chosen).await?);
+        return Ok((places, None));
     }
-    Ok(places)
+    let mut listed = match control.list_all(&kind(), "", &ListOptions::default()).await {
+        Ok(listed) => listed.items,
+        Err(error) if error.is_forbidden() => {
+            let failure = call_failure(&error).advised(
+                "name the clusters with --clusters, or ask an administrator for a role that may list them",
+            );
+            return Ok((places, Some(failure)));
+        }
+        Err(error) => return Err(call_failure(&error)),
+    };
+    listed.sort_by(|one, other| one.name().cmp(other.name()));
+    places.extend(
+        listed
+            .iter()
+            .map(|cluster| Place::of_cluster(control, cluster)),
+    );
+    Ok((places, None))
 }
 
-/// The chosen ones among those known, by name.
-fn choose<'a>(mut known: Vec<&'a str>, chosen: &[String]) -> Result<Vec<&'a str>, Failure> {
-    let unknown: Vec<&str> = chosen
-        .iter()
-        .map(String::as_str)
-        .filter(|name| !known.contains(name))
-        .collect();
-    if !unknown.is_empty() {
-        return Err(Failure::refused(
-            format!("clusters don't exist: {}", unknown.join(",")),
-            cluster_hint(&unknown, known.iter().copied()),
-        ));
+fn kind() -> ResourceType {
+    ResourceType::cluster("cluster.karmada.io", "v1alpha1", "Cluster", "clusters")
+}
+
+/// Members by name, each once. Only they are read: whoever may see one cluster need not see the others.
+async fn named(control: &Client, chosen: &[String]) -> Result<Vec<Place>, Failure> {
+    let names: BTreeSet<&str> = chosen.iter().map(String::as_str).collect();
+    let (kind, mut places, mut unknown) = (kind(), Vec::new(), Vec::new());
+    for name in names {
+        match control.get(&kind, &ObjectKey::cluster(name)).await {
+            Ok(cluster) => places.push(Place::of_cluster(control, &cluster)),
+            // Whoever may not even look at it may still be let through to it; if not, that is what will be said.
+            Err(error) if error.is_forbidden() => places.push(Place::member(control, name)),
+            Err(error) if error.is_not_found() => unknown.push(name),
+            Err(error) => return Err(call_failure(&error)),
+        }
     }
-    known.retain(|name| chosen.is_empty() || chosen.iter().any(|wanted| wanted == name));
-    known.sort_unstable();
-    Ok(known)
+    if unknown.is_empty() {
+        return Ok(places);
+    }
+    let options = ListOptions {
+        metadata_only: true,
+        ..ListOptions::default()
+    };
+    let listed = control.list_all(&kind, "", &options).await;
+    let known = listed.map(|list| list.items).unwrap_or_default();
+    Err(Failure::refused(
+        format!("clusters don't exist: {}", unknown.join(",")),
+        cluster_hint(&unknown, known.iter().map(Object::name)),
+    ))
 }
 
 /// Sends requests on to the control plane, under the path that leads to a member.
@@ -300,27 +336,5 @@ impl Service<Request<Body>> for Through {
             }
             control.send(request).await
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn members_come_by_name_and_unknown_ones_are_named() {
-        let known = || vec!["c", "a", "b"];
-        for (chosen, expected) in [
-            (vec![], Ok(vec!["a", "b", "c"])),
-            (vec!["c", "a", "c"], Ok(vec!["a", "c"])),
-            (
-                vec!["a", "x", "y"],
-                Err("clusters don't exist: x,y".to_owned()),
-            ),
-        ] {
-            let chosen: Vec<String> = chosen.into_iter().map(str::to_owned).collect();
-            let found = choose(known(), &chosen).map_err(|failure| failure.to_string());
-            assert_eq!(found, expected);
-        }
     }
 }

@@ -17,7 +17,9 @@ use super::kinds;
 use super::place::Place;
 use super::tables::{self, Column, ServerTable};
 use super::words::{self, Wanted};
-use super::{Output, Query, Scope, blame, choose_places, lists, look, namespace_of};
+use super::{
+    Output, Query, Scope, blame, choose_places, lists, look, namespace_of, with_unreached,
+};
 use crate::failure::Failure;
 use crate::lines::Lines;
 
@@ -67,9 +69,12 @@ pub async fn watch(
         ));
     }
     let mut notes = Vec::new();
-    let places = choose_places(control, query, &mut notes).await?;
+    let (places, unreached) = choose_places(control, query, &mut notes).await?;
     for text in notes {
         note(&format!("{text}\n"))?;
+    }
+    if let Some(failure) = &unreached {
+        note(&format!("{failure}\n"))?;
     }
     let one = places.len() == 1 && query.scope == Scope::Karmada;
     let mut shown = Shown::new(query, events, places.len() > 1);
@@ -109,7 +114,7 @@ pub async fn watch(
             print(&shown.write(rows, query)?)?;
         }
     }
-    blame(lost.refused, one).map_or(Ok(()), Err)
+    with_unreached(blame(lost.refused, one), unreached).map_or(Ok(()), Err)
 }
 
 /// Who cannot be followed.
