@@ -1,12 +1,14 @@
 //! Objects in files: YAML or JSON, one or many, from files, directories or standard input.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use client::Discovery;
-use object::{Object, ResourceType, Value};
+use object::{GroupVersionKind, Object, ResourceType, Value};
 
 use crate::failure::Failure;
+use crate::nearest::nearest;
 
 /// Files that are looked into when a directory is named.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
@@ -26,6 +28,7 @@ impl Manifest {
     /// Reads objects from files and directories; `-` is standard input. `deep` goes into directories below too.
     pub fn read_all(paths: &[PathBuf], deep: bool) -> Result<Vec<Self>, Failure> {
         let mut all = Vec::new();
+        let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
         for path in paths {
             if path.as_os_str() == "-" {
                 let mut text = String::new();
@@ -44,6 +47,12 @@ impl Manifest {
                 ));
             }
             for file in files(path, deep)? {
+                // A file that is named twice, or lies in a directory that is named too, is meant once.
+                let place = std::fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
+                let is_plain = std::fs::metadata(&file).is_ok_and(|about| about.is_file());
+                if is_plain && !seen.insert(place) {
+                    continue;
+                }
                 let name = file.display().to_string();
                 let text =
                     std::fs::read_to_string(&file).map_err(|error| unreadable(&name, &error))?;
@@ -107,7 +116,7 @@ impl Manifest {
                     kind.kind,
                     kind.api_version()
                 ),
-                "check apiVersion and kind; a CustomResourceDefinition has to be applied before its objects",
+                kind_hint(discovery, &kind),
             ));
         };
         let mut object = self.object.clone();
@@ -119,16 +128,48 @@ impl Manifest {
     }
 }
 
+/// The kind that was probably meant by one that is not served.
+fn kind_hint(discovery: &Discovery, wrong: &GroupVersionKind) -> String {
+    let served = || discovery.resources.iter().map(|found| &found.resource.kind);
+    let same = served().filter(|kind| kind.kind == wrong.kind);
+    let mut versions: Vec<String> = same.map(GroupVersionKind::api_version).collect();
+    versions.sort();
+    versions.dedup();
+    if !versions.is_empty() {
+        return format!("did you mean apiVersion: {}?", versions.join(" or "));
+    }
+    let near = nearest(&wrong.kind, served().map(|kind| kind.kind.as_str()));
+    match near.and_then(|near| served().find(|kind| kind.kind == near)) {
+        Some(kind) => format!(
+            "did you mean kind: {} with apiVersion: {}?",
+            kind.kind,
+            kind.api_version()
+        ),
+        None => "check apiVersion and kind; a CustomResourceDefinition has to be applied before its objects"
+            .to_owned(),
+    }
+}
+
 /// The values in a text: documents of YAML, lists taken apart.
 pub fn read_values(name: &str, text: &str) -> Result<Vec<Value>, Failure> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text)
-        .map_err(|error| Failure::refused(format!("{name}: {error}"), "correct the file"))?;
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| {
+        Failure::refused(
+            format!("{name}: {}", unreadable_text(&error)),
+            "correct the file",
+        )
+    })?;
     let items = documents.into_iter().flat_map(|document| match document {
         Value::Array(items) => items,
         Value::Null => Vec::new(),
         other => vec![other],
     });
     Ok(items.collect())
+}
+
+/// Where a text cannot be read and why, without what is for those who write programs.
+fn unreadable_text(error: &impl std::fmt::Display) -> String {
+    let said = error.to_string();
+    said.replace(", set DuplicateKeyPolicy in Options if acceptable", "")
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> Failure {
@@ -182,7 +223,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Manifest>, Failure> {
         )
     };
     let documents: Vec<Value> =
-        serde_saphyr::from_multiple(text).map_err(|error| wrong(error.to_string()))?;
+        serde_saphyr::from_multiple(text).map_err(|error| wrong(unreadable_text(&error)))?;
     let mut all = Vec::new();
     for (number, document) in documents.into_iter().enumerate() {
         let place = match number {
@@ -225,6 +266,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_that_is_named_twice_is_read_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("a.yaml");
+        std::fs::write(
+            &file,
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}",
+        )
+        .unwrap();
+        for paths in [
+            vec![file.clone(), file.clone()],
+            vec![directory.path().to_owned(), file.clone()],
+            vec![directory.path().join("./a.yaml"), file.clone()],
+        ] {
+            let found = Manifest::read_all(&paths, false).unwrap();
+            assert_eq!(found.len(), 1, "{paths:?}");
+        }
+    }
+
+    #[test]
     fn objects_are_found_in_any_spelling() {
         for (text, expected) in [
             (
@@ -245,6 +305,7 @@ mod tests {
             ("apiVersion: v1", Err("kind is missing")),
             ("[1, 2]", Err("f.yaml")),
             ("a: [", Err("f.yaml")),
+            ("a: 1\na: 2", Err("duplicate mapping key: a\n")),
             ("just words", Err("f.yaml")),
         ] {
             match (parse("f.yaml", text), expected) {

@@ -7,9 +7,13 @@ use telemetry::chain;
 
 use crate::acting::{Actor, act_as};
 use crate::failure::Failure;
+use crate::nearest::nearest;
+use crate::proposals::contexts;
 
 /// More is not said of why a kubeconfig is of no use.
 const LONGEST: usize = 300;
+/// What is no longer than this says nothing by being part of something else.
+const SHORT: usize = 12;
 
 /// Which control plane a command is for.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +29,7 @@ impl Reach {
     pub async fn connect(&self) -> Result<Client, Failure> {
         let connected = Client::from_kubeconfig(&self.source()).await;
         Ok(connected
-            .map_err(|error| unusable(&error))?
+            .map_err(|error| self.advise(unusable(&error)))?
             .named("karavel"))
     }
 
@@ -48,6 +52,20 @@ impl Reach {
         address.map_err(|error| unusable(&error))
     }
 
+    /// The same with the context that was probably meant, if there is none of the name.
+    fn advise(&self, failure: Failure) -> Failure {
+        let Some(wrong) = &self.context else {
+            return failure;
+        };
+        let known = contexts(self);
+        match nearest(wrong, known.iter().map(String::as_str)) {
+            Some(near) if !known.contains(wrong) => {
+                failure.advised(format!("did you mean {near:?}?"))
+            }
+            _ => failure,
+        }
+    }
+
     fn source(&self) -> KubeconfigSource {
         let context = self.context.clone();
         match self.kubeconfig.clone() {
@@ -59,7 +77,7 @@ impl Reach {
 
 /// Why a kubeconfig is of no use. What stands in it may be anything, secrets among it, so it is not told at length.
 fn unusable(error: &ConfigError) -> Failure {
-    let mut what = said_once(&chain(error).to_string());
+    let mut what = of_kubeconfig(&said_once(&chain(error).to_string()));
     if let Some((end, _)) = what.char_indices().nth(LONGEST) {
         what.truncate(end);
         what.push_str("...");
@@ -70,12 +88,35 @@ fn unusable(error: &ConfigError) -> Failure {
     )
 }
 
+/// What is wrong with the kubeconfig. Where a place inside a cluster was tried too, only the file is told of: nobody who types
+/// is in one.
+fn of_kubeconfig(causes: &str) -> String {
+    let said = match causes.split_once("kubeconfig: (") {
+        Some((_, why)) => {
+            let why = why.strip_suffix(')').unwrap_or(why);
+            format!("no kubeconfig can be used: {why}")
+        }
+        None => causes.to_owned(),
+    };
+    if let Some((before, name)) = said.split_once("failed to load current context: ") {
+        return format!("{before}it has no context {name:?}");
+    }
+    said.replace(
+        "failed to determine current context",
+        "it says nothing of a current context",
+    )
+    .replace("'\"", "\"")
+    .replace("\"'", "\"")
+}
+
 /// A chain of causes in one line, without what several of them say and without the names of types.
 fn said_once(causes: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in causes.split(": ") {
         let part = part.lines().next().unwrap_or_default().trim();
-        let is_said = parts.iter().any(|said| said.contains(part));
+        // A short one, such as a name, may be in a longer one by chance.
+        let is_within = |said: &&str| part.len() > SHORT && said.contains(part);
+        let is_said = parts.iter().any(|said| *said == part || is_within(said));
         if !part.is_empty() && !is_said && part != "ServiceError" {
             parts.push(part);
         }
@@ -125,6 +166,9 @@ pub fn call_failure(error: &CallError) -> Failure {
         429 => return Failure::failed(what, "the server is busy: repeat a little later"),
         502..=504 => return Failure::failed(what, "repeat a little later"),
         // Upstream: an apply with unknown fields is answered as if the server were at fault.
+        500 if refusal.message.contains(": expected string, got ") => {
+            "the named field is a text: put its value into quotes"
+        }
         500 if refusal.message.contains("typed patch object") => {
             "correct the named field: the kind has none of that name and type"
         }
@@ -179,6 +223,13 @@ mod tests {
                 1,
                 "named field",
             ),
+            (
+                500,
+                "",
+                "failed to create typed patch object: .data.x: expected string, got true",
+                1,
+                "quotes",
+            ),
             (502, "", "m", 2, "later"),
             (503, "ServiceUnavailable", "m", 2, "later"),
             (504, "Timeout", "m", 2, "later"),
@@ -203,9 +254,45 @@ mod tests {
                 "GET /api: the server cannot be reached: client error (Connect): tcp connect error: Connection refused (os error 111)",
             ),
             ("a: b\nc: a", "a: b"),
+            (
+                "failed to load current context: x",
+                "failed to load current context: x",
+            ),
             ("", ""),
         ] {
             assert_eq!(said_once(causes), expected);
+        }
+    }
+
+    #[test]
+    fn only_the_kubeconfig_is_blamed_outside_of_clusters() {
+        let tried = |why: &str| {
+            format!(
+                "cannot find a kubeconfig: failed to infer config: in-cluster: (failed to read), kubeconfig: ({why})"
+            )
+        };
+        for (causes, expected) in [
+            (
+                tried(
+                    "failed to read kubeconfig from '\"/x\"': No such file or directory (os error 2)",
+                ),
+                "no kubeconfig can be used: failed to read kubeconfig from \"/x\": No such file or directory (os error 2)",
+            ),
+            (
+                tried("failed to load current context: x"),
+                "no kubeconfig can be used: it has no context \"x\"",
+            ),
+            (
+                tried("failed to determine current context"),
+                "no kubeconfig can be used: it says nothing of a current context",
+            ),
+            ("something else".to_owned(), "something else"),
+            (
+                "cannot use the kubeconfig: failed to load current context: nope".to_owned(),
+                "cannot use the kubeconfig: it has no context \"nope\"",
+            ),
+        ] {
+            assert_eq!(of_kubeconfig(&causes), expected);
         }
     }
 

@@ -1,5 +1,6 @@
 //! What the fields of a kind mean, as the server's own description of its API says.
 
+mod slips;
 mod text;
 mod walk;
 
@@ -10,6 +11,8 @@ use object::{GroupVersionKind, Value};
 use crate::failure::Failure;
 use crate::reading::{self, Scope};
 use walk::{Depth, Described};
+
+pub(crate) use slips::write_failure;
 
 /// What is to be told of a kind.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Objects as files say them, and on request the policies that send them to clusters.
 
-use client::{CallError, Client};
+use client::{CallError, Client, ListOptions};
 use intent::Part;
-use object::{Object, ResourceType};
+use object::{Object, ObjectKey, ResourceType};
 
 use super::handover::{finish_rehearsal, hand_over};
 use super::policies::{Strictness, policy_for};
@@ -11,7 +11,11 @@ use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::cluster_hint;
 use crate::reach::call_failure;
-use crate::reading::{self, Answer, Scope, Sink};
+use crate::reading::{self, Answer, Sink};
+use crate::schema::write_failure;
+
+/// How often a state that somebody else changes meanwhile is looked at anew.
+const ATTEMPTS: usize = 5;
 
 /// How objects are applied.
 #[derive(Clone, Debug, Default)]
@@ -74,11 +78,20 @@ async fn check_clusters(control: &Client, propagation: &Propagation) -> Result<(
     let Propagation::Clusters(names) = propagation else {
         return Ok(());
     };
-    let all = reading::places(control, Scope::Members, &[]).await?;
-    let known = all.iter().map(|place| place.name.as_str());
-    let is_unknown = |name: &&str| !all.iter().any(|place| place.name == *name);
-    let names = names.iter().map(String::as_str);
-    let unknown: Vec<&str> = names.filter(is_unknown).collect();
+    let kind = ResourceType::cluster("cluster.karmada.io", "v1alpha1", "Cluster", "clusters");
+    let mut unknown: Vec<&str> = Vec::new();
+    for name in names {
+        match control
+            .get_metadata(&kind, &ObjectKey::cluster(name.as_str()))
+            .await
+        {
+            // Whoever may not look at clusters may still write policies about them.
+            Ok(_) => {}
+            Err(error) if error.is_forbidden() => {}
+            Err(error) if error.is_not_found() => unknown.push(name),
+            Err(error) => return Err(call_failure(&error)),
+        }
+    }
     if unknown.is_empty() {
         return Ok(());
     }
@@ -86,9 +99,15 @@ async fn check_clusters(control: &Client, propagation: &Propagation) -> Result<(
         .iter()
         .map(|name| format!("cluster {name} does not exist"))
         .collect();
+    let options = ListOptions {
+        metadata_only: true,
+        ..ListOptions::default()
+    };
+    let listed = control.list_all(&kind, "", &options).await;
+    let known = listed.map(|list| list.items).unwrap_or_default();
     Err(Failure::refused(
         lines.join("\nerror: "),
-        cluster_hint(&unknown, known),
+        cluster_hint(&unknown, known.iter().map(Object::name)),
     ))
 }
 
@@ -98,11 +117,13 @@ async fn one(
     object: &Object,
     options: &ApplyOptions,
 ) -> Result<String, Failure> {
-    let failed = |error: CallError| call_failure(&error);
+    if object.name().is_empty() {
+        return Err(nameless(object));
+    }
     let before = match control.get(resource, &object.key()).await {
         Ok(found) => Some(found),
         Err(error) if error.is_not_found() => None,
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(call_failure(&error)),
     };
     let writing = &options.writing;
     if writing.dry_run == DryRun::Client {
@@ -113,28 +134,86 @@ async fn one(
         };
         return writing.say(resource, object, word);
     }
-    let force = !options.respect_owners;
     let how = writing.options();
-    if let Some(before) = before.as_ref().filter(|_| !how.dry_run) {
-        hand_over(control, resource, before, &how)
-            .await
-            .map_err(failed)?;
-    }
-    let mut applied = control
-        .apply(resource, object, force, &Part::Object, &how)
-        .await
-        .map_err(failed)?;
-    if how.dry_run && before.is_some() {
-        applied = finish_rehearsal(control, resource, applied, &how)
-            .await
-            .map_err(failed)?;
-    }
-    let word = match &before {
-        None => "created",
-        Some(before) if is_same(before, &applied) => "unchanged",
-        Some(_) => "configured",
+    let Some(before) = before else {
+        let force = !options.respect_owners;
+        let applied = control
+            .apply(resource, object, force, &Part::Object, &how)
+            .await;
+        return match applied {
+            Ok(applied) => writing.say(resource, &applied, "created"),
+            Err(error) => Err(write_failure(control, resource, &error).await),
+        };
+    };
+    let (before, applied) = match over(control, resource, object, before, options).await {
+        Ok(applied) => applied,
+        Err(error) => return Err(write_failure(control, resource, &error).await),
+    };
+    let word = match is_same(&before, &applied) {
+        true => "unchanged",
+        false => "configured",
     };
     writing.say(resource, &applied, word)
+}
+
+/// Why what has no name cannot be applied.
+fn nameless(object: &Object) -> Failure {
+    match object.text_at(&["metadata", "generateName"]) {
+        Some(_) => Failure::refused(
+            "cannot use generate name with apply",
+            "`karavel create -f FILE` makes objects with names that the server chooses",
+        ),
+        None => Failure::refused("metadata.name is missing", "give the object a name"),
+    }
+}
+
+/// Applies an object over the one that is there; gives what it was right before, and what it became.
+///
+/// Controllers write to objects too. So that what they change is not taken for what is applied here, it is applied to the
+/// very state that was read; if others never leave off, to whatever state there is.
+async fn over(
+    control: &Client,
+    resource: &ResourceType,
+    object: &Object,
+    mut before: Object,
+    options: &ApplyOptions,
+) -> Result<(Object, Object), CallError> {
+    let (how, force) = (options.writing.options(), !options.respect_owners);
+    let is_pinned = object.resource_version().is_empty();
+    for attempt in 1..=ATTEMPTS {
+        if !how.dry_run && hand_over(control, resource, &before, &how).await? {
+            before = control.get(resource, &object.key()).await?;
+        }
+        let mut pinned = object.clone();
+        if is_pinned && attempt < ATTEMPTS {
+            // Text at this path is always fine where the server's own object has it.
+            let revision = before.resource_version().to_owned();
+            let _ = pinned.set(&["metadata", "resourceVersion"], revision);
+        }
+        let applied = control
+            .apply(resource, &pinned, force, &Part::Object, &how)
+            .await;
+        match applied {
+            Err(error) if is_pinned && attempt < ATTEMPTS && error.is_conflict() => {
+                let now = control.get(resource, &object.key()).await?;
+                // Nobody wrote meanwhile: the conflict is about who owns a field.
+                if now.resource_version() == before.resource_version() {
+                    return Err(error);
+                }
+                before = now;
+            }
+            Err(error) => return Err(error),
+            Ok(applied) if how.dry_run => {
+                let finished = finish_rehearsal(control, resource, applied, &how).await?;
+                return Ok((before, finished));
+            }
+            Ok(applied) => return Ok((before, applied)),
+        }
+    }
+    let applied = control
+        .apply(resource, object, force, &Part::Object, &how)
+        .await?;
+    Ok((before, applied))
 }
 
 /// Whether nothing was changed but the records of who wrote what.

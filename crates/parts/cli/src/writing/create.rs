@@ -5,8 +5,8 @@ use client::Client;
 use super::{DryRun, Writing, discover, last_applied};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
-use crate::reach::call_failure;
 use crate::reading::{Answer, Sink, blame_places};
+use crate::schema::write_failure;
 
 /// Creates objects, one after the other; one that is refused does not keep the others back. `save_config` notes what they
 /// say as kubectl does, for its next `apply`.
@@ -27,11 +27,15 @@ pub async fn create(
                 last_applied::note(&mut object)?;
             }
             let made = match writing.dry_run {
-                DryRun::Client => object,
-                _ => control
-                    .create(&resource, &object, &writing.strict_options())
-                    .await
-                    .map_err(|error| call_failure(&error))?,
+                DryRun::Client => Ok(object),
+                _ => {
+                    let options = writing.strict_options();
+                    control.create(&resource, &object, &options).await
+                }
+            };
+            let made = match made {
+                Ok(made) => made,
+                Err(error) => return Err(write_failure(control, &resource, &error).await),
             };
             print(&writing.say(&resource, &made, "created")?)
         };

@@ -7,8 +7,8 @@ use object::{Object, patch};
 use super::{DryRun, Writing, discover, last_applied};
 use crate::failure::Failure;
 use crate::nearest::missing;
-use crate::reach::call_failure;
 use crate::reading;
+use crate::schema::write_failure;
 
 /// What stands above the object.
 const HEAD: &str = "# Change the object below. Lines that begin with # are left out; an unchanged or empty file changes\n# nothing.\n#\n";
@@ -71,8 +71,11 @@ pub async fn edit(
             &Part::Object,
             &options,
         )
-        .await
-        .map_err(|error| call_failure(&error))?;
+        .await;
+    let written = match written {
+        Ok(written) => written,
+        Err(error) => return Err(write_failure(control, resource, &error).await),
+    };
     Ok(told + &writing.say(resource, &written, "edited")?)
 }
 

@@ -17,7 +17,8 @@ const CLIENT_SIDE: &str = "kubectl-client-side-apply";
 const ATTEMPTS: usize = 5;
 const RECORDS: [&str; 2] = ["metadata", "managedFields"];
 
-/// Makes the records of an object those of the one who applies it; `before` is the object as it was read.
+/// Makes the records of an object those of the one who applies it; `before` is the object as it was read. Says whether
+/// anything was written.
 ///
 /// In a rehearsal nothing is kept, so that nothing is written: see [`finish_rehearsal`].
 pub(super) async fn hand_over(
@@ -25,12 +26,12 @@ pub(super) async fn hand_over(
     resource: &ResourceType,
     before: &Object,
     options: &WriteOptions,
-) -> Result<(), CallError> {
+) -> Result<bool, CallError> {
     let mut newer: Option<Object> = None;
     for attempt in 1..=ATTEMPTS {
         let object = newer.as_ref().unwrap_or(before);
         let Some(records) = joined(object, &options.field_manager) else {
-            return Ok(());
+            return Ok(newer.is_some());
         };
         let patch = json!([
             {"op": "replace", "path": "/metadata/managedFields", "value": records},
@@ -44,11 +45,11 @@ pub(super) async fn hand_over(
             Err(error) if error.is_conflict() && attempt < ATTEMPTS => {
                 newer = Some(control.get(resource, &key).await?);
             }
-            Err(error) if error.is_not_found() => return Ok(()),
-            written => return written,
+            Err(error) if error.is_not_found() => return Ok(true),
+            written => return written.map(|()| true),
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// What a rehearsed object would be had its records been handed over before: without the fields that only client-side

@@ -7,8 +7,8 @@ use object::Value;
 use super::{DryRun, Writing, discover};
 use crate::failure::Failure;
 use crate::nearest::missing;
-use crate::reach::call_failure;
 use crate::reading;
+use crate::schema::write_failure;
 
 /// What is changed.
 #[derive(Clone, Debug)]
@@ -47,8 +47,11 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<String, Failu
     let options = query.writing.options();
     let after = control
         .patch(resource, &key, query.kind, &patch, &part, &options)
-        .await
-        .map_err(|error| call_failure(&error))?;
+        .await;
+    let after = match after {
+        Ok(after) => after,
+        Err(error) => return Err(write_failure(control, resource, &error).await),
+    };
     let is_same = before.resource_version() == after.resource_version()
         && query.writing.dry_run == DryRun::No;
     query.writing.say(

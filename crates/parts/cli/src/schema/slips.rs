@@ -1,0 +1,153 @@
+//! The right field for a wrong one: what a server says of fields that it does not know, along with those that were
+//! probably meant.
+
+use client::{CallError, Client};
+use object::{GroupVersionKind, ResourceType, Value};
+
+use super::read;
+use super::walk::{Depth, Described, find_kind};
+use crate::failure::Failure;
+use crate::reach::call_failure;
+
+/// So many wrong fields are looked up.
+const LOOKED_UP: usize = 5;
+
+/// A write that was refused; if that is for fields that the kind does not have, with the ones that were probably meant.
+pub(crate) async fn write_failure(
+    client: &Client,
+    resource: &ResourceType,
+    error: &CallError,
+) -> Failure {
+    let failure = call_failure(error);
+    let wrong = unknown_fields(&failure.to_string());
+    if wrong.is_empty() {
+        return failure;
+    }
+    // The description is only for the hint: whoever cannot read it goes without.
+    let Ok(document) = read(client, &resource.kind).await else {
+        return failure;
+    };
+    match hint(&document["components"]["schemas"], &resource.kind, &wrong) {
+        Some(hint) => failure.advised(hint),
+        None => failure,
+    }
+}
+
+/// The fields that were probably meant, in a sentence.
+fn hint(schemas: &Value, kind: &GroupVersionKind, wrong: &[Vec<String>]) -> Option<String> {
+    let root = find_kind(schemas, kind)?;
+    let near = wrong.iter().take(LOOKED_UP).filter_map(|fields| {
+        let unknown = Described::walk(schemas, root, fields, Depth::Nothing).err()?;
+        // What is wrong further up has another name than the one the server complains about.
+        (Some(&unknown.field) == fields.last()).then_some(())?;
+        Some(format!("{:?} for {:?}", unknown.near?, unknown.field))
+    });
+    let near: Vec<String> = near.collect();
+    match near.is_empty() {
+        true => {
+            let above: Vec<&str> = wrong.first()?.iter().map(String::as_str).collect();
+            let (_, above) = above.split_last()?;
+            let mut place = vec![kind.kind.to_lowercase()];
+            place.extend(above.iter().map(|field| (*field).to_owned()));
+            Some(format!(
+                "correct the named field; `karavel explain {}` shows the fields there are",
+                place.join(".")
+            ))
+        }
+        false => Some(format!("did you mean {}?", near.join(", "))),
+    }
+}
+
+/// The paths of the fields that a server says it does not know.
+fn unknown_fields(message: &str) -> Vec<Vec<String>> {
+    let mut found: Vec<Vec<String>> = Vec::new();
+    for part in message.split("unknown field \"").skip(1) {
+        let path = part.split('"').next().unwrap_or_default();
+        found.push(fields_of(path));
+    }
+    for line in message.lines() {
+        let Some((before, _)) = line.split_once(": field not declared in schema") else {
+            continue;
+        };
+        let path = before.rsplit(": ").next().unwrap_or_default();
+        found.push(fields_of(path.trim()));
+    }
+    found.retain(|fields| !fields.is_empty());
+    found
+}
+
+/// The fields of a path such as `.spec.containers[name="web"].image`, without which item of a list it is.
+fn fields_of(path: &str) -> Vec<String> {
+    let mut plain = String::with_capacity(path.len());
+    let (mut depth, mut quoted) = (0_usize, false);
+    for letter in path.chars() {
+        match letter {
+            '"' if depth > 0 => quoted = !quoted,
+            '[' if !quoted => depth += 1,
+            ']' if !quoted => depth = depth.saturating_sub(1),
+            letter if depth == 0 => plain.push(letter),
+            _ => {}
+        }
+    }
+    let fields = plain.split('.').filter(|field| !field.is_empty());
+    fields.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn wrong_fields_are_found_in_what_servers_say() {
+        for (message, expected) in [
+            (
+                "from server (BadRequest): strict decoding error: unknown field \"spec.replicaz\", unknown field \"spec.template.spec.containers[0].imge\"",
+                "spec/replicaz spec/template/spec/containers/imge",
+            ),
+            (
+                "from server: failed to create typed patch object (a/b; apps/v1, Kind=Deployment): .spec.replicaz: field not declared in schema",
+                "spec/replicaz",
+            ),
+            (
+                "from server: failed to create typed patch object: errors:\n  .spec.a: field not declared in schema\n  .spec.containers[name=\"x.y]\"].b: field not declared in schema",
+                "spec/a spec/containers/b",
+            ),
+            ("from server (Invalid): spec.replicas: Invalid value", ""),
+            ("", ""),
+        ] {
+            let found = unknown_fields(message);
+            let shown: Vec<String> = found.iter().map(|fields| fields.join("/")).collect();
+            assert_eq!(shown.join(" "), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn the_field_that_was_meant_is_named() {
+        let schemas = json!({
+            "Deployment": {
+                "x-kubernetes-group-version-kind": [{"group": "apps", "version": "v1", "kind": "Deployment"}],
+                "properties": {"spec": {"properties": {"replicas": {"type": "integer"}, "containers": {"type": "array", "items": {"properties": {"image": {}}}}}}},
+            },
+        });
+        let kind = GroupVersionKind::from_api_version("apps/v1", "Deployment").unwrap();
+        for (path, expected) in [
+            (
+                "spec.replicaz",
+                "did you mean \"replicas\" for \"replicaz\"?",
+            ),
+            (
+                "spec.containers[0].imge",
+                "did you mean \"image\" for \"imge\"?",
+            ),
+            (
+                "spec.nonsense",
+                "correct the named field; `karavel explain deployment.spec` shows the fields there are",
+            ),
+        ] {
+            let found = hint(&schemas, &kind, &[fields_of(path)]);
+            assert_eq!(found.as_deref(), Some(expected), "{path}");
+        }
+    }
+}
