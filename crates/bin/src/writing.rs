@@ -1,5 +1,7 @@
 //! Commands that write to the control plane, and those that only suppose it: from what was typed to the call.
 
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -240,11 +242,47 @@ pub(crate) fn edit(reach: &Reach, typed: Edit) -> Result<(), Failure> {
         save_config: typed.save_config,
         output_patch: typed.output_patch,
     };
-    let text = block_on(async {
+    let mut edited = None;
+    let written = block_on(async {
         let control = reach.connect().await?;
-        cli::edit(&control, &query, in_editor).await
-    })??;
-    print(&text)
+        let change = |text: &str| {
+            let changed = in_editor(text)?;
+            edited = Some(changed.clone());
+            Ok(changed)
+        };
+        cli::edit(&control, &query, change).await
+    })?;
+    match (written, edited) {
+        (Ok(text), _) => print(&text),
+        (Err(failure), Some(text)) => Err(with_copy(failure, &text)),
+        (Err(failure), None) => Err(failure),
+    }
+}
+
+/// Keeps what was typed and could not be written, and says where.
+fn with_copy(failure: Failure, text: &str) -> Failure {
+    match private_file("karavel-edited", text) {
+        Ok(path) => {
+            let hint = format!("{}; your text is in {}", failure.hint(), path.display());
+            failure.advised(hint)
+        }
+        Err(_) => failure,
+    }
+}
+
+/// A new file that only its owner can read: what is edited may be a secret.
+fn private_file(name: &str, text: &str) -> std::io::Result<std::path::PathBuf> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let nanos = now.map_or(0, |now| now.as_nanos());
+    let name = format!("{name}-{}-{nanos}.yaml", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)?;
+    file.write_all(text.as_bytes())?;
+    Ok(path)
 }
 
 /// Lets the user's editor change a text.
@@ -255,9 +293,8 @@ fn in_editor(text: &str) -> Result<String, Failure> {
         .filter_map(|name| std::env::var(name).ok())
         .find(|editor| !editor.trim().is_empty())
         .unwrap_or_else(|| "vi".to_owned());
-    let path = std::env::temp_dir().join(format!("karavel-edit-{}.yaml", std::process::id()));
-    std::fs::write(&path, text)
-        .map_err(|error| failed(format!("cannot write {}: {error}", path.display())))?;
+    let path = private_file("karavel-edit", text)
+        .map_err(|error| failed(format!("cannot write a file to edit: {error}")))?;
     // Through a shell, as kubectl does: editors are named along with their flags.
     let status = Command::new("sh")
         .arg("-c")
@@ -375,6 +412,7 @@ pub(crate) fn simulate(reach: &Reach, typed: Simulate) -> Result<(), Failure> {
         manifests,
         lost: typed.lose,
         namespace: typed.namespace,
+        manager: typed.field_manager,
         json: typed.output == Telling::Json,
         all: typed.all,
         presumed: typed.presumed.into(),

@@ -387,6 +387,9 @@ pub(crate) struct Simulate {
     /// The namespace of objects that name none; what the kubeconfig names if absent.
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
+    /// Who is supposed to apply the files, as --field-manager of `karavel apply`.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) field_manager: Option<String>,
     /// Show what does not change too.
     #[arg(long)]
     pub(crate) all: bool,

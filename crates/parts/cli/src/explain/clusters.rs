@@ -7,7 +7,8 @@ use overrides::{Effect, RulePlace, Step};
 use serde_json::{Value, json};
 
 use super::facts::{Facts, targets};
-use super::{Unseen, decisions};
+use super::{Travels, Unseen, decisions};
+use crate::picture::{Placed, Share, completions};
 
 /// A part for each cluster that a decision looked at, that is a target, has a work or has reported a status, by name.
 pub(super) fn tell(facts: &Facts<'_>, record: Option<&Value>) -> Vec<Value> {
@@ -23,6 +24,7 @@ pub(super) fn tell(facts: &Facts<'_>, record: Option<&Value>) -> Vec<Value> {
     names.extend(named(&targets, "name"));
     names.extend(named(&statuses, "clusterName"));
     names.extend(facts.members.iter().map(|(name, _)| name.clone()));
+    let is_everywhere = facts.travels == Some(&Travels::Everywhere);
     names.retain(|name| facts.cluster.is_none_or(|only| only == name));
     // Asked about explicitly, a cluster is told of even if nobody looked at it.
     names.extend(facts.cluster.map(str::to_owned));
@@ -39,13 +41,15 @@ pub(super) fn tell(facts: &Facts<'_>, record: Option<&Value>) -> Vec<Value> {
             .iter()
             .find(|item| item["clusterName"] == name.as_str());
         let replicas = target.and_then(|target| target["replicas"].as_i64());
+        let is_target = target.is_some() || is_everywhere;
         json!({
             "name": name,
             "verdict": decisions::verdict(record, &name),
-            "target": target.is_some(),
+            "target": is_target,
             "replicas": target.filter(|_| is_workload).map(|target| target["replicas"].clone()),
-            "overrides": target.map(|_| overrides(facts, &name, replicas)),
-            "works": works(facts, &name),
+            "overrides": (is_target && facts.picture.sees_clusters)
+                .then(|| overrides(facts, &name, replicas)),
+            "works": facts.sees_works.then(|| works(facts, &name)),
             "applied": status.map(|item| item["applied"].clone()),
             "appliedMessage": status.map(|item| item["appliedMessage"].clone()),
             "health": status.map(|item| item["health"].clone()),
@@ -99,17 +103,22 @@ fn member(facts: &Facts<'_>, cluster: &str) -> Value {
 
 /// The rules for a cluster: what each changed, or why it is not for it.
 fn overrides(facts: &Facts<'_>, cluster: &str, replicas: Option<i64>) -> Value {
-    let is_workload = facts.binding.is_some_and(|binding| {
-        binding
-            .integer_at(&["spec", "replicas"])
-            .is_some_and(|count| count > 0)
-    });
+    let placed = facts.binding.and_then(|binding| Placed::read(binding).ok());
+    let is_workload = placed
+        .as_ref()
+        .is_some_and(|placed| placed.spec.is_workload());
     let replicas = replicas
         .and_then(|count| i32::try_from(count).ok())
         .unwrap_or(0);
-    let rendering = facts
-        .picture
-        .render(facts.template, is_workload, cluster, replicas);
+    let shares = placed
+        .as_ref()
+        .map(|placed| completions(facts.template, &placed.spec))
+        .unwrap_or_default();
+    let share = Share {
+        replicas: Some(replicas).filter(|_| is_workload),
+        completions: shares.get(cluster).copied(),
+    };
+    let rendering = facts.picture.render(facts.template, share, cluster);
     json!({
         "rules": rendering.steps.iter().map(step).collect::<Vec<Value>>(),
         "problem": rendering.result.err(),

@@ -9,16 +9,20 @@ use policy::claim::outranked;
 use policy::{Outcome, Verdict};
 use serde_json::{Value, json};
 
-use super::{Unseen, clusters, decisions};
-use crate::picture::Picture;
+use super::{Travels, Unseen, clusters, decisions};
+use crate::picture::{Picture, Placed};
 
 /// What an explanation is made from.
 pub(super) struct Facts<'a> {
     pub(super) template: &'a Object,
     pub(super) binding: Option<&'a Object>,
     pub(super) works: &'a [Object],
+    /// Whether these are all there are.
+    pub(super) sees_works: bool,
     /// The templates it comes along with.
     pub(super) required_by: &'a [Value],
+    /// How it gets around, if it is a namespace that no policy claims.
+    pub(super) travels: Option<&'a Travels>,
     pub(super) picture: &'a Picture,
     /// The newest first; or why there are none.
     pub(super) decisions: &'a Result<Vec<Value>, String>,
@@ -100,6 +104,11 @@ pub(super) fn tell(facts: &Facts<'_>) -> Value {
         },
         "policy": policy(facts),
         "requiredBy": facts.required_by,
+        "travels": facts.travels.map(|travels| match travels {
+            Travels::Everywhere => json!({"everywhere": true, "why": null}),
+            Travels::Nowhere(why) => json!({"everywhere": false, "why": why}),
+        }),
+        "leftAlone": left_alone(facts),
         "binding": facts.binding.map(binding),
         "decision": records.first(),
         "decisionsUnknown": unknown,
@@ -157,6 +166,19 @@ fn policy(facts: &Facts<'_>) -> Value {
         "chosen": decision.claim.chosen.as_ref().map(one),
         "others": others.collect::<Vec<Value>>(),
     })
+}
+
+/// Why the control plane's scheduler does not look at the binding, if it does not.
+fn left_alone(facts: &Facts<'_>) -> Option<String> {
+    let placed = Placed::read(facts.binding?).ok()?;
+    if placed.spec.placement.is_none() {
+        let why = match placed.spec.required_by.is_empty() {
+            true => "it has no placement: the scheduler leaves it alone",
+            false => "where it goes is decided with those that need it",
+        };
+        return Some(why.to_owned());
+    }
+    facts.picture.left_alone(&placed)
 }
 
 fn binding(binding: &Object) -> Value {

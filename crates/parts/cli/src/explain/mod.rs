@@ -9,7 +9,7 @@ mod decisions;
 mod facts;
 mod text;
 
-use api::names::binding_name;
+use api::names::{binding_name, work_name};
 use client::{Client, ListOptions};
 use futures_util::stream::{self, StreamExt as _};
 use http::Method;
@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::nearest::{cluster_hint, missing};
-use crate::picture::{Picture, Presumption};
+use crate::picture::{Picture, Presumption, is_namespace};
 use crate::reach::call_failure;
 use crate::reading::{self, Answer, Place};
 use facts::Facts;
@@ -65,8 +65,10 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
         Ok(template) => template,
         Err(error) => return Err(missing(control, resource, &key, &error).await),
     };
-    let picture = Picture::read(control, &question.presumed).await?;
+    let (presumed, home) = (&question.presumed, template.namespace());
+    let mut picture = Picture::read_within(control, presumed, home).await?;
     if let Some(cluster) = &question.cluster
+        && picture.sees_clusters
         && !picture.clusters.contains_key(cluster)
     {
         return Err(Failure::refused(
@@ -75,26 +77,36 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
         ));
     }
     let binding = find_binding(control, resource, &template).await?;
+    // A namespace that no policy claims goes to clusters by itself, or stays at home for a reason.
+    let travels = (binding.is_none() && is_namespace(&template))
+        .then(|| Travels::of(picture.keeps_at_home(&template)));
     let (works, decisions) = match &binding {
         Some(binding) => (
             list_works(control, binding).await?,
             read_decisions(control, binding).await,
         ),
-        None => (Vec::new(), Ok(Vec::new())),
+        None if travels.is_some() => (list_namesakes(control, &template).await?, Ok(Vec::new())),
+        None => (Some(Vec::new()), Ok(Vec::new())),
     };
+    if works.is_none() {
+        let doubt = "this user may not list works, which are left out";
+        picture.settings.doubts.push(doubt.to_owned());
+    }
+    let (works, sees_works) = (works.as_deref().unwrap_or_default(), works.is_some());
     let required_by = match &binding {
         Some(binding) => find_dependents(control, binding).await?,
         None => Vec::new(),
     };
-    let mut places = facts::members(binding.as_ref(), &works);
+    let mut places = facts::members(binding.as_ref(), works);
+    if travels == Some(Travels::Everywhere) {
+        places.extend(picture.clusters.keys().cloned());
+        places.sort();
+        places.dedup();
+    }
     places.retain(|name| question.cluster.as_ref().is_none_or(|only| only == name));
     let members: Vec<(String, Result<Object, Unseen>)> = stream::iter(places)
         .map(|member| {
-            let known = picture.clusters.get(&member);
-            let is_ready = known.is_some_and(|cluster| {
-                let ready = object::condition::find(&cluster.status.conditions, "Ready");
-                ready.is_some_and(|ready| ready.status.as_str() == "True")
-            });
+            let is_ready = picture.is_ready(&member);
             ask_member(control, (member, is_ready), resource, &template)
         })
         .buffered(MEMBERS)
@@ -103,8 +115,10 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
     let told = facts::tell(&Facts {
         template: &template,
         binding: binding.as_ref(),
-        works: &works,
+        works,
+        sees_works,
         required_by: &required_by,
+        travels: travels.as_ref(),
         picture: &picture,
         decisions: &decisions,
         members: &members,
@@ -123,6 +137,21 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
         notes: Vec::new(),
         failure: reading::blame(unseen.collect(), false),
     })
+}
+
+/// How a namespace gets around that no policy claims.
+#[derive(Debug, PartialEq, Eq)]
+enum Travels {
+    /// To every cluster.
+    Everywhere,
+    /// To none, for this reason.
+    Nowhere(String),
+}
+
+impl Travels {
+    fn of(kept: Option<String>) -> Self {
+        kept.map_or(Self::Everywhere, Self::Nowhere)
+    }
 }
 
 /// Why nothing is known of a member's object.
@@ -234,15 +263,36 @@ async fn find_dependents(control: &Client, binding: &Object) -> Result<Vec<Value
     Ok(all)
 }
 
-async fn list_works(control: &Client, binding: &Object) -> Result<Vec<Object>, Failure> {
+/// The works of a binding; `None` if the user may not list works.
+async fn list_works(control: &Client, binding: &Object) -> Result<Option<Vec<Object>>, Failure> {
     let Some((label, id)) = facts::permanent_id(binding) else {
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
     };
-    let kind = ResourceType::namespaced("work.karmada.io", "v1alpha1", "Work", "works");
     let options = ListOptions {
         label_selector: format!("{label}={id}"),
         ..ListOptions::default()
     };
-    let listed = control.list_all(&kind, "", &options).await;
-    Ok(listed.map_err(|error| call_failure(&error))?.items)
+    works(control, &options).await
+}
+
+/// The works that have the name of those for a template without a binding; `None` if the user may not list works.
+async fn list_namesakes(
+    control: &Client,
+    template: &Object,
+) -> Result<Option<Vec<Object>>, Failure> {
+    let name = work_name(template.kind(), template.name(), template.namespace());
+    let options = ListOptions {
+        field_selector: format!("metadata.name={name}"),
+        ..ListOptions::default()
+    };
+    works(control, &options).await
+}
+
+async fn works(control: &Client, options: &ListOptions) -> Result<Option<Vec<Object>>, Failure> {
+    let kind = ResourceType::namespaced("work.karmada.io", "v1alpha1", "Work", "works");
+    match control.list_all(&kind, "", options).await {
+        Ok(listed) => Ok(Some(listed.items)),
+        Err(error) if error.is_forbidden() => Ok(None),
+        Err(error) => Err(call_failure(&error)),
+    }
 }

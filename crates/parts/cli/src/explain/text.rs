@@ -28,13 +28,16 @@ pub(super) fn write(told: &Value) -> String {
             template["generation"]
         ),
     );
-    write_policy(&mut page, &told["policy"], items(&told["requiredBy"]));
+    write_policy(&mut page, told);
     for doubt in items(&told["doubts"]) {
         line(&mut page, "Note", text(doubt));
     }
     let binding = &told["binding"];
     if binding.is_null() {
         line(&mut page, "Binding", "none");
+        if !told["travels"].is_null() {
+            write_clusters(&mut page, items(&told["clusters"]));
+        }
         return page.into_text();
     }
     let mut about = format!("{} {}", text(&binding["kind"]), full_name(binding));
@@ -42,32 +45,35 @@ pub(super) fn write(told: &Value) -> String {
         about.push_str(&format!(", {}", count(replicas)));
     }
     line(&mut page, "Binding", &about);
-    // What only comes along with others has no placement, and the scheduler does not look at it.
-    let is_scheduled = !binding["placement"].is_null() || items(&told["requiredBy"]).is_empty();
-    if is_scheduled && !is_looked_at(binding) {
-        line(
+    // What somebody else decides about, this scheduler does not look at.
+    match told["leftAlone"].as_str() {
+        Some(why) => line(&mut page, "", why),
+        None if !is_looked_at(binding) => line(
             &mut page,
             "",
             "the scheduler has not looked at its newest state yet",
-        );
+        ),
+        None => {}
     }
     conditions(&mut page, &binding["conditions"]);
-    if is_scheduled {
+    if told["leftAlone"].is_null() || !told["decision"].is_null() {
         write_decision(&mut page, told);
     }
-    let clusters = items(&told["clusters"]);
-    write_verdicts(&mut page, clusters);
-    let shown: Vec<&Value> = clusters
-        .iter()
-        .filter(|cluster| is_concerned(cluster))
-        .collect();
+    write_clusters(&mut page, items(&told["clusters"]));
+    page.into_text()
+}
+
+/// What was held of all clusters, then each that has to do with it.
+fn write_clusters(page: &mut Page, clusters: &[Value]) {
+    write_verdicts(page, clusters);
+    let concerned = clusters.iter().filter(|cluster| is_concerned(cluster));
+    let shown: Vec<&Value> = concerned.collect();
     if shown.is_empty() {
-        line(&mut page, "Clusters", "none");
+        line(page, "Clusters", "none");
     }
     for cluster in shown {
-        write_cluster(&mut page, cluster);
+        write_cluster(page, cluster);
     }
-    page.into_text()
 }
 
 /// Whether the scheduler has looked at a binding as it is. Its generation is noted only where it found a place: a refusal
@@ -79,9 +85,23 @@ fn is_looked_at(binding: &Value) -> bool {
         || items(&binding["conditions"]).iter().any(is_refusal)
 }
 
-fn write_policy(page: &mut Page, policy: &Value, required_by: &[Value]) {
+fn write_policy(page: &mut Page, told: &Value) {
+    let (policy, travels) = (&told["policy"], &told["travels"]);
+    let required_by = items(&told["requiredBy"]);
     let chosen = &policy["chosen"];
-    if chosen.is_null() && !required_by.is_empty() {
+    if travels["everywhere"] == true {
+        line(
+            page,
+            "Policy",
+            "none is needed: namespaces go to every cluster by themselves",
+        );
+    } else if let Some(why) = travels["why"].as_str() {
+        line(
+            page,
+            "Policy",
+            &format!("none: it goes to no cluster: {why}"),
+        );
+    } else if chosen.is_null() && !required_by.is_empty() {
         line(
             page,
             "Policy",
@@ -285,7 +305,7 @@ fn write_cluster(page: &mut Page, cluster: &Value) {
         line(page, "", &format!("cannot be made for it: {problem}"));
     }
     let works = items(&cluster["works"]);
-    if works.is_empty() {
+    if works.is_empty() && !cluster["works"].is_null() {
         line(page, "", "no Work");
     }
     for work in works {
@@ -375,8 +395,18 @@ fn plain_fields(status: &Value) -> String {
     said.join(" ")
 }
 
+/// The order in which conditions come about; others follow by name. They are kept in the order in which they were written,
+/// which says nothing.
+const ORDER: [&str; 4] = ["Scheduled", "FullyApplied", "Dispatching", "Applied"];
+
 fn conditions(page: &mut Page, conditions: &Value) {
-    for condition in items(conditions) {
+    let mut sorted: Vec<&Value> = items(conditions).iter().collect();
+    sorted.sort_by_key(|condition| {
+        let name = text(&condition["type"]);
+        let place = ORDER.iter().position(|known| *known == name);
+        (place.unwrap_or(ORDER.len()), name)
+    });
+    for condition in sorted {
         let said = format!(
             "{} {} ({}): {}",
             text(&condition["type"]),
@@ -508,6 +538,7 @@ Clusters    none",
                     "template": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"},
                     "clusters": [{"name": "east", "replicas": 2}, {"name": "west", "replicas": 1}],
                 }],
+                "leftAlone": "where it goes is decided with those that need it",
                 "binding": {"kind": "ResourceBinding", "namespace": "shop", "name": "settings-configmap", "generation": 3},
                 "clusters": [
                     {"name": "east", "target": true, "replicas": null, "works": [{"namespace": "karmada-es-east", "name": "w"}], "member": {"present": true, "generation": 0}},
@@ -519,6 +550,7 @@ ConfigMap   shop/settings (v1, generation 0)
 Policy      none of its own: it comes along with others
             Deployment shop/web needs it in east, west
 Binding     ResourceBinding shop/settings-configmap
+            where it goes is decided with those that need it
 
 east        chosen
             Work karmada-es-east/w
@@ -527,6 +559,63 @@ east        chosen
 west        chosen, Healthy
             no Work
             in the member: it cannot be asked now (no answer)",
+        );
+    }
+
+    #[test]
+    fn a_namespace_goes_everywhere_or_says_why_not() {
+        let told = |travels: Value, clusters: Value| {
+            json!({
+                "template": {"apiVersion": "v1", "kind": "Namespace", "name": "shop", "generation": 0},
+                "policy": {"state": "unclaimed"}, "travels": travels, "clusters": clusters,
+            })
+        };
+        check(
+            told(
+                json!({"everywhere": true}),
+                json!([{"name": "east", "target": true, "works": [{"namespace": "karmada-es-east", "name": "w"}], "member": {"present": true, "generation": 0, "status": {"phase": "Active"}}}]),
+            ),
+            "
+Namespace   shop (v1, generation 0)
+Policy      none is needed: namespaces go to every cluster by themselves
+Binding     none
+
+east        chosen
+            Work karmada-es-east/w
+            in the member: generation 0 phase=\"Active\"",
+        );
+        check(
+            told(
+                json!({"everywhere": false, "why": "it has opted out"}),
+                json!([]),
+            ),
+            "
+Namespace   shop (v1, generation 0)
+Policy      none: it goes to no cluster: it has opted out
+Binding     none
+Clusters    none",
+        );
+    }
+
+    #[test]
+    fn what_another_scheduler_decides_is_not_waited_for_here() {
+        check(
+            json!({
+                "template": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a", "namespace": "shop", "generation": 1},
+                "policy": {"state": "unclaimed"},
+                "leftAlone": "where it goes is left to the scheduler \"mine\"",
+                "binding": {"kind": "ResourceBinding", "namespace": "shop", "name": "a-deployment", "generation": 2, "placement": {},
+                    "conditions": [{"type": "FullyApplied", "status": "True", "reason": "Fine"}, {"type": "Scheduled", "status": "True", "reason": "Fine"}]},
+                "decision": null,
+            }),
+            "
+Deployment  shop/a (apps/v1, generation 1)
+Policy      none: no policy selects it
+Binding     ResourceBinding shop/a-deployment
+            where it goes is left to the scheduler \"mine\"
+            Scheduled True (Fine)
+            FullyApplied True (Fine)
+Clusters    none",
         );
     }
 

@@ -26,7 +26,25 @@ use crate::reach::call_failure;
 impl Picture {
     /// Reads everything that decides.
     pub(crate) async fn read(control: &Client, presumed: &Presumption) -> Result<Self, Failure> {
-        let settings = Settings::read(control, presumed).await?;
+        Self::read_for(control, presumed, None).await
+    }
+
+    /// The same for somebody who wants to know about one namespace, or about what has none. What this user may not list is
+    /// left out, and said.
+    pub(crate) async fn read_within(
+        control: &Client,
+        presumed: &Presumption,
+        namespace: &str,
+    ) -> Result<Self, Failure> {
+        Self::read_for(control, presumed, Some(namespace)).await
+    }
+
+    async fn read_for(
+        control: &Client,
+        presumed: &Presumption,
+        within: Option<&str>,
+    ) -> Result<Self, Failure> {
+        let mut settings = Settings::read(control, presumed).await?;
         let priorities = match settings.gates.is_enabled(Gate::PriorityBasedScheduling) {
             true => priorities(control).await?,
             false => BTreeMap::new(),
@@ -40,8 +58,15 @@ impl Picture {
             &registry::RESOURCE_INTERPRETER_CUSTOMIZATION,
             &registry::RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATION,
         ];
-        let lists = kinds.map(|kind| list(control, ResourceType::from(kind)));
-        let mut lists = try_join_all(lists).await?.into_iter();
+        let lists = kinds.map(|kind| list_for(control, ResourceType::from(kind), within));
+        let lists = try_join_all(lists).await?;
+        let unseen = kinds.iter().zip(&lists).filter(|(_, list)| list.is_none());
+        settings.doubts.extend(unseen.map(|(kind, _)| {
+            let plural = kind.plural;
+            format!("this user may not list {plural}, which are left out")
+        }));
+        let sees_clusters = lists.first().is_some_and(Option::is_some);
+        let mut lists = lists.into_iter().map(Option::unwrap_or_default);
         let mut next = || lists.next().unwrap_or_default();
         let mut picture = Self {
             settings,
@@ -50,7 +75,10 @@ impl Picture {
             overrides: Overrides::default(),
             override_keys: Default::default(),
             clusters: Default::default(),
+            sees_clusters,
             interpreter: Interpreter::default(),
+            customizations: Vec::new(),
+            webhooks: Vec::new(),
             unreadable: Vec::new(),
         };
         for list in [next(), next(), next(), next(), next()] {
@@ -58,17 +86,33 @@ impl Picture {
                 picture.take(object);
             }
         }
-        let (customizations, webhooks) = (next(), next());
+        (picture.customizations, picture.webhooks) = (next(), next());
+        picture.learn();
+        Ok(picture)
+    }
+
+    /// Makes the interpreter anew from what says what objects mean.
+    fn learn(&mut self) {
         let options = Options::default();
         let engine = Engine::new(Limits::default(), options, Arc::new(Secluded));
-        picture.interpreter =
-            Interpreter::configured(&Arc::new(engine), &customizations, &webhooks, None, options);
-        Ok(picture)
+        let (customizations, webhooks) = (&self.customizations, &self.webhooks);
+        self.interpreter =
+            Interpreter::configured(&Arc::new(engine), customizations, webhooks, None, options);
     }
 
     /// Takes an object in, in place of the one of the same name, if it is one of those that decide; says whether it is.
     pub(crate) fn take(&mut self, object: &Object) -> bool {
         let result = match object.kind() {
+            "ResourceInterpreterCustomization" => {
+                replace(&mut self.customizations, object);
+                self.learn();
+                return true;
+            }
+            "ResourceInterpreterWebhookConfiguration" => {
+                replace(&mut self.webhooks, object);
+                self.learn();
+                return true;
+            }
             "Cluster" => read::<Cluster>(object).map(|cluster| {
                 self.clusters.insert(object.name().to_owned(), cluster);
             }),
@@ -94,6 +138,13 @@ impl Picture {
     }
 }
 
+/// Puts an object in place of the one of its name.
+fn replace(all: &mut Vec<Object>, object: &Object) {
+    all.retain(|known| known.key() != object.key());
+    all.push(object.clone());
+    all.sort_by_key(Object::key);
+}
+
 /// The numbers of all priority classes.
 async fn priorities(control: &Client) -> Result<BTreeMap<String, i32>, Failure> {
     let (group, plural) = ("scheduling.k8s.io", "priorityclasses");
@@ -110,12 +161,32 @@ async fn priorities(control: &Client) -> Result<BTreeMap<String, i32>, Failure> 
 }
 
 /// All objects of a kind.
-pub(super) async fn list(control: &Client, kind: ResourceType) -> Result<Vec<Object>, Failure> {
-    let listed = control.list_all(&kind, "", &ListOptions::default()).await;
+async fn list(control: &Client, kind: ResourceType) -> Result<Vec<Object>, Failure> {
+    let found = list_for(control, kind, None).await?;
+    Ok(found.unwrap_or_default())
+}
+
+/// The objects of a kind that matter `within` a namespace, or all if none is named; `None` if the user may not list them and
+/// can do without.
+async fn list_for(
+    control: &Client,
+    kind: ResourceType,
+    within: Option<&str>,
+) -> Result<Option<Vec<Object>>, Failure> {
+    let options = ListOptions::default();
+    let mut listed = control.list_all(&kind, "", &options).await;
+    // Policies with a namespace are about what is in it.
+    let home = within.filter(|namespace| kind.namespaced && !namespace.is_empty());
+    if let (Some(home), Err(error)) = (home, &listed)
+        && error.is_forbidden()
+    {
+        listed = control.list_all(&kind, home, &options).await;
+    }
     match listed {
-        Ok(list) => Ok(list.items),
+        Ok(list) => Ok(Some(list.items)),
         // Another control plane may not serve every kind.
-        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        Err(error) if error.is_not_found() => Ok(Some(Vec::new())),
+        Err(error) if error.is_forbidden() && within.is_some() => Ok(None),
         Err(error) => Err(call_failure(&error)),
     }
 }

@@ -18,6 +18,7 @@ use schedule::placement::PreparedPlacement;
 use schedule::plugin::Peers;
 
 use super::Picture;
+use super::shares::Share;
 
 /// A binding of either scope, for decisions.
 #[derive(Clone, Debug)]
@@ -187,14 +188,8 @@ impl Picture {
         }))
     }
 
-    /// The template with that number of replicas, as a cluster is to get it.
-    pub(crate) fn render(
-        &self,
-        template: &Object,
-        is_workload: bool,
-        cluster: &str,
-        replicas: i32,
-    ) -> Rendering {
+    /// The template with its share of what is divided, as a cluster is to get it.
+    pub(crate) fn render(&self, template: &Object, share: Share, cluster: &str) -> Rendering {
         let refused = |why: String| Rendering {
             steps: Vec::new(),
             result: Err(why),
@@ -203,15 +198,20 @@ impl Picture {
             return refused("the cluster does not exist".to_owned());
         };
         let rules = &self.interpreter;
-        let is_revised =
-            is_workload && rules.covers(KindRef::of(template), Operation::ReviseReplica);
-        let revised = match is_revised {
-            true => match rules.revise(template, replicas) {
+        let is_revised = rules.covers(KindRef::of(template), Operation::ReviseReplica);
+        let mut revised = match share.replicas.filter(|_| is_revised) {
+            Some(replicas) => match rules.revise(template, replicas) {
                 Ok(revised) => revised,
                 Err(error) => return refused(chain(&error)),
             },
-            false => template.clone(),
+            None => template.clone(),
         };
+        if let Some(count) = share.completions {
+            revised = match binding::completions::with_completions(revised, count) {
+                Ok(shared) => shared,
+                Err(error) => return refused(error.to_string()),
+            };
+        }
         let template = overrides::Template {
             object: &revised,
             other_versions: &[],

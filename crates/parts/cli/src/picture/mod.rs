@@ -6,12 +6,14 @@
 mod gather;
 mod judge;
 mod settings;
+mod shares;
+mod spaces;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::cluster::Cluster;
 use interpret::Interpreter;
-use object::ObjectKey;
+use object::{Object, ObjectKey};
 use overrides::Overrides;
 use policy::Index;
 
@@ -19,6 +21,8 @@ use settings::Settings;
 
 pub(crate) use judge::Placed;
 pub use settings::Presumption;
+pub(crate) use shares::{Share, completions};
+pub(crate) use spaces::{is_namespace, namespaces};
 
 /// Everything that decides about templates.
 #[derive(Clone)]
@@ -35,8 +39,13 @@ pub(crate) struct Picture {
     pub(crate) override_keys: BTreeSet<ObjectKey>,
     /// The clusters, by name.
     pub(crate) clusters: BTreeMap<String, Cluster>,
+    /// Whether the clusters could be read.
+    pub(crate) sees_clusters: bool,
     /// What objects mean.
     pub(crate) interpreter: Interpreter,
+    /// What says so: customizations, and who is asked.
+    customizations: Vec<Object>,
+    webhooks: Vec<Object>,
     /// What could not be read, and is therefore not in it.
     pub(crate) unreadable: Vec<String>,
 }

@@ -27,12 +27,42 @@ pub(crate) fn lines(before: &Value, after: &Value) -> Vec<Line> {
         after: change.after,
     });
     found
+        .flat_map(apart_by_key)
         .filter(|line| {
             let is_meta = line.path.starts_with("/metadata/annotations")
                 || line.path.starts_with("/metadata/labels");
             !(is_meta && BOOKS.iter().any(|book| line.path.contains(book)))
         })
         .collect()
+}
+
+/// Labels and annotations one by one, also where all of them come or go at once.
+fn apart_by_key(line: Line) -> Vec<Line> {
+    if !["/metadata/annotations", "/metadata/labels"].contains(&line.path.as_str()) {
+        return vec![line];
+    }
+    let keys = |value: &Option<Value>| -> Vec<(String, Value)> {
+        let fields = value.as_ref().and_then(Value::as_object).into_iter();
+        let fields = fields.flatten();
+        fields
+            .map(|(key, value)| {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                (format!("{}/{key}", line.path), value.clone())
+            })
+            .collect()
+    };
+    let (gone, come) = (keys(&line.before), keys(&line.after));
+    let gone = gone.into_iter().map(|(path, before)| Line {
+        path,
+        before: Some(before),
+        after: None,
+    });
+    let come = come.into_iter().map(|(path, after)| Line {
+        path,
+        before: None,
+        after: Some(after),
+    });
+    gone.chain(come).collect()
 }
 
 impl std::fmt::Display for Line {
@@ -111,6 +141,7 @@ mod tests {
             "~ /spec/replicas  2 -> 3",
             "- /spec/paused  true",
             "- /metadata/annotations/a  \"1\"",
+            "+ /metadata/labels/x  \"y\"",
         ] {
             assert!(shown.iter().any(|shown| shown == line), "{line}: {shown:?}");
         }

@@ -1,99 +1,31 @@
 //! From two pictures to what differs, template by template and cluster by cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use api::names::{cluster_of_execution_space, work_name};
 use api::well_known::annotations::APPLIED_PLACEMENT;
 use api::well_known::conditions::binding::SCHEDULED;
 use api::well_known::feature_gates::Gate;
-use binding::{Draft, targets, terms};
+use binding::{targets, terms};
 use object::condition::ConditionStatus;
 use object::time::Time;
 use object::{Object, ObjectMeta};
 use policy::Outcome;
+use policy::exemption::Exemption;
 use schedule::assume::{Assumptions, View};
 use schedule::cluster::Snapshot;
 use schedule::trigger::{Applied, needs_cycle};
 
 use super::along::{self, Along};
-use super::change::{self, Line};
+use super::fate::{Fate, Simulated};
 use super::groups::Groups;
-use super::{Template, Templates};
-use crate::picture::{Picture, Placed};
+use super::works::{Scene, in_clusters};
+use super::{Template, Templates, spaces};
+use crate::picture::{Picture, Placed, is_namespace};
 
-/// What would happen.
-#[derive(Debug, Default)]
-pub(super) struct Simulated {
-    /// The clusters that are supposed to be lost.
-    pub(super) lost: Vec<String>,
-    /// What is not known of how the control plane decides.
-    pub(super) doubts: Vec<String>,
-    /// Every template, by kind and name.
-    pub(super) templates: Vec<Fate>,
-}
-
-/// What would become of a template.
-#[derive(Debug, Default)]
-pub(super) struct Fate {
-    pub(super) kind: String,
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) is_new: bool,
-    /// Whether somebody asked about this very template, and no policy selects it.
-    pub(super) is_supposed: bool,
-    /// The policy that would hold it.
-    pub(super) policy: Option<String>,
-    /// The policy that holds it now, if it is another.
-    pub(super) was_of: Option<String>,
-    /// The templates it comes along with.
-    pub(super) with: Vec<String>,
-    /// Why it would go nowhere, or what stands in the way.
-    pub(super) problem: Option<String>,
-    /// Whether the problem is one that it has already.
-    pub(super) is_old_problem: bool,
-    /// What else is worth knowing.
-    pub(super) remark: Option<String>,
-    /// What would become of it in each cluster, by name.
-    pub(super) clusters: Vec<ClusterFate>,
-}
-
-/// What would become of a template in one cluster.
-#[derive(Debug)]
-pub(super) struct ClusterFate {
-    pub(super) cluster: String,
-    /// Replicas now; `None` if it is not there, or has no replicas.
-    pub(super) before: Option<i32>,
-    /// Replicas then.
-    pub(super) after: Option<i32>,
-    pub(super) what: What,
-}
-
-/// What happens to the object in a cluster.
-#[derive(Debug, PartialEq)]
-pub(super) enum What {
-    Stays,
-    Created,
-    Deleted,
-    /// It is lost with its cluster.
-    Lost,
-    Changed(Vec<Line>),
-    /// It cannot be made for the cluster.
-    Refused(String),
-}
-
-impl Fate {
-    /// Whether anything happens.
-    pub(super) fn is_affected(&self) -> bool {
-        self.is_new
-            || self.was_of.is_some()
-            || self.is_supposed
-            || (self.problem.is_some() && !self.is_old_problem)
-            || self
-                .clusters
-                .iter()
-                .any(|cluster| cluster.what != What::Stays)
-    }
-}
+/// What drives out what a cluster has.
+const NO_EXECUTE: &str = "NoExecute";
+/// How the groups of the control plane's own kinds end.
+const OWN: &str = "karmada.io";
 
 /// What has been decided so far about others, and what decisions look at.
 struct Course {
@@ -105,13 +37,10 @@ struct Course {
 }
 
 /// Decides about every template.
-pub(super) fn decide(
-    before: &Picture,
-    after: &Picture,
-    templates: &Templates,
-    lost: &[String],
-    now: Time,
-) -> Simulated {
+pub(super) fn decide(scene: Scene<'_>, now: Time) -> Simulated {
+    let Scene {
+        after, templates, ..
+    } = scene;
     let mut course = Course {
         clusters: after.snapshot(),
         assumptions: Assumptions::default(),
@@ -125,29 +54,52 @@ pub(super) fn decide(
             followers.push(template);
             continue;
         }
-        let fate = fate(before, after, templates, template, lost, &mut course);
-        fates.extend(fate);
+        fates.extend(fate(scene, template, &mut course));
     }
     // Where those go that come along is known when everybody else has been placed.
     for template in followers {
-        fates.extend(follow(after, templates, template, lost, &course.along));
+        fates.extend(match is_namespace(&template.object) {
+            true => spaces::fate(scene, template),
+            false => follow(scene, template, &course.along),
+        });
     }
     fates.sort_by_key(|fate| (fate.kind.clone(), fate.namespace.clone(), fate.name.clone()));
     Simulated {
         templates: fates,
-        lost: lost.to_vec(),
-        doubts: doubts(after, lost),
+        lost: scene.lost.to_vec(),
+        doubts: doubts(scene),
     }
 }
 
 /// What may be otherwise than is told.
-fn doubts(after: &Picture, lost: &[String]) -> Vec<String> {
+fn doubts(scene: Scene<'_>) -> Vec<String> {
+    let Scene { before, after, .. } = scene;
     let mut doubts = after.settings.doubts.clone();
-    if !lost.is_empty() && !after.settings.gates.is_enabled(Gate::Failover) {
+    if !scene.lost.is_empty() && !after.settings.gates.is_enabled(Gate::Failover) {
         doubts.push(
             "this is what letting it go for good does; nothing moves away from a cluster that only cannot be reached, as the feature gate Failover is off"
                 .to_owned(),
         );
+    }
+    let drives_out = |cluster: &&String| {
+        let count = |picture: &Picture| {
+            let taints = picture.clusters.get(*cluster);
+            let taints = taints.into_iter().flat_map(|known| &known.spec.taints);
+            taints.filter(|taint| taint.effect == NO_EXECUTE).count()
+        };
+        count(after) > count(before)
+    };
+    let emptied: Vec<&str> = after
+        .clusters
+        .keys()
+        .filter(drives_out)
+        .map(String::as_str)
+        .collect();
+    if !emptied.is_empty() {
+        doubts.push(format!(
+            "what a {NO_EXECUTE} taint drives out of {} later is not foretold; --lose shows where it would go",
+            emptied.join(", ")
+        ));
     }
     doubts
 }
@@ -163,54 +115,39 @@ fn only_follows(after: &Picture, templates: &Templates, template: &Template) -> 
 }
 
 /// What would become of a template that comes along with others.
-fn follow(
-    after: &Picture,
-    templates: &Templates,
-    template: &Template,
-    lost: &[String],
-    along: &Along,
-) -> Option<Fate> {
+fn follow(scene: Scene<'_>, template: &Template, along: &Along) -> Option<Fate> {
     let object = &template.object;
-    let binding = templates.bindings.get(&terms::key(object));
+    let binding = scene.templates.bindings.get(&terms::key(object));
     let existing = binding.and_then(|binding| Placed::read(binding).ok());
     let needs = along.needs_of(object);
     if existing.is_none() && needs.is_empty() {
-        return unselected(after, template);
+        return unselected(scene.after, template);
     }
     let had = shares(existing.as_ref());
     let spec = along::spec(object, existing.as_ref().map(|placed| &placed.spec), needs);
     let placed = with_spec(existing, object, spec);
     Some(Fate {
-        kind: object.kind().to_owned(),
-        namespace: object.namespace().to_owned(),
-        name: object.name().to_owned(),
-        is_new: !template.is_there,
         with: needs.iter().map(|need| need.by.clone()).collect(),
-        clusters: in_clusters(after, templates, object, &placed, &had, lost),
-        ..Fate::default()
+        clusters: in_clusters(scene, template, &placed, &had),
+        ..template.fate()
     })
 }
 
-/// What is said of a supposed template that goes nowhere, because nobody sends it. Namespaces go everywhere by themselves.
+/// What is said of a supposed template that goes nowhere, because nobody sends it.
 fn unselected(after: &Picture, template: &Template) -> Option<Fate> {
-    let object = &template.object;
-    let is_namespace = object.kind() == "Namespace" && object.api_version() == "v1";
-    if !template.is_supposed || is_namespace {
+    if !template.is_supposed {
         return None;
     }
-    let remark = match after.claim(object, None).outcome {
+    let remark = match after.claim(&template.object, None).outcome {
+        Outcome::Exempt(Exemption::Kind(kind)) if kind.group.ends_with(OWN) => {
+            "is for the control plane itself; what it brings about is not foretold".to_owned()
+        }
         Outcome::Exempt(exemption) => format!("goes to no cluster: {exemption}"),
         _ => "goes to no cluster: no policy selects it".to_owned(),
     };
-    Some(Fate {
-        kind: object.kind().to_owned(),
-        namespace: object.namespace().to_owned(),
-        name: object.name().to_owned(),
-        is_new: !template.is_there,
-        is_supposed: true,
-        remark: Some(remark),
-        ..Fate::default()
-    })
+    let mut fate = template.fate();
+    fate.remarks.push(remark);
+    Some(fate)
 }
 
 /// The clusters of a binding, with their replicas.
@@ -222,14 +159,13 @@ fn shares(existing: Option<&Placed>) -> BTreeMap<String, i32> {
         .collect()
 }
 
-fn fate(
-    before: &Picture,
-    after: &Picture,
-    templates: &Templates,
-    template: &Template,
-    lost: &[String],
-    course: &mut Course,
-) -> Option<Fate> {
+fn fate(scene: Scene<'_>, template: &Template, course: &mut Course) -> Option<Fate> {
+    let Scene {
+        before,
+        after,
+        templates,
+        lost,
+    } = scene;
     let object = &template.object;
     let binding = templates.bindings.get(&terms::key(object));
     let existing = binding.and_then(|binding| Placed::read(binding).ok());
@@ -251,13 +187,9 @@ fn fate(
     };
     let (policy, was_of) = (name_of(&claimed), name_of(&was));
     let mut fate = Fate {
-        kind: object.kind().to_owned(),
-        namespace: object.namespace().to_owned(),
-        name: object.name().to_owned(),
-        is_new: !template.is_there,
         was_of: was_of.filter(|was| existing.is_some() && Some(was) != policy.as_ref()),
         policy,
-        ..Fate::default()
+        ..template.fate()
     };
     let placed = match &claimed.outcome {
         Outcome::Applied(policy) => {
@@ -296,7 +228,7 @@ fn fate(
         .clusters
         .retain(|target| !lost.contains(&target.name));
     match after.left_alone(&placed) {
-        Some(why) => fate.remark = Some(why),
+        Some(why) => fate.remarks.push(why),
         None => {
             if let Some(problem) = place(after, &mut placed, binding, lives_on_lost, course) {
                 fate.problem = Some(problem);
@@ -306,7 +238,7 @@ fn fate(
     }
     course.groups.put(&placed);
     course.along.note(after, object, &placed);
-    fate.clusters = in_clusters(after, templates, object, &placed, &had, lost);
+    fate.clusters = in_clusters(scene, template, &placed, &had);
     Some(fate)
 }
 
@@ -381,101 +313,4 @@ fn place(
     }
     let refusal = decision.refusal()?;
     Some(format!("{}: {refusal}", refusal.reason()))
-}
-
-fn in_clusters(
-    after: &Picture,
-    templates: &Templates,
-    template: &Object,
-    placed: &Placed,
-    had: &BTreeMap<String, i32>,
-    lost: &[String],
-) -> Vec<ClusterFate> {
-    let gets: BTreeMap<&str, i32> = targets::targets(&placed.spec)
-        .into_iter()
-        .map(|target| (target.name.as_str(), target.replicas))
-        .collect();
-    let name = work_name(template.kind(), template.name(), template.namespace());
-    let works: BTreeMap<&str, &Object> = templates
-        .works
-        .iter()
-        .filter(|work| work.name() == name)
-        .filter_map(|work| Some((cluster_of_execution_space(work.namespace())?, work)))
-        .collect();
-    let mut names: BTreeSet<&str> = gets.keys().copied().collect();
-    names.extend(works.keys());
-    names.extend(had.keys().map(String::as_str));
-    let is_workload = placed.spec.is_workload();
-    let stays: BTreeSet<&str> = targets::expected(&placed.spec);
-    names
-        .into_iter()
-        .map(|cluster| {
-            let replicas = |count: Option<i32>| count.filter(|_| is_workload);
-            let (before, now) = (had.get(cluster).copied(), gets.get(cluster).copied());
-            let what = if lost.iter().any(|lost| lost == cluster) {
-                What::Lost
-            } else if let Some(count) = now {
-                write(
-                    after,
-                    template,
-                    placed,
-                    (cluster, count),
-                    works.get(cluster).copied(),
-                )
-            } else if stays.contains(cluster) || !works.contains_key(cluster) {
-                What::Stays
-            } else {
-                What::Deleted
-            };
-            ClusterFate {
-                cluster: cluster.to_owned(),
-                before: replicas(before),
-                after: replicas(now),
-                what,
-            }
-        })
-        .collect()
-}
-
-/// What a cluster would get, against what it has.
-fn write(
-    after: &Picture,
-    template: &Object,
-    placed: &Placed,
-    (cluster, replicas): (&str, i32),
-    work: Option<&Object>,
-) -> What {
-    let rendering = after.render(template, placed.spec.is_workload(), cluster, replicas);
-    let (rendered, applied_overrides) = match rendering.result {
-        Ok(rendered) => rendered,
-        Err(why) => return What::Refused(why),
-    };
-    let draft = binding::draft(Draft {
-        binding: placed.view(),
-        template,
-        cluster,
-        rendered,
-        applied_overrides,
-        inherited_labels: None,
-        existing: work,
-    });
-    let draft = match draft {
-        Ok(draft) => draft,
-        Err(error) => return What::Refused(error.to_string()),
-    };
-    let Some(work) = work else {
-        return What::Created;
-    };
-    let manifest = |work: &Object| {
-        let manifests = work.at(&["spec", "workload", "manifests"]);
-        manifests
-            .and_then(|list| list.get(0))
-            .cloned()
-            .unwrap_or_default()
-    };
-    let lines = change::lines(&manifest(work), &manifest(&draft));
-    match lines.is_empty() {
-        true => What::Stays,
-        false => What::Changed(lines),
-    }
 }

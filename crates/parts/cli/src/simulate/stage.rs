@@ -12,7 +12,9 @@ use object::{Object, ObjectKey, ResourceType, Value};
 
 use crate::failure::Failure;
 use crate::manifests::Manifest;
+use crate::picture::{is_namespace, namespaces};
 use crate::reach::call_failure;
+use crate::schema::write_failure;
 use crate::writing::{MANAGER, finish_rehearsal};
 
 /// Where objects are tried on.
@@ -20,10 +22,20 @@ pub(super) struct Stage {
     control: Client,
     /// The namespace of objects that name none.
     namespace: String,
+    /// Who applies, in the fields' records.
+    manager: String,
     /// Namespaces that the supposed objects bring along.
     coming: BTreeSet<String>,
     /// Namespaces there are, the usual one first.
     present: Vec<String>,
+}
+
+/// An object as the server would make it.
+pub(super) struct Supposed {
+    /// As it would be.
+    pub(super) object: Object,
+    /// As it is, if it is there.
+    pub(super) was: Option<Object>,
 }
 
 impl Stage {
@@ -31,19 +43,18 @@ impl Stage {
     pub(super) async fn read(
         control: &Client,
         namespace: &str,
+        manager: Option<&str>,
         manifests: &[Manifest],
     ) -> Result<Self, Failure> {
-        let is_namespace =
-            |object: &&Object| object.kind() == "Namespace" && object.api_version() == "v1";
         let objects = manifests.iter().map(|manifest| &manifest.object);
         let mut coming: BTreeSet<String> = objects
-            .filter(is_namespace)
+            .filter(|object| is_namespace(object))
             .map(|object| object.name().to_owned())
             .collect();
         let mut present = Vec::new();
         if !coming.is_empty() {
-            let kind = ResourceType::cluster("", "v1", "Namespace", "namespaces");
-            let listed = control.list_all(&kind, "", &ListOptions::default()).await;
+            let options = ListOptions::default();
+            let listed = control.list_all(&namespaces(), "", &options).await;
             let listed = listed.map_err(|error| call_failure(&error))?.items;
             let lasting = listed.iter().filter(|object| !object.is_terminating());
             present = lasting.map(|object| object.name().to_owned()).collect();
@@ -53,6 +64,7 @@ impl Stage {
         Ok(Self {
             control: control.clone(),
             namespace: namespace.to_owned(),
+            manager: manager.unwrap_or(MANAGER).to_owned(),
             coming,
             present,
         })
@@ -63,23 +75,31 @@ impl Stage {
         &self,
         manifest: &Manifest,
         discovery: &Discovery,
-    ) -> Result<(ResourceType, Object), Failure> {
+    ) -> Result<Supposed, Failure> {
         let (resource, object) = manifest.locate(discovery, &self.namespace)?;
         let failed = |error: CallError| call_failure(&error);
         let mut tried = match self.coming.contains(object.namespace()) {
             true => self.try_elsewhere(&resource, &object).await?,
-            false => self.rehearse(&resource, &object).await.map_err(failed)?,
+            false => match self.rehearse(&resource, &object).await {
+                Ok(tried) => tried,
+                Err(error) => return Err(write_failure(&self.control, &resource, &error).await),
+            },
+        };
+        let was = match object.name() {
+            // Whatever name the server makes, nothing has it yet.
+            "" => None,
+            _ => self.find(&resource, &object.key()).await?,
         };
         // What is not there yet has no revision, whatever the server says it would have.
-        if self.is_there(&resource, &object.key()).await? {
-            tried = finish_rehearsal(&self.control, &resource, tried, &rehearsing())
+        if was.is_some() {
+            tried = finish_rehearsal(&self.control, &resource, tried, &self.options())
                 .await
                 .map_err(failed)?;
         } else {
             tried.remove(&["metadata", "resourceVersion"]);
         }
         tried.remove(&["metadata", "managedFields"]);
-        Ok((resource, tried))
+        Ok(Supposed { object: tried, was })
     }
 
     /// The same for an object whose namespace does not exist yet.
@@ -90,13 +110,16 @@ impl Stage {
     ) -> Result<Object, Failure> {
         for stand_in in &self.present {
             let key = ObjectKey::namespaced(stand_in, object.name());
-            if self.is_there(resource, &key).await? {
+            let is_named = !object.name().is_empty();
+            if is_named && self.find(resource, &key).await?.is_some() {
                 continue;
             }
             let mut moved = object.clone();
             move_to(&mut moved, stand_in)?;
-            let tried = self.rehearse(resource, &moved).await;
-            let mut tried = tried.map_err(|error| call_failure(&error))?;
+            let mut tried = match self.rehearse(resource, &moved).await {
+                Ok(tried) => tried,
+                Err(error) => return Err(write_failure(&self.control, resource, &error).await),
+            };
             move_to(&mut tried, object.namespace())?;
             return Ok(at_home(tried, stand_in));
         }
@@ -109,31 +132,39 @@ impl Stage {
         ))
     }
 
+    /// Applies the object, or creates it if the server is to make its name; nothing is kept.
     async fn rehearse(
         &self,
         resource: &ResourceType,
         object: &Object,
     ) -> Result<Object, CallError> {
-        let options = rehearsing();
+        let options = self.options();
+        if object.name().is_empty() {
+            return self.control.create(resource, object, &options).await;
+        }
         self.control
             .apply(resource, object, true, &Part::Object, &options)
             .await
     }
 
-    async fn is_there(&self, resource: &ResourceType, key: &ObjectKey) -> Result<bool, Failure> {
-        match self.control.get_metadata(resource, key).await {
-            Ok(_) => Ok(true),
-            Err(error) if error.is_not_found() => Ok(false),
+    async fn find(
+        &self,
+        resource: &ResourceType,
+        key: &ObjectKey,
+    ) -> Result<Option<Object>, Failure> {
+        match self.control.get(resource, key).await {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(call_failure(&error)),
         }
     }
-}
 
-/// As `apply` would: the server takes away only what the same one has applied before.
-fn rehearsing() -> WriteOptions {
-    WriteOptions {
-        dry_run: true,
-        ..WriteOptions::by(MANAGER)
+    /// As `apply` would: the server takes away only what the same one has applied before.
+    fn options(&self) -> WriteOptions {
+        WriteOptions {
+            dry_run: true,
+            ..WriteOptions::by(self.manager.clone())
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::decide::{ClusterFate, Fate, Simulated, What};
+use super::fate::{ClusterFate, Fate, Simulated, What};
 use crate::page::Page;
 use crate::table::Table;
 
@@ -41,13 +41,12 @@ pub(super) fn write(simulated: &Simulated, all: bool, refused: usize) -> String 
         page.wrap(0, &format!("Note: {doubt}."));
     }
     for fate in &simulated.templates {
-        if fate.is_affected() || all {
+        if fate.is_told() || all {
             write_fate(&mut page, fate);
         }
     }
-    let is_moved = |cluster: &ClusterFate| cluster.what != What::Stays;
     let mut clusters = simulated.templates.iter().flat_map(|fate| &fate.clusters);
-    if clusters.any(is_moved) {
+    if clusters.any(ClusterFate::is_affected) {
         page.blank();
         page.push(&summary(simulated).to_string());
     }
@@ -104,7 +103,7 @@ fn write_fate(page: &mut Page, fate: &Fate) {
             &format!("comes along with {}", fate.with.join(", ")),
         );
     }
-    for said in fate.problem.iter().chain(&fate.remark) {
+    for said in fate.problem.iter().chain(&fate.remarks) {
         page.wrap(INDENT, said);
     }
     let mut table = Table::default();
@@ -123,13 +122,16 @@ fn write_fate(page: &mut Page, fate: &Fate) {
             header: Vec::new(),
         };
         page.push(&format!("  {}", line.write(&mut widths)));
+        if let Some(note) = &cluster.note {
+            page.wrap(INDENT * 3, note);
+        }
         match &cluster.what {
-            What::Changed(lines) => {
+            What::Changed(lines) | What::Held(lines) => {
                 for line in lines {
                     page.wrap(INDENT * 3, &line.to_string());
                 }
             }
-            What::Refused(why) => page.wrap(INDENT * 3, why),
+            What::Refused(why) | What::Conflict(why) => page.wrap(INDENT * 3, why),
             _ => {}
         }
     }
@@ -145,13 +147,18 @@ fn summary(simulated: &Simulated) -> Table {
             What::Changed(_) => 1,
             What::Deleted => 2,
             What::Lost => 3,
-            What::Stays | What::Refused(_) => usize::MAX,
+            What::Stays | What::LetGo | What::Held(_) | What::Refused(_) | What::Conflict(_) => {
+                usize::MAX
+            }
         };
         if let Some(count) = counts.get_mut(place) {
             *count += 1;
         }
-        let moved = i64::from(cluster.after.unwrap_or(0)) - i64::from(cluster.before.unwrap_or(0));
-        counts[4] += moved;
+        // What is held back or cannot come moves nothing.
+        if place != usize::MAX || cluster.what == What::LetGo {
+            let count = |replicas: Option<i32>| i64::from(replicas.unwrap_or(0));
+            counts[4] += count(cluster.after) - count(cluster.before);
+        }
     }
     let mut table = Table::new(&[
         "CLUSTER", "CREATED", "CHANGED", "DELETED", "LOST", "REPLICAS",
@@ -184,9 +191,21 @@ fn word(what: &What) -> &'static str {
         What::Stays => "stays",
         What::Created => "created",
         What::Deleted => "deleted",
+        What::LetGo => "stays, no longer managed",
         What::Lost => "lost with its cluster",
         What::Changed(_) => "changed",
+        What::Held(_) => "held back: dispatching is suspended",
         What::Refused(_) => "refused",
+        What::Conflict(_) => "conflict",
+    }
+}
+
+/// The same in one word, for programs.
+fn action(what: &What) -> &'static str {
+    match what {
+        What::LetGo => "let go",
+        What::Held(_) => "held back",
+        other => word(other),
     }
 }
 
@@ -197,16 +216,18 @@ pub(super) fn to_value(simulated: &Simulated) -> Value {
             "name": cluster.cluster,
             "replicasBefore": cluster.before,
             "replicasAfter": cluster.after,
-            "action": word(&cluster.what),
+            "action": action(&cluster.what),
+            "isAffected": cluster.is_affected(),
+            "note": cluster.note,
             "changes": match &cluster.what {
-                What::Changed(lines) => lines
+                What::Changed(lines) | What::Held(lines) => lines
                     .iter()
                     .map(|line| json!({"path": line.path, "before": line.before, "after": line.after}))
                     .collect(),
                 _ => Vec::new(),
             },
             "reason": match &cluster.what {
-                What::Refused(why) => Some(why),
+                What::Refused(why) | What::Conflict(why) => Some(why),
                 _ => None,
             },
         })
@@ -223,7 +244,8 @@ pub(super) fn to_value(simulated: &Simulated) -> Value {
             "comesAlongWith": fate.with,
             "problem": fate.problem,
             "isOldProblem": fate.is_old_problem,
-            "remark": fate.remark,
+            "isEdited": fate.is_edited,
+            "remarks": fate.remarks,
             "clusters": fate.clusters.iter().map(cluster).collect::<Vec<Value>>(),
         })
     };
@@ -246,6 +268,7 @@ mod tests {
             before,
             after,
             what,
+            ..ClusterFate::default()
         };
         let simulated = Simulated {
             lost: vec!["east".to_owned()],
@@ -274,6 +297,29 @@ mod tests {
                 Fate {
                     kind: "ConfigMap".to_owned(),
                     name: "same".to_owned(),
+                    clusters: vec![ClusterFate {
+                        is_old: true,
+                        ..cluster("west", None, None, What::Refused("as before".to_owned()))
+                    }],
+                    ..Fate::default()
+                },
+                Fate {
+                    kind: "ConfigMap".to_owned(),
+                    name: "held".to_owned(),
+                    clusters: vec![
+                        cluster("north", None, None, What::Held(Vec::new())),
+                        ClusterFate {
+                            note: Some("is there already".to_owned()),
+                            ..cluster("west", None, None, What::Stays)
+                        },
+                    ],
+                    ..Fate::default()
+                },
+                Fate {
+                    kind: "ConfigMap".to_owned(),
+                    name: "unselected".to_owned(),
+                    is_supposed: true,
+                    remarks: vec!["goes to no cluster".to_owned()],
                     ..Fate::default()
                 },
                 Fate {
@@ -287,7 +333,7 @@ mod tests {
         };
         assert_eq!(
             write(&simulated, false, 0),
-            "Without east: 1 of 3 templates would change. Nothing was done.
+            "Without east: 2 of 5 templates would change. Nothing was done.
 Job stuck has no place now, and would have none; --all shows why.
 Note: nobody knows.
 
@@ -297,8 +343,17 @@ Deployment shop/web
   west   4 -> 6 replicas   changed
       ~ /spec/replicas 4 -> 6
 
+ConfigMap held
+  north      held back: dispatching is suspended
+  west       stays
+      is there already
+
+ConfigMap unselected
+  goes to no cluster
+
 CLUSTER   CREATED   CHANGED   DELETED   LOST   REPLICAS
 east      0         0         0         1      -2
+north     0         0         0         0      0
 west      0         1         0         0      +2
 "
         );

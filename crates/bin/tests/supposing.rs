@@ -1,0 +1,395 @@
+//! What `simulate` foretells and `explain` says where something other than a policy decides: suspensions, namespaces, what
+//! members have already, other schedulers, and users who may see little.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod running;
+
+use std::time::{Duration, Instant};
+
+use object::Value;
+use running::{Up, both};
+
+/// Nothing here takes longer unless something is wrong.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Runs a line with an input, and expects its exit code and some words in the order given.
+#[track_caller]
+fn check(up: &Up, line: &str, input: &str, code: i32, words: &[&str]) -> String {
+    let output = up.shell(line, input);
+    let said = both(&output);
+    assert_eq!(output.status.code(), Some(code), "{line}\n{said}");
+    let mut rest = said.as_str();
+    for word in words {
+        let Some((_, after)) = rest.split_once(word) else {
+            panic!("{line}: no {word:?} where it is expected in\n{said}");
+        };
+        rest = after;
+    }
+    said
+}
+
+/// Runs a line until it ends well and says the words.
+#[track_caller]
+fn until(up: &Up, line: &str, words: &str) -> String {
+    let begun = Instant::now();
+    loop {
+        let output = up.shell(line, "");
+        let said = both(&output);
+        if output.status.success() && said.contains(words) {
+            return said;
+        }
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "{line}: no {words:?} in\n{said}"
+        );
+    }
+}
+
+/// What would become of one object in each cluster: `member1 created, member2 held back`.
+#[track_caller]
+fn foretold(up: &Up, flags: &str, input: &str, kind: &str, name: &str) -> String {
+    let output = up.shell(&format!("karavel simulate {flags} -o json"), input);
+    assert!(output.status.success(), "{}", both(&output));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let templates = told["templates"].as_array().unwrap();
+    let found = templates
+        .iter()
+        .find(|template| template["kind"] == kind && template["name"] == name);
+    let Some(found) = found else {
+        return "nothing".to_owned();
+    };
+    let clusters = found["clusters"].as_array().unwrap().iter();
+    let clusters: Vec<String> = clusters
+        .map(|cluster| {
+            let text = |field: &str| cluster[field].as_str().unwrap_or_default().to_owned();
+            format!("{} {}", text("name"), text("action"))
+        })
+        .collect();
+    let affected = match found["isAffected"] == true {
+        true => "",
+        false => " (as it is)",
+    };
+    format!("{}{affected}", clusters.join(", "))
+}
+
+fn config_map(name: &str, colour: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {{colour: {colour}}}}}"
+    )
+}
+
+fn policy(spec: &str) -> String {
+    format!(
+        "{{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {{name: p}}, spec: {{resourceSelectors: [{{apiVersion: v1, kind: ConfigMap, name: a}}]{spec}}}}}"
+    )
+}
+
+fn documents(all: &[String]) -> String {
+    all.join("\n---\n")
+}
+
+#[test]
+fn suspensions_and_what_members_have_are_foretold_as_they_come() {
+    let up = Up::start(2);
+    let suspended = policy(", suspension: {dispatchingOnClusters: {clusterNames: [member1]}}");
+    let both_files = documents(&[config_map("a", "blue"), suspended.clone()]);
+    assert_eq!(
+        foretold(&up, "-f -", &both_files, "ConfigMap", "a"),
+        "member1 held back, member2 created"
+    );
+    check(&up, "karavel apply -f -", &both_files, 0, &["created"]);
+    until(
+        &up,
+        "karavel get configmap a -C member2 -s members",
+        "member2",
+    );
+    let again = check(
+        &up,
+        "karavel simulate -f -",
+        &both_files,
+        0,
+        &["nothing would change"],
+    );
+    assert!(!again.contains("held back"), "{again}");
+    // What is changed meanwhile waits too; and all of it goes once the suspension ends.
+    let red = config_map("a", "red");
+    assert_eq!(
+        foretold(&up, "-f -", &red, "ConfigMap", "a"),
+        "member1 held back, member2 changed"
+    );
+    check(
+        &up,
+        "karavel simulate -f -",
+        &red,
+        0,
+        &[
+            "member1",
+            "held back: dispatching is suspended",
+            "~ /data/colour \"blue\" -> \"red\"",
+            "member2",
+            "changed",
+        ],
+    );
+    assert_eq!(
+        foretold(&up, "-f -", &policy(""), "ConfigMap", "a"),
+        "member1 created, member2 stays"
+    );
+
+    // What a member has already is not created.
+    let own = "karavel --karmada-context member1 create configmap a --from-literal=colour=green";
+    check(&up, own, "", 0, &["created"]);
+    check(
+        &up,
+        "karavel simulate -f -",
+        &policy(""),
+        0,
+        &["member1", "conflict", "conflictResolution: Overwrite"],
+    );
+    let over = policy(", conflictResolution: Overwrite");
+    check(
+        &up,
+        "karavel simulate -f -",
+        &over,
+        0,
+        &[
+            "member1",
+            "changed",
+            "is taken over",
+            "~ /data/colour \"green\" -> \"blue\"",
+        ],
+    );
+    check(&up, "karavel apply -f -", &over, 0, &["configured"]);
+    until(
+        &up,
+        "karavel get configmap a -C member1 -s members -o jsonpath='{.items[*].data.colour}'",
+        "blue",
+    );
+}
+
+#[test]
+fn namespaces_names_to_be_made_and_rules_that_fail_anyway_are_told_for_what_they_are() {
+    let up = Up::start(2);
+    let space = |labels: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Namespace, metadata: {{name: bank, labels: {{{labels}}}}}}}"
+        )
+    };
+    let created = "member1 created, member2 created";
+    let told = |flags: &str, input: &str| foretold(&up, flags, input, "Namespace", "bank");
+    assert_eq!(told("-f -", &space("")), created);
+    check(
+        &up,
+        "karavel simulate -f -",
+        &space("namespace.karmada.io/skip-auto-propagation: \"true\""),
+        0,
+        &[
+            "Namespace bank (new)",
+            "goes to no cluster: it has opted out",
+        ],
+    );
+    // One member has it already, and keeps it.
+    let own = "karavel --karmada-context member1 create namespace bank";
+    check(&up, own, "", 0, &["created"]);
+    assert_eq!(told("-f -", &space("")), "member1 stays, member2 created");
+    check(&up, "karavel apply -f -", &space(""), 0, &["created"]);
+    until(
+        &up,
+        "karavel get namespace bank -C member2 -s members",
+        "member2",
+    );
+    check(
+        &up,
+        "karavel explain namespace/bank",
+        "",
+        0,
+        &[
+            "none is needed: namespaces go to every cluster",
+            "member1",
+            "Applied False",
+            "member2",
+            "Applied True",
+        ],
+    );
+    check(
+        &up,
+        "karavel explain namespace/default",
+        "",
+        0,
+        &["none: it goes to no cluster"],
+    );
+    check(
+        &up,
+        "karavel simulate --lose member2,member2",
+        "",
+        0,
+        &[
+            "Without member2:",
+            "Namespace bank",
+            "lost with its cluster",
+        ],
+    );
+
+    let job = "{apiVersion: batch/v1, kind: Job, metadata: {generateName: pay-, namespace: bank}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}}";
+    check(
+        &up,
+        "karavel simulate -f -",
+        job,
+        0,
+        &[
+            "Job bank/pay-",
+            "its name is an example",
+            "no policy selects it",
+        ],
+    );
+    check(
+        &up,
+        "karavel apply -f -",
+        job,
+        1,
+        &["cannot use generate name with apply", "karavel create -f"],
+    );
+
+    // What objects mean, and what is for the control plane alone.
+    check(
+        &up,
+        "karavel simulate -f examples/interpretation/customization.yaml",
+        "",
+        0,
+        &["nothing would change"],
+    );
+    let rebalancer = "{apiVersion: apps.karmada.io/v1alpha1, kind: WorkloadRebalancer, metadata: {name: w}, spec: {workloads: [{apiVersion: apps/v1, kind: Deployment, name: x, namespace: bank}]}}";
+    check(
+        &up,
+        "karavel simulate -f -",
+        rebalancer,
+        0,
+        &[
+            "WorkloadRebalancer w (new)",
+            "is for the control plane itself",
+        ],
+    );
+    check(
+        &up,
+        "karavel get cluster member1 -o yaml | sed 's/^  taints:.*/  taints: [{key: a, effect: NoExecute}]/; /resourceVersion/d' | karavel simulate -f -",
+        "",
+        0,
+        &["what a NoExecute taint drives out of member1"],
+    );
+
+    // A rule that fails today fails tomorrow: nothing of it would change.
+    let failing = "{apiVersion: policy.karmada.io/v1alpha1, kind: OverridePolicy, metadata: {name: o}, spec: {overrideRules: [{overriders: {plaintext: [{path: /data/none/below, operator: replace, value: x}]}}]}}";
+    let all = documents(&[failing.to_owned(), config_map("a", "blue"), policy("")]);
+    check(&up, "karavel apply -f -", &all, 0, &["created"]);
+    until(&up, "karavel explain configmap/a", "cannot be made for it");
+    check(
+        &up,
+        "karavel simulate -f -",
+        &all,
+        0,
+        &["nothing would change"],
+    );
+    check(
+        &up,
+        "karavel simulate -f - --all",
+        &all,
+        0,
+        &["ConfigMap default/a", "member1", "refused"],
+    );
+    // Who applies decides what goes along with a field that left the file.
+    let plain = |data: &str| {
+        format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: two}}, data: {{{data}}}}}")
+    };
+    let apply = "karavel apply --field-manager robot -f -";
+    check(&up, apply, &plain("x: one, z: two"), 0, &["created"]);
+    let edited = |flags: &str| {
+        let line = format!("karavel simulate {flags} -f - -o json");
+        let output = up.shell(&line, &plain("x: one"));
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let templates = told["templates"].as_array().unwrap();
+        let two = templates.iter().find(|one| one["name"] == "two").unwrap();
+        two["isEdited"] == true
+    };
+    assert!(edited("--field-manager robot"));
+    assert!(!edited(""));
+}
+
+#[test]
+fn what_others_decide_is_not_waited_for() {
+    let up = Up::start(1);
+    let elsewhere = documents(&[config_map("a", "blue"), policy(", schedulerName: mine")]);
+    check(
+        &up,
+        "karavel simulate -f -",
+        &elsewhere,
+        0,
+        &["where it goes is left to the scheduler \"mine\""],
+    );
+    check(&up, "karavel apply -f -", &elsewhere, 0, &["created"]);
+    let said = until(
+        &up,
+        "karavel explain configmap/a",
+        "where it goes is left to the scheduler \"mine\"",
+    );
+    assert!(!said.contains("has not looked"), "{said}");
+}
+
+#[test]
+fn who_may_see_one_cluster_needs_no_list_of_all() {
+    let up = Up::start(2);
+    let role = |name: &str, rules: &str| {
+        format!(
+            "{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {{name: {name}}}, rules: [{rules}]}}\n---\n{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {{name: {name}}}, roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {name}}}, subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: jane}}]}}"
+        )
+    };
+    let seeing = role(
+        "jane",
+        "{apiGroups: [cluster.karmada.io], resources: [clusters], resourceNames: [member1], verbs: [get]}, {apiGroups: [cluster.karmada.io], resources: [clusters/proxy], resourceNames: [member1], verbs: ['*']}, {apiGroups: [''], resources: [configmaps], verbs: [get, list, watch]}",
+    );
+    check(&up, "karavel apply -f -", &seeing, 0, &["created"]);
+    let inside = role(
+        "jane",
+        "{apiGroups: [''], resources: [configmaps, events], verbs: [get, list, watch]}",
+    );
+    check(
+        &up,
+        "karavel --karmada-context member1 apply -f -",
+        &inside,
+        0,
+        &["created"],
+    );
+    check(&up, "karavel create configmap a", "", 0, &["created"]);
+    check(
+        &up,
+        "karavel --karmada-context member1 create configmap a",
+        "",
+        0,
+        &["created"],
+    );
+    let own = "sed '0,/\"client-certificate-data\"/s//\"as\": \"jane\", &/' $KUBECONFIG > jane";
+    check(&up, own, "", 0, &[]);
+    let jane = |words: &str| format!("KUBECONFIG=jane karavel {words}");
+    until(&up, &jane("get configmap a"), "a ");
+    for words in [
+        "get configmap a -s members -C member1",
+        "describe configmap a -C member1",
+        "events -s members -C member1",
+        "get configmap a -s all -C member1",
+    ] {
+        check(&up, &jane(words), "", 0, &[]);
+    }
+    check(
+        &up,
+        &jane("get configmap a -s members -C member2"),
+        "",
+        1,
+        &["cluster(member2)", "(Forbidden)"],
+    );
+    // Without leave to list clusters the rest is shown, and it is said what is missing.
+    check(
+        &up,
+        &jane("get configmap a -s all"),
+        "",
+        1,
+        &["Karmada", "(Forbidden)", "clusters", "--clusters"],
+    );
+}

@@ -1,0 +1,72 @@
+//! What one cluster gets of what is divided.
+
+use std::collections::BTreeMap;
+
+use api::work::v1alpha2::ResourceBindingSpec;
+use binding::completions;
+use object::Object;
+use schedule::assign::apportion::{self, Ties};
+
+/// A cluster's part of a template.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// Its replicas; `None` where the template has none.
+    pub(crate) replicas: Option<i32>,
+    /// Its completions, where those of a Job are divided.
+    pub(crate) completions: Option<i64>,
+}
+
+/// The completions of each cluster, where those of a Job are divided: in proportion to replicas, as controllers do it.
+pub(crate) fn completions<'b>(
+    template: &Object,
+    binding: &'b ResourceBindingSpec,
+) -> BTreeMap<&'b str, i64> {
+    let Some(mut division) = completions::division(template, binding) else {
+        return BTreeMap::new();
+    };
+    division.weights.sort_unstable();
+    let weights = division.weights.iter().enumerate();
+    let claims: Vec<apportion::Claim> = weights
+        .map(|(cluster, (_, replicas))| apportion::Claim {
+            cluster,
+            weight: i64::from(*replicas),
+        })
+        .collect();
+    let ties = Ties::of_template(template.uid());
+    let shares = apportion::apportion(division.completions, &claims, ties);
+    let clusters = division.weights.iter().map(|(cluster, _)| *cluster);
+    clusters.zip(shares).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn completions_go_with_replicas_where_those_are_divided() {
+        let job = Object::from_value(json!({
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "uid": "u"}, "spec": {"completions": 6, "parallelism": 3},
+        }))
+        .unwrap();
+        for (kind, expected) in [("Divided", "a=4 b=2"), ("Duplicated", "")] {
+            let binding = Object::from_value(json!({
+                "metadata": {"name": "b", "namespace": "n"},
+                "spec": {
+                    "resource": {"apiVersion": "batch/v1", "kind": "Job", "name": "j"}, "replicas": 3,
+                    "placement": {"replicaScheduling": {"replicaSchedulingType": kind}},
+                    "clusters": [{"name": "b", "replicas": 1}, {"name": "a", "replicas": 2}],
+                },
+            }))
+            .unwrap();
+            let placed = super::super::Placed::read(&binding).unwrap();
+            let shares = completions(&job, &placed.spec);
+            let shown: Vec<String> = shares
+                .iter()
+                .map(|(name, count)| format!("{name}={count}"))
+                .collect();
+            assert_eq!(shown.join(" "), expected, "{kind}");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! The templates there are and would be.
+
+use std::collections::BTreeMap;
+
+use api::registry;
+use api::well_known::feature_gates::Gate;
+use binding::terms;
+use client::{Client, ListOptions};
+use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
+
+use super::along;
+use super::fate::Fate;
+use super::stage::Supposed;
+use crate::failure::Failure;
+use crate::picture::{Picture, namespaces};
+use crate::reach::call_failure;
+
+/// The templates there are and would be, their bindings and works.
+pub(crate) struct Templates {
+    pub(super) discovery: client::Discovery,
+    /// By kind and name; with what was there before, if it is another.
+    found: BTreeMap<(String, ObjectKey), Template>,
+    /// By namespace and name of the binding.
+    pub(crate) bindings: BTreeMap<ObjectKey, Object>,
+    /// By the name of the binding they are of.
+    pub(crate) works: Vec<Object>,
+}
+
+/// A template that is or would be.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    /// As it would be.
+    pub(crate) object: Object,
+    /// Whether it is there already.
+    pub(crate) is_there: bool,
+    /// Whether it is one of those that are supposed.
+    pub(crate) is_supposed: bool,
+    /// As it is, if that is known to be otherwise.
+    pub(crate) was: Option<Box<Object>>,
+}
+
+impl Template {
+    /// As it is, if it is there.
+    pub(super) fn former(&self) -> Option<&Object> {
+        match &self.was {
+            Some(was) => Some(was),
+            None => self.is_there.then_some(&self.object),
+        }
+    }
+
+    /// What is known before anything is decided.
+    pub(super) fn fate(&self) -> Fate {
+        let object = &self.object;
+        let mut fate = Fate {
+            kind: object.kind().to_owned(),
+            namespace: object.namespace().to_owned(),
+            name: object.name().to_owned(),
+            is_new: !self.is_there,
+            is_edited: self.was.is_some(),
+            is_supposed: self.is_supposed,
+            ..Fate::default()
+        };
+        let generated = object.text_at(&["metadata", "generateName"]);
+        if let Some(prefix) = generated.filter(|_| self.is_supposed && !self.is_there) {
+            let remark = format!("its name is an example: the server makes one from {prefix:?}");
+            fate.remarks.push(remark);
+        }
+        fate
+    }
+}
+
+impl Templates {
+    /// All templates that have a binding.
+    pub(super) async fn read(control: &Client) -> Result<Self, Failure> {
+        let list = async |kind: &registry::Resource| {
+            let options = ListOptions::default();
+            let listed = control
+                .list_all(&ResourceType::from(kind), "", &options)
+                .await;
+            Ok::<_, Failure>(listed.map_err(|error| call_failure(&error))?.items)
+        };
+        let discovery = control
+            .discover()
+            .await
+            .map_err(|error| call_failure(&error))?;
+        let mut all = Self {
+            discovery,
+            found: BTreeMap::new(),
+            bindings: BTreeMap::new(),
+            works: list(&registry::WORK).await?,
+        };
+        let mut bindings = list(&registry::RESOURCE_BINDING).await?;
+        bindings.extend(list(&registry::CLUSTER_RESOURCE_BINDING).await?);
+        for binding in bindings {
+            let text = |field: &str| {
+                binding
+                    .text_at(&["spec", "resource", field])
+                    .unwrap_or_default()
+            };
+            let kind = GroupVersionKind::from_api_version(text("apiVersion"), text("kind"));
+            let Ok(kind) = kind else { continue };
+            let key = ObjectKey::namespaced(text("namespace"), text("name"));
+            let resource = all
+                .discovery
+                .find(&kind)
+                .map(|found| found.resource.clone());
+            if let Some(resource) = resource {
+                match control.get(&resource, &key).await {
+                    Ok(object) => all.keep(object),
+                    Err(error) if error.is_not_found() => {}
+                    Err(error) => return Err(call_failure(&error)),
+                }
+            }
+            all.bindings.insert(binding.key(), binding);
+        }
+        Ok(all)
+    }
+
+    /// A template as it is, unless it is known how it would be.
+    fn keep(&mut self, object: Object) {
+        let key = (object.kind().to_owned(), object.key());
+        self.found.entry(key).or_insert_with(|| Template {
+            object,
+            is_there: true,
+            is_supposed: false,
+            was: None,
+        });
+    }
+
+    /// A template as it would be, with what it is now if it is there.
+    pub(super) fn put(&mut self, supposed: Supposed) {
+        let Supposed { object, was } = supposed;
+        let key = (object.kind().to_owned(), object.key());
+        let is_there = was.is_some();
+        let was = was.filter(|was| is_edited(was, &object)).map(Box::new);
+        let template = Template {
+            object,
+            is_there,
+            is_supposed: true,
+            was,
+        };
+        self.found.insert(key, template);
+    }
+
+    /// Templates without a binding that a policy would claim.
+    pub(super) async fn add_selected(
+        &mut self,
+        control: &Client,
+        after: &Picture,
+    ) -> Result<(), Failure> {
+        let mut kinds: BTreeMap<(String, String), ()> = BTreeMap::new();
+        for policy in after.policies.policies() {
+            for selector in &policy.spec.resource_selectors {
+                kinds.insert((selector.api_version.clone(), selector.kind.clone()), ());
+            }
+        }
+        for (api_version, kind) in kinds.into_keys() {
+            let Ok(kind) = GroupVersionKind::from_api_version(&api_version, &kind) else {
+                continue;
+            };
+            let Some(found) = self.discovery.find(&kind) else {
+                continue;
+            };
+            let resource = found.resource.clone();
+            let options = ListOptions::default();
+            let listed = control.list_all(&resource, "", &options).await;
+            for object in listed.map_err(|error| call_failure(&error))?.items {
+                self.keep(object);
+            }
+        }
+        Ok(())
+    }
+
+    /// What claimed templates refer to, if their policies let it come along.
+    pub(super) async fn add_references(
+        &mut self,
+        control: &Client,
+        after: &Picture,
+    ) -> Result<(), Failure> {
+        if !after.settings.gates.is_enabled(Gate::PropagateDeps) {
+            return Ok(());
+        }
+        let mut wanted = Vec::new();
+        for template in self.found.values() {
+            let object = &template.object;
+            let binding = self.bindings.get(&terms::key(object));
+            let claimed = after.claim(object, binding);
+            let comes_along = |found: &policy::Match<'_>| found.policy.spec.propagate_deps;
+            if claimed.claim.chosen.as_ref().is_some_and(comes_along) {
+                wanted.extend(along::references(after, object));
+            }
+        }
+        for reference in wanted {
+            let key = ObjectKey::namespaced(&reference.namespace, &reference.name);
+            if self
+                .found
+                .contains_key(&(reference.kind.clone(), key.clone()))
+            {
+                continue;
+            }
+            let kind = GroupVersionKind::from_api_version(&reference.api_version, &reference.kind);
+            let Some(found) = kind.ok().and_then(|kind| self.discovery.find(&kind)) else {
+                continue;
+            };
+            let resource = found.resource.clone();
+            match control.get(&resource, &key).await {
+                Ok(object) => self.keep(object),
+                // Whoever refers to what is not there waits for it.
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(call_failure(&error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// All namespaces, which go to clusters by themselves; gives a doubt if they cannot be listed.
+    pub(super) async fn add_namespaces(
+        &mut self,
+        control: &Client,
+    ) -> Result<Option<String>, Failure> {
+        let options = ListOptions::default();
+        match control.list_all(&namespaces(), "", &options).await {
+            Ok(listed) => {
+                for object in listed.items {
+                    self.keep(object);
+                }
+                Ok(None)
+            }
+            Err(error) if error.is_forbidden() => Ok(Some(
+                "namespaces go to clusters too; this user may not list them".to_owned(),
+            )),
+            Err(error) => Err(call_failure(&error)),
+        }
+    }
+
+    /// All of them, by kind and name.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Template> {
+        self.found.values()
+    }
+}
+
+/// What the server writes on its own account whenever anything is written.
+const SERVERS: [&str; 5] = [
+    "resourceVersion",
+    "generation",
+    "managedFields",
+    "creationTimestamp",
+    "uid",
+];
+
+/// Whether somebody would find the object changed.
+fn is_edited(was: &Object, object: &Object) -> bool {
+    let bare = |object: &Object| {
+        let mut object = object.clone();
+        for field in SERVERS {
+            object.remove(&["metadata", field]);
+        }
+        object.remove(&["status"]);
+        object
+    };
+    bare(was) != bare(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_server_writes_by_itself_is_no_edit() {
+        let object = |value: object::Value| Object::from_value(value).unwrap();
+        let was = object(json!({
+            "metadata": {"name": "a", "resourceVersion": "1", "generation": 1, "managedFields": []}, "data": {"a": "b"}, "status": {},
+        }));
+        for (other, expected) in [
+            (
+                json!({"metadata": {"name": "a", "resourceVersion": "2"}, "data": {"a": "b"}}),
+                false,
+            ),
+            (
+                json!({"metadata": {"name": "a", "labels": {"x": "y"}}, "data": {"a": "b"}}),
+                true,
+            ),
+            (json!({"metadata": {"name": "a"}, "data": {"a": "c"}}), true),
+        ] {
+            assert_eq!(is_edited(&was, &object(other.clone())), expected, "{other}");
+        }
+    }
+}
