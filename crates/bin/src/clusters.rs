@@ -149,6 +149,9 @@ pub(crate) fn join_failure(error: &JoinError) -> Failure {
     }
 }
 
+/// The exit code of what was refused.
+const REFUSED: u8 = 1;
+
 fn unjoin_failure(error: &UnjoinError) -> Failure {
     let what = telemetry::chain(error).to_string();
     match error {
@@ -161,6 +164,10 @@ fn unjoin_failure(error: &UnjoinError) -> Failure {
             "nothing was changed; name the member's own context with --cluster-context, or leave --cluster-kubeconfig out if the cluster was made anew",
         ),
         UnjoinError::NoWait => Failure::refused(what, "give it some time with --wait"),
+        // What is refused once is refused again; what only cannot be reached may be given up.
+        UnjoinError::Call { source, .. } if cli::call_failure(source).exit_code() == REFUSED => {
+            cli::call_failure(source).reworded(|_| what)
+        }
         _ => Failure::failed(
             what,
             "repeat it; --force gives up on a cluster that cannot be reached and says what it leaves behind",

@@ -62,15 +62,23 @@ fn end(result: Result<(), Failure>) -> ExitCode {
         Err(failure) => {
             match failure {
                 Failure::Ended { .. } => say(&format!("{failure}\n")),
-                _ => say(&format!(
-                    "{} {failure}\n{}\n",
-                    terminal::alarm("error:"),
-                    failure.hint()
-                )),
+                _ => say(&format!("{}\n{}\n", headed(&failure), failure.hint())),
             }
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// What went wrong, line by line. What a server says begins as kubectl has it: scripts look for that.
+fn headed(failure: &Failure) -> String {
+    let said = failure.to_string();
+    let lines = said.split("\nerror: ").map(|line| {
+        if line.starts_with("from server") {
+            return format!("{} {line}", terminal::alarm("Error"));
+        }
+        format!("{} {line}", terminal::alarm("error:"))
+    });
+    lines.collect::<Vec<String>>().join("\n")
 }
 
 fn run(program: &Program, arguments: Arguments) -> Result<(), Failure> {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use api::well_known::taints::{NOT_READY, UNREACHABLE};
 use apiserver::Options;
 use assembly::plane::{self, Settings};
 use cli::Failure;
@@ -43,8 +44,15 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
     let mut settings = Settings::default();
     scheduling::settle(&typed.scheduling, &mut settings)?;
     care::settle(&typed.care, &mut settings)?;
+    let addresses = addresses(typed.listen, typed.members)?;
+    // Where nothing has begun, nothing is left behind if it cannot; where something has, another process may be at it, which
+    // says more than that its ports are taken.
+    let is_begun = std::fs::read_dir(&data_dir).is_ok_and(|mut found| found.next().is_some());
+    if !is_begun {
+        preflight::check_addresses(&addresses)?;
+    }
     let held = directory::claim(&data_dir, Beside::Nothing)?;
-    preflight::check_addresses(&addresses(typed.listen, typed.members)?)?;
+    preflight::check_addresses(&addresses)?;
     if !held.is_new {
         print(&format!(
             "going on with what is in {}\n",
@@ -344,15 +352,20 @@ async fn wait_until_ready(control: &Client, members: &[&str]) -> Result<bool, Fa
     }
 }
 
+/// Whether work may go to a cluster: it is well, has said what it serves, and the mark that kept work away while it was
+/// not well is gone.
 fn is_ready(cluster: &Object) -> bool {
-    let conditions = cluster
-        .at(&["status", "conditions"])
-        .and_then(Value::as_array);
-    conditions.is_some_and(|conditions| {
-        conditions
-            .iter()
-            .any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
-    })
+    let list = |path: &[&str]| -> Vec<&Value> {
+        let found = cluster.at(path).and_then(Value::as_array);
+        found.into_iter().flatten().collect()
+    };
+    let is_well = list(&["status", "conditions"])
+        .into_iter()
+        .any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
+    let is_marked = list(&["spec", "taints"])
+        .into_iter()
+        .any(|taint| taint["key"] == NOT_READY || taint["key"] == UNREACHABLE);
+    is_well && !is_marked && !list(&["status", "apiEnablements"]).is_empty()
 }
 
 fn clusters() -> ResourceType {

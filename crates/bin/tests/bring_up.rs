@@ -15,7 +15,11 @@ struct Up {
 
 impl Up {
     fn start(data: &Path, flags: &[&str]) -> Self {
-        let mut process = command(data, flags)
+        Self::begin(command(data, flags))
+    }
+
+    fn begin(mut command: Command) -> Self {
+        let mut process = command
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .spawn()
@@ -204,4 +208,60 @@ fn a_member_that_was_let_go_stays_away_and_one_that_is_not_run_is_named() {
     let up = Up::start(&bare, &["--members", "0", "--demo"]);
     assert!(up.has_said("no member runs"), "{:?}", up.said);
     assert!(up.has_said("karavel join NAME"), "{:?}", up.said);
+}
+
+#[test]
+fn the_commands_it_ends_with_work_as_printed_with_nothing_else_installed() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let mut bare = command(&data, &["--members", "3", "--demo"]);
+    // No home, no path, no locale: nothing but the program.
+    bare.env_clear().current_dir(directory.path());
+    let up = Up::begin(bare);
+    let printed = up
+        .said
+        .iter()
+        .skip_while(|line| !line.contains("In another terminal:"));
+    let mut printed = printed.filter_map(|line| line.strip_prefix("  "));
+    let export = printed.next().unwrap();
+    let kubeconfig = export.strip_prefix("export KUBECONFIG=").unwrap();
+    let commands: Vec<&str> = printed.collect();
+    assert_eq!(commands.len(), 3, "{:?}", up.said);
+    for line in commands {
+        let words = line.strip_prefix("karavel ").unwrap().split(' ');
+        let output = Command::new(KARAVEL)
+            .args(words)
+            .env_clear()
+            .env("KUBECONFIG", kubeconfig)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert!(output.status.success(), "{line}\n{said}");
+        assert!(
+            said.contains("web") && said.contains("member3"),
+            "{line}\n{said}"
+        );
+    }
+}
+
+#[test]
+fn a_port_in_use_leaves_no_new_directory_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = door.local_addr().unwrap().to_string();
+    let output = Command::new(KARAVEL)
+        .args(["up", "--members", "0", "--listen", &address, "--data-dir"])
+        .arg(&data)
+        .env_remove("KARAVEL_LISTEN")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("it is in use by another process"), "{said}");
+    assert!(!data.exists());
 }

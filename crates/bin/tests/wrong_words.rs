@@ -168,6 +168,9 @@ fn wrong_words_are_answered_with_the_right_ones() {
         ("create pdb p --selector=app=web", "--min-available=1"),
         ("create job j --from=deployment/x", "--from=cronjob/"),
         ("simulate -f x --feature-gates Nonsense=1", "check the path"),
+        ("bench foo", "there are footprint"),
+        ("bench propagte", "did you mean \"propagate\"?"),
+        ("clusters", "no kubeconfig can be used"),
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         let (code, said) = karavel(&words);

@@ -11,7 +11,7 @@ pub(crate) struct Bench {
     #[command(subcommand)]
     pub(crate) further: Option<BenchCommand>,
     /// The workloads to run: footprint, api, schedule, propagate, status, restart, scale, big; all if none is named.
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = workload)]
     pub(crate) workloads: Vec<String>,
     /// Measure servers and simulated members started for the purpose, each workload on new ones.
     #[arg(long = "self", conflicts_with_all = ["control", "members", "pids"])]
@@ -69,4 +69,16 @@ pub(crate) enum BenchSize {
     Usual,
     /// Up to the sizes that are promised.
     Large,
+}
+
+/// The name of a workload; a wrong one is told before anything else is missed.
+fn workload(text: &str) -> Result<String, String> {
+    let known = bench::workloads(&[]).unwrap_or_default();
+    let names: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
+    if names.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    let near = cli::nearest(text, names.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!("did you mean {near:?}? "));
+    Err(format!("{near}there are {}", names.join(", ")))
 }

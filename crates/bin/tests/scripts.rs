@@ -1,0 +1,121 @@
+//! Scripts in the documents, which need something prepared or keep running, do what the text around them says.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod running;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use running::{KARAVEL, ROOT, Up, both};
+
+/// The lines of all blocks marked as `sh`, by page, without remarks behind them.
+fn scripts() -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for entry in std::fs::read_dir(Path::new(ROOT).join("docs")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        // The reference's are the examples of the help, which are run elsewhere.
+        if !name.ends_with(".md") || name == "commands.md" {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let blocks = text.split("```sh\n").skip(1);
+        for block in blocks {
+            let block = block.split("```").next().unwrap();
+            let lines = block.lines().map(|line| line.split("  #").next().unwrap());
+            let lines = lines.map(|line| line.trim().to_owned());
+            all.entry(name.clone()).or_default().extend(lines);
+        }
+    }
+    all
+}
+
+#[track_caller]
+fn run(up: &Up, line: &str) {
+    let output = up.shell(line, "");
+    assert!(output.status.success(), "{line}\n{}", both(&output));
+}
+
+/// What keeps running until it is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs `karavel` with a line's words in a directory, until it says where it can be found.
+fn start(line: &str, directory: &Path) -> Running {
+    let words = line.split_whitespace().skip(1);
+    let mut command = Command::new(KARAVEL);
+    command
+        .args(words)
+        .current_dir(directory)
+        .stdout(Stdio::piped());
+    let mut started = command.spawn().unwrap();
+    let mut said = BufReader::new(started.stdout.take().unwrap()).lines();
+    assert!(said.next().is_some_and(|said| said.is_ok()), "{line}");
+    Running(started)
+}
+
+/// Takes a member's kubeconfig and some manifests along, as somebody who moves over has them.
+fn move_over(up: &Up, lines: &[String]) {
+    run(up, "cp data/members/member1/kubeconfig member1.kubeconfig");
+    run(
+        up,
+        "mkdir all-my-manifests && cp examples/first-steps/*.yaml all-my-manifests/",
+    );
+    run(up, "karavel unjoin member1");
+    for line in lines {
+        run(up, line);
+    }
+    run(up, "karavel clusters | grep member1");
+}
+
+/// Runs members of their own, and asks one of them.
+fn simulate_members(up: &Up, lines: &[String]) {
+    let directory = tempfile::tempdir().unwrap();
+    let (roles, rest): (Vec<&String>, Vec<&String>) = lines
+        .iter()
+        .partition(|line| line.starts_with("karavel sim"));
+    let running: Vec<Running> = roles
+        .iter()
+        .map(|line| start(line, directory.path()))
+        .collect();
+    assert_eq!(running.len(), 2);
+    let rest: Vec<&str> = rest.iter().map(|line| line.as_str()).collect();
+    let line = format!("cd {} && {}", directory.path().display(), rest.join(" && "));
+    run(up, &line);
+}
+
+#[test]
+fn scripts_in_the_documents_do_what_they_are_for() {
+    let up = Up::start(1);
+    let scripts = scripts();
+    assert!(scripts.len() >= 5, "{scripts:?}");
+    for (page, lines) in &scripts {
+        match page.as_str() {
+            "from-karmada.md" => move_over(&up, lines),
+            "simulated-members.md" => simulate_members(&up, lines),
+            "getting-started.md" => lines.iter().for_each(|line| run(&up, line)),
+            // The key of a control plane that runs: it is read when it starts.
+            "security.md" => {
+                let lines = lines.join(" && ");
+                run(
+                    &up,
+                    &format!("cd data && {lines} && test $(grep -c . pki/encryption.key) = 2"),
+                );
+            }
+            // Measured by `karavel bench` itself, whose tests are elsewhere; the flags must be known.
+            "performance.md" => {
+                let own = lines.iter().filter(|line| line.starts_with("karavel "));
+                own.for_each(|line| run(&up, &format!("{line} --help")));
+            }
+            other => panic!("nobody runs the scripts of {other}: {lines:?}"),
+        }
+    }
+}
