@@ -26,7 +26,11 @@ pub(crate) fn log(filter: &str, format: LogFormat) -> Result<(), Failure> {
 
 /// Runs a future on a runtime of its own.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
-    Ok(runtime()?.block_on(future))
+    let runtime = runtime()?;
+    runtime.block_on(async {
+        runtime::keep_listening().map_err(|error| no_threads(&error))?;
+        Ok(future.await)
+    })
 }
 
 /// The threads that everything runs on.
@@ -35,12 +39,14 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .worker_threads(access::turns::threads())
         .enable_all()
         .build();
-    runtime.map_err(|error| {
-        Failure::failed(
-            format!("cannot start threads: {error}"),
-            "check the limits on processes and memory",
-        )
-    })
+    runtime.map_err(|error| no_threads(&error))
+}
+
+fn no_threads(error: &std::io::Error) -> Failure {
+    Failure::failed(
+        format!("cannot start threads: {error}"),
+        "check the limits on processes and memory",
+    )
 }
 
 /// Lets tasks run until the process is told to stop, and stops them.

@@ -4,7 +4,7 @@
 //! that ends unasked ends the process, because a control plane that has quietly lost a part is worse than one that is
 //! restarted. `client` and `control` build their loops from what is here.
 //!
-//! Entry points: [`Tasks`] and its [`Spawner`], [`Clock`], [`Queue`], [`Backoff`].
+//! Entry points: [`Tasks`] and its [`Spawner`], [`Clock`], [`Queue`], [`Backoff`], [`keep_listening`].
 //!
 //! Invariants: no task outlives its `Tasks`; shutdown ends within its deadline; a queue never holds a key twice and never
 //! gives one to two workers.
@@ -13,11 +13,13 @@
 
 mod backoff;
 mod clock;
+mod listening;
 mod queue;
 mod tasks;
 
 pub use backoff::Backoff;
 pub use clock::Clock;
+pub use listening::keep_listening;
 pub use queue::{Counts, Gauge, Priority, Queue, RetryAfter, Taken, in_the_background};
 pub use tasks::{Outcome, Spawner, Tasks, panic_text};
 pub use tokio_util::sync::CancellationToken;
