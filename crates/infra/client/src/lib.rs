@@ -2,7 +2,8 @@
 //!
 //! Controllers, the scheduler, the loops that face a member and the command line all speak through [`Client`]. Inside the
 //! control plane's process it is wired to the API server's own service: no socket, no TLS, the same code path and the same
-//! authorization. [`Caches`] follows kinds by list and watch: one watch and one copy of each object for all who ask.
+//! authorization. [`Caches`] follows kinds by list and watch: one watch for all who ask, and each object once, as text until
+//! somebody looks at it.
 //!
 //! Entry points: [`Client::in_process`], [`Client::from_kubeconfig`], [`Caches::follow`].
 //!
