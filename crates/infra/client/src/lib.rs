@@ -7,9 +7,9 @@
 //!
 //! Entry points: [`Client::in_process`], [`Client::from_kubeconfig`], [`Caches::follow`].
 //!
-//! Invariants: every call has a deadline and every client a limit of calls at once; an object is decoded once, into
-//! [`object::Object`]; a cache invents no deletion from a list that was not finished; [`CompleteView`] exists only while
-//! a cache has seen everything.
+//! Invariants: every call has a deadline and every client a limit of calls at once; an object is decoded into
+//! [`object::Object`] and nothing else; a cache invents no deletion from a list that was not finished; [`CompleteView`]
+//! exists only while a cache has seen everything.
 //!
 //! Non-goals: deciding when to call again after a failure (`control`); serving (`serve`).
 
