@@ -3,6 +3,7 @@
 
 mod additions;
 mod all_members;
+mod applications;
 mod credentials;
 mod evictions;
 mod faults;
