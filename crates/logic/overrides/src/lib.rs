@@ -15,6 +15,7 @@
 //!   plaintext.
 //! - A rule that does not fit is an error that names the policy, the rule, the overrider and the place, and nothing of
 //!   the object reaches the cluster; no input panics.
+//! - No rule makes another object of a template, and none changes whom a role or a binding lets do what.
 //!
 //! Non-goals: choosing clusters, replicas, making works.
 
@@ -31,6 +32,7 @@ pub mod change;
 mod escape;
 mod identity;
 pub mod render;
+mod rights;
 
 #[cfg(test)]
 mod tests;

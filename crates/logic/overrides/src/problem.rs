@@ -95,6 +95,9 @@ pub enum Problem {
         /// As the rule would make it.
         to: String,
     },
+    /// The object would let others do something, or let somebody do something else.
+    #[error("the rights that the object gives would change, and no override gives rights")]
+    Rights,
 }
 
 /// What an overrider complains about: the place, and why.

@@ -19,6 +19,7 @@ use crate::{
     overrider::{document, image, keys, plaintext, words},
     policy::{Policy, PolicyId, Rule, RulePlace},
     problem::{Fault, OverrideError, Overrider},
+    rights::Rights,
     template::Template,
 };
 
@@ -119,6 +120,8 @@ struct Rendering<'a> {
     object: Object,
     /// What the template is. Every rule keeps it: whoever may write an override may not therefore write other objects.
     identity: Identity<'a>,
+    /// What it lets people do, which every rule keeps for the same reason.
+    rights: Rights<'a>,
     other_versions: &'a [String],
     cluster: &'a ClusterFacts<'a>,
     applied: Vec<Applied>,
@@ -134,6 +137,7 @@ impl<'a> Rendering<'a> {
         Self {
             object: template.object.clone(),
             identity: Identity::of(template.object),
+            rights: Rights::of(template.object),
             other_versions: template.other_versions,
             cluster,
             applied: Vec::new(),
@@ -180,8 +184,8 @@ impl<'a> Rendering<'a> {
             {
                 let before = wants_changes.then(|| document.clone());
                 let fault = apply_all(&mut document, overrider, &rule.overriders).and_then(|()| {
-                    self.identity
-                        .check(&document)
+                    let kept = self.identity.check(&document);
+                    kept.and_then(|()| self.rights.check(&document))
                         .map_err(|fault| (None, fault))
                 });
                 if let Err((position, fault)) = fault {

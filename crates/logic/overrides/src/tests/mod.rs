@@ -9,6 +9,7 @@ mod order;
 mod plaintext;
 mod properties;
 mod records;
+mod rights;
 mod words;
 
 use std::error::Error;

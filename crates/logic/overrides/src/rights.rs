@@ -1,0 +1,43 @@
+//! What an object lets people do, which no override changes: nobody is asked there whether they hold what they give.
+
+use object::{Object, Value};
+
+use crate::problem::{Fault, Problem};
+
+const GROUP: &str = "rbac.authorization.k8s.io/";
+const KINDS: [&str; 4] = ["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"];
+/// Where such objects say who may do what.
+const FIELDS: [&str; 4] = ["rules", "aggregationRule", "roleRef", "subjects"];
+
+/// The template, if it is an object that gives rights.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rights<'a>(Option<&'a Object>);
+
+impl<'a> Rights<'a> {
+    pub(crate) fn of(template: &'a Object) -> Self {
+        let gives = template.api_version().starts_with(GROUP) && KINDS.contains(&template.kind());
+        Self(gives.then_some(template))
+    }
+
+    /// Whether a document gives the same rights; the first field that differs is told. By what came out and not by the
+    /// paths of rules, which have many ways to one place.
+    pub(crate) fn check(&self, document: &Value) -> Result<(), Fault> {
+        let Some(template) = self.0 else {
+            return Ok(());
+        };
+        for field in FIELDS {
+            if said(template.fields().get(field)) != said(document.get(field)) {
+                return Err(Fault {
+                    path: format!("/{field}"),
+                    problem: Problem::Rights,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Null says nothing.
+fn said(value: Option<&Value>) -> Option<&Value> {
+    value.filter(|value| !value.is_null())
+}
