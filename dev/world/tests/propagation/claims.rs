@@ -1,5 +1,7 @@
 //! Which policy a template belongs to.
 
+use member::join::UnjoinOptions;
+use object::Value;
 use world::json;
 
 use crate::stage::{
@@ -452,4 +454,85 @@ async fn p08_and_p09_an_edit_moves_the_revision_and_nothing_of_the_scheduler() {
     let revision = ["spec", "resource", "resourceVersion"];
     assert_ne!(before.at(&revision), after.at(&revision));
     assert!(after.generation() > before.generation());
+}
+
+/// Deletes the policy `p` and waits until nobody speaks for `web` any more; then its author edits it.
+async fn abandon_and_edit(stage: &Stage) {
+    let p = stage.template("propagationpolicies", "test/p");
+    p.delete().await;
+    stage.claimed("web", "").await;
+    let binding = stage.template("rb", "test/web-deployment");
+    stage
+        .see("the binding is let go", Value::Null, async || {
+            stage.claim("rb", &binding.name).await
+        })
+        .await;
+    stage
+        .template("deployments", "test/web")
+        .patch(json!({"metadata": {"annotations": {"edited": "yes"}}}))
+        .await;
+}
+
+const EDITED: &str = "metadata.annotations.edited";
+
+#[tokio::test(start_paused = true)]
+async fn a_template_without_policy_moves_as_it_is_when_its_cluster_leaves() {
+    let stage = Stage::with(2).await;
+    let one_of_two = "placement: {clusterAffinity: {clusterNames: [m1, m2]}, spreadConstraints: [{spreadByField: cluster, minGroups: 1, maxGroups: 1}]}";
+    stage
+        .apply(&all(&[
+            deployment("web", 1),
+            policy("p", DEPLOYMENTS, one_of_two),
+        ]))
+        .await;
+    let binding = stage.template("rb", "test/web-deployment");
+    binding.says("Scheduled", "True Success").await;
+    let place = binding.field("spec.clusters.0.name").await;
+    let (place, other) = match place.as_str() {
+        Some("m1") => ("m1", "m2"),
+        _ => ("m2", "m1"),
+    };
+    stage.copy(place, "deployments", "test/web").comes().await;
+    abandon_and_edit(&stage).await;
+    stage
+        .copy(place, "deployments", "test/web")
+        .keeps(EDITED, Value::Null)
+        .await;
+    stage.unjoin(place, &UnjoinOptions::new(place)).await;
+    let moved = stage.copy(other, "deployments", "test/web");
+    moved.shows(EDITED, "yes").await;
+    binding
+        .shows("status.aggregatedStatus.0.applied", true)
+        .await;
+    binding
+        .says("FullyApplied", "True FullyAppliedSuccess")
+        .await;
+    // What is there is kept again, also by a control plane that starts anew.
+    stage
+        .template("deployments", "test/web")
+        .patch(json!({"metadata": {"annotations": {"edited": "twice"}}}))
+        .await;
+    stage.restart().await;
+    moved.keeps(EDITED, "yes").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_template_without_policy_comes_back_to_a_cluster_that_comes_back() {
+    let stage = Stage::with(2).await;
+    stage
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1, m2")
+        .await;
+    for member in ["m1", "m2"] {
+        stage.copy(member, "deployments", "test/web").comes().await;
+    }
+    abandon_and_edit(&stage).await;
+    stage.unjoin("m2", &UnjoinOptions::new("m2")).await;
+    let again = stage.copy("m2", "deployments", "test/web");
+    again.goes().await;
+    stage.join("m2").await;
+    again.shows(EDITED, "yes").await;
+    stage
+        .copy("m1", "deployments", "test/web")
+        .keeps(EDITED, Value::Null)
+        .await;
 }

@@ -4,8 +4,8 @@
 //!         numbers of replicas.
 //! Writes: metadata and spec of works made from bindings, and deletes them; the binding's finalizer, and its condition
 //!         `Rendered` once a cluster cannot get what it should.
-//! Keeps:  exactly one work for each target, none for any other cluster; a work says what its binding speaks of, not what
-//!         the author has changed since and the binding does not know yet.
+//! Keeps:  exactly one work for each target, none for any other cluster; a work that is there says what its binding speaks
+//!         of, not what the author has changed since and the binding does not know yet.
 
 pub mod keys;
 pub mod plan;

@@ -84,6 +84,13 @@ struct Refusal {
     lasts: bool,
 }
 
+/// A work as it should be.
+struct Drafted<'w> {
+    /// As it is, if it is there.
+    existing: Option<&'w Object>,
+    draft: Object,
+}
+
 /// What is to be done for a binding.
 #[must_use]
 pub fn plan(inputs: &Inputs<'_>) -> Decision {
@@ -103,15 +110,18 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     let Some(template) = inputs.template else {
         return decision;
     };
-    if !is_spoken_of(inputs.binding, template.object) {
-        return decision;
-    }
+    let is_spoken_of = is_spoken_of(inputs.binding, template.object);
     let mut written = 0_usize;
     let mut is_whole = true;
     let mut refused: Vec<(&str, Refusal)> = Vec::new();
     for (target, share) in inputs.shares(&template) {
+        let drafted = inputs.draft(&template, target, share);
+        if !is_spoken_of && inputs.keeps(target, &drafted) {
+            is_whole &= drafted.is_ok();
+            continue;
+        }
         let mut plan = Plan::default();
-        match inputs.write(&template, target, share) {
+        match drafted.map(|Drafted { existing, draft }| write(existing, draft)) {
             Ok(None) => continue,
             Ok(Some(action)) => {
                 written += 1;
@@ -128,9 +138,11 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
         decision.plans.push(plan);
     }
     let setback = setback_of(&refused);
-    decision
-        .plans
-        .extend(inputs.tell_rendered(setback.as_ref()));
+    // Clusters that keep what they have say nothing about whether the rest can be rendered.
+    if is_spoken_of || setback.is_some() || (written > 0 && is_whole) {
+        let told = inputs.tell_rendered(setback.as_ref());
+        decision.plans.extend(told);
+    }
     decision.refusal = setback.map(|setback| setback.message);
     // Works of some clusters alone are no success.
     if written > 0 && is_whole {
@@ -169,9 +181,10 @@ pub fn plan_failed(binding: &Object, message: &str) -> Plan {
 }
 
 /// Whether the binding is about the template as it is now. If its author has changed it since, the binding follows, or
-/// stays as it is because its policy is lazy or gone; in both cases the members keep what they have until then.
+/// stays as it is because its policy is lazy or gone; in both cases the members keep what they have until then. Only
+/// clusters that have nothing to keep, or are to have another share of it, get the template as it is now.
 ///
-/// Upstream: whatever makes the works anew, such as a restart, lets the change through.
+/// Upstream: whatever makes the works anew, such as a restart, lets the change through to all of them.
 fn is_spoken_of(binding: &Object, template: &Object) -> bool {
     Fingerprint::noted_on(binding).is_none_or(|noted| noted == Fingerprint::of(template))
 }
@@ -264,13 +277,28 @@ impl Inputs<'_> {
             .collect()
     }
 
-    /// The work for a target as an action; `None` if it is as it should be.
-    fn write(
+    /// Whether a cluster keeps the work it has while nobody speaks for the template as it is now.
+    ///
+    /// What was written for it is not there to be divided anew, so a cluster that takes over replicas of another gets
+    /// them as the template has them now: old copies that are too few help nobody.
+    fn keeps(&self, target: &TargetCluster, drafted: &Result<Drafted<'_>, Refusal>) -> bool {
+        let held = live(&self.works.owned).find(|work| {
+            names::cluster_of_execution_space(work.namespace()) == Some(target.name.as_str())
+        });
+        let (Some(held), Ok(Drafted { draft, .. })) = (held, drafted) else {
+            // What cannot be rendered replaces nothing.
+            return held.is_some();
+        };
+        !self.revised.contains_key(&target.replicas) || replicas(held) == replicas(draft)
+    }
+
+    /// The work for a target as it should be.
+    fn draft(
         &self,
         template: &Template<'_>,
         target: &TargetCluster,
         share: Option<i64>,
-    ) -> Result<Option<Action>, Refusal> {
+    ) -> Result<Drafted<'_>, Refusal> {
         let Some(cluster) = self.clusters.get(&target.name) else {
             let message = "the cluster does not exist".to_owned();
             return Err(Refusal::passing(message));
@@ -326,7 +354,7 @@ impl Inputs<'_> {
             WorkError::Terminating(_) => Refusal::passing(error.to_string()),
             WorkError::Metadata { .. } => Refusal::sync(error.to_string()),
         })?;
-        Ok(write(existing, draft))
+        Ok(Drafted { existing, draft })
     }
 
     fn refuse(
@@ -472,6 +500,13 @@ fn write(existing: Option<&Object>, draft: Object) -> Option<Action> {
         patch: change,
         part: Part::Object,
     })
+}
+
+/// The fields by which a work says how many replicas its cluster runs.
+fn replicas(work: &Object) -> [Option<&Value>; 2] {
+    let manifests = work.at(&["spec", "workload", "manifests"]);
+    let spec = manifests.and_then(|manifests| manifests.get(0)?.get("spec"));
+    ["replicas", "parallelism"].map(|field| spec?.get(field))
 }
 
 fn has_null(value: Option<&Value>) -> bool {

@@ -377,6 +377,91 @@ fn members_keep_what_they_have_while_the_binding_does_not_speak_of_the_template(
     assert_eq!(scene.story().matches("patch Work").count(), 2);
 }
 
+/// A scene in which all is as it should be, but the author has edited the template and nobody speaks for it any more.
+fn unspoken(spec: &str) -> Scene {
+    let mut scene = scene(&format!("{WEB}\n---\n{}", binding(spec)));
+    let template = scene.template.clone().unwrap();
+    let note = [
+        "metadata",
+        "annotations",
+        "resourcetemplate.karmada.io/activation-fingerprint",
+    ];
+    scene
+        .binding
+        .set(&note, Fingerprint::of(&template).to_string())
+        .unwrap();
+    let mut scene = scene.after();
+    scene
+        .template
+        .as_mut()
+        .unwrap()
+        .set(&["spec", "paused"], true)
+        .unwrap();
+    scene
+}
+
+#[test]
+fn clusters_with_nothing_to_keep_get_the_template_as_it_is_now() {
+    const BOTH: &str = "replicas: 5, clusters: [{name: m1, replicas: 5}, {name: m2, replicas: 5}]";
+    const SECOND: &str = "replicas: 5, clusters: [{name: m2, replicas: 5}]";
+    let made = |text: &str| text.matches("create Work").count();
+    let changed = |text: &str| text.matches("patch Work").count();
+    // It moved: the old cluster loses its copy, and the new one gets what there is now.
+    let mut moved = unspoken(&SECOND.replace("m2", "m1"));
+    moved
+        .binding
+        .set(
+            &["spec", "clusters"],
+            json!([{"name": "m2", "replicas": 5}]),
+        )
+        .unwrap();
+    let text = moved.story();
+    assert!(text.starts_with("delete Work karmada-es-m1/"), "{text}");
+    assert_eq!((made(&text), changed(&text)), (1, 0), "{text}");
+    let manifest = moved.manifest("m2");
+    assert_eq!(manifest.at(&["spec", "paused"]), Some(&json!(true)));
+    assert!(text.contains("SyncWorkSucceed"), "{text}");
+    // It came back to a cluster that had been away: the other keeps what it has.
+    let mut back = unspoken(BOTH);
+    back.works
+        .retain(|work| work.namespace() != "karmada-es-m2");
+    let text = back.story();
+    assert_eq!((made(&text), changed(&text)), (1, 0), "{text}");
+    let settled = back.after();
+    assert_eq!(settled.works.len(), 2);
+    assert_eq!(settled.story(), "");
+    // A work that is going is no copy to keep: its place is taken once it is gone.
+    let mut going = unspoken(BOTH);
+    let going_work = going.works.last_mut().unwrap();
+    going_work
+        .set(&["metadata", "deletionTimestamp"], "2026-01-02T03:04:05Z")
+        .unwrap();
+    let text = going.story();
+    assert!(
+        text.contains("is being deleted") && made(&text) == 0,
+        "{text}"
+    );
+}
+
+#[test]
+fn a_cluster_that_takes_replicas_over_runs_as_many_as_it_is_given() {
+    let mut scene = unspoken(DIVIDED);
+    let targets = json!([{"name": "m2", "replicas": 5}]);
+    scene.binding.set(&["spec", "clusters"], targets).unwrap();
+    let text = scene.story();
+    assert!(
+        text.contains(r#""replicas":5"#) && text.contains(r#""paused":true"#),
+        "{text}"
+    );
+    assert_eq!(scene.after().story().matches("patch Work").count(), 0);
+    // What cannot be rendered replaces nothing, and is not told as if it did.
+    let op = "{apiVersion: policy.karmada.io/v1alpha1, kind: OverridePolicy, metadata: {name: op, namespace: test}, spec: {overrideRules: [{overriders: {plaintext: [{path: /spec/nothing, operator: remove}]}}]}}";
+    let mut refused = unspoken(DIVIDED);
+    let policy = Policy::from(&read::<OverridePolicy>(&one(op)).unwrap());
+    refused.overrides.insert(policy);
+    assert_eq!(refused.story(), "");
+}
+
 #[test]
 fn a_member_that_is_left_directly_must_be_left_before_another_is_entered() {
     let spec = "replicas: 5, clusters: [{name: m2, replicas: 5}], gracefulEvictionTasks: [{fromCluster: m1, purgeMode: Directly, reason: R, producer: P}]";
