@@ -1,9 +1,12 @@
 //! What templates refer to goes along.
 
+use member::join::UnjoinOptions;
 use object::Value;
 use world::json;
 
-use crate::stage::{SOON, Stage, WHILE, all, config_map, deployment, on, one_deployment, policy};
+use crate::stage::{
+    CONFIG_MAPS, SOON, Stage, WHILE, all, config_map, deployment, on, one_deployment, policy,
+};
 
 fn referring(name: &str, env: &str) -> String {
     deployment(name, 1).replacen(
@@ -150,4 +153,56 @@ async fn p28_an_ingress_without_a_secret_refers_to_none() {
             .any(|line| line.starts_with("GetDependenciesFailed")),
         "{events:#?}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_needed_stays_up_to_date_when_its_own_policy_goes() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply(&all(&[
+            config_map("settings", "{a: b}"),
+            policy("own", CONFIG_MAPS, &on("m1, m2")),
+        ]))
+        .await;
+    let settings = stage.template("configmaps", "test/settings");
+    let copies = ["m1", "m2"].map(|member| stage.copy(member, "configmaps", "test/settings"));
+    for copy in &copies {
+        copy.shows("data.a", "b").await;
+    }
+    let spec = format!("propagateDeps: true, {}", on("m1, m2"));
+    stage
+        .apply(&all(&[
+            referring("web", "{configMapRef: {name: settings}}"),
+            policy("p", &one_deployment("web"), &spec),
+        ]))
+        .await;
+    stage
+        .see("it is needed", json!(["web-deployment"]), async || {
+            required_by(&stage, "test/settings-configmap").await
+        })
+        .await;
+    stage
+        .template("propagationpolicies", "test/own")
+        .delete()
+        .await;
+    stage
+        .see("it has no policy", Value::Null, async || {
+            stage.claim("rb", "test/settings-configmap").await
+        })
+        .await;
+    settings.patch(json!({"data": {"a": "c"}})).await;
+    for copy in &copies {
+        copy.shows("data.a", "c").await;
+    }
+    // A member that comes back gets it as it is then.
+    stage.unjoin("m2", &UnjoinOptions::new("m2")).await;
+    copies[1].goes().await;
+    settings.patch(json!({"data": {"a": "d"}})).await;
+    copies[0].shows("data.a", "d").await;
+    stage.join("m2").await;
+    copies[1].shows("data.a", "d").await;
+    settings.patch(json!({"data": {"a": "e"}})).await;
+    for copy in &copies {
+        copy.shows("data.a", "e").await;
+    }
 }

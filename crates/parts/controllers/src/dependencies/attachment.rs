@@ -21,7 +21,7 @@ use api::{
 use binding::terms;
 use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use object::{Map, Object, ObjectKey, Value, patch};
-use policy::activation::Fingerprint;
+use policy::{Holder, activation::Fingerprint};
 use serde_json::json;
 
 use crate::binding_view::{self, Binding};
@@ -129,21 +129,24 @@ impl Inputs<'_> {
         spec.required_by = self.kept_snapshots(&current.spec);
         let mut metadata = self.label_changes(binding);
         let mut disagreement = None;
-        // A binding that has a placement has a policy of its own, which says the rest.
-        if current.spec.placement.is_none() {
+        // A binding that has a placement has or had a policy of its own, which says the rest.
+        let is_ours = current.spec.placement.is_none();
+        if is_ours {
             let wishes = wishes(self.referrers);
             spec.conflict_resolution = wishes.conflict_resolution;
             spec.preserve_resources_on_deletion = wishes.preserve;
             disagreement = wishes.disagreement;
-            if let Some(dependency) = dependency {
-                let now = Fingerprint::of(dependency);
-                if Fingerprint::noted_on(binding) != Some(now) {
-                    spec.resource = resource(dependency);
-                    metadata.insert(
-                        "annotations".to_owned(),
-                        json!({ACTIVATION_FINGERPRINT: now.to_string()}),
-                    );
-                }
+        }
+        // Once no policy claims the object any more, those who refer to it still need it as it is.
+        let is_needed = !self.referrers.is_empty() && Holder::of(binding).is_none();
+        if let Some(dependency) = dependency.filter(|_| is_ours || is_needed) {
+            let now = Fingerprint::of(dependency);
+            if Fingerprint::noted_on(binding) != Some(now) {
+                spec.resource = resource(dependency);
+                metadata.insert(
+                    "annotations".to_owned(),
+                    json!({ACTIVATION_FINGERPRINT: now.to_string()}),
+                );
             }
         }
         let mut patch = Map::new();

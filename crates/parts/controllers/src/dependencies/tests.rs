@@ -165,6 +165,40 @@ fn an_edited_object_reaches_its_binding() {
 }
 
 #[test]
+fn an_object_whose_own_policy_is_gone_is_spoken_for_by_those_who_refer_to_it() {
+    let referrers = [as_referrer(&referring("web", BY_NAME, ""))];
+    let edited = one(&CONFIG.replace("a: b", "a: c").replace("'4'", "'5'"));
+    let told_of = |binding: &Object, referrers: &[Referrer]| {
+        done(&attachment::plan(&attachment::Inputs {
+            namespace: "test",
+            dependency: Some(&edited),
+            binding: Some(binding),
+            referrers,
+            are_all: true,
+        }))
+    };
+    let mut released = bound(None, &attach(None, &referrers, true));
+    let placement = serde_json::json!({"clusterAffinity": {}});
+    released.set(&["spec", "placement"], placement).unwrap();
+    let mut claimed = released.clone();
+    let metadata = claimed.fields_mut().get_mut("metadata").unwrap();
+    metadata["labels"]["propagationpolicy.karmada.io/permanent-id"] = "id".into();
+    metadata["annotations"]["propagationpolicy.karmada.io/namespace"] = "test".into();
+    metadata["annotations"]["propagationpolicy.karmada.io/name"] = "p".into();
+    let moves = r#""spec":{"resource":{"resourceVersion":"5"}}"#;
+    for (claim, binding, referrers, follows) in [
+        ("of nobody", &released, &referrers[..], true),
+        // A policy that holds it may be lazy: what it says is for its own controller.
+        ("of a policy", &claimed, &referrers[..], false),
+        ("of nobody, needed by nobody", &released, &[], false),
+    ] {
+        let text = told_of(binding, referrers);
+        assert_eq!(text.contains(moves), follows, "{claim}: {text}");
+        assert!(!text.contains("conflictResolution"), "{claim}: {text}");
+    }
+}
+
+#[test]
 fn a_binding_of_another_object_is_left_alone_and_told() {
     let foreign = one(
         "{apiVersion: work.karmada.io/v1alpha2, kind: ResourceBinding, metadata: {name: settings-configmap, namespace: test, uid: x, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: settings, uid: old, controller: true}]}}",
