@@ -178,7 +178,10 @@ impl Customizations {
             .engine
             .run(script, function_name(operation), arguments, read);
         let answer = answer.map_err(|error| error.by(&slot.customization, operation));
-        if let Err(error) = &answer {
+        // That it is left alone is no news to its author: that it was stopped is.
+        if let Err(error) = answer.as_ref()
+            && !error.is_resting()
+        {
             self.engine.tell(error);
         }
         Ok(answer?)

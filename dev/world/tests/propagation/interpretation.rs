@@ -1,8 +1,15 @@
 //! Who says what an object means.
 
+use std::time::Duration;
+
+use http::Request;
+use http_body_util::BodyExt as _;
 use world::json;
 
-use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, all, customization, deployment, on, policy};
+use crate::stage::{
+    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, WHILE, all, config_map, customization, deployment, on,
+    policy,
+};
 
 /// A webhook that nobody answers.
 fn webhook(name: &str, operation: &str) -> String {
@@ -184,4 +191,83 @@ async fn a_webhook_that_is_away_is_asked_again_until_it_answers_or_goes() {
             stage.copy("m1", "deployments", "test/web").is_there().await
         })
         .await;
+}
+
+/// How often a machine for scripts was thrown away, as after every run that had to be stopped.
+async fn stopped_runs(stage: &Stage) -> u64 {
+    let request = Request::builder()
+        .uri("/metrics")
+        .body(client::Body::empty())
+        .unwrap();
+    let response = stage.client().send(request).await.unwrap();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("pool_put_operation_total") && line.contains("destroyed"));
+    let figure = line.and_then(|line| line.rsplit(' ').next());
+    figure.and_then(|figure| figure.parse().ok()).unwrap_or(0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_script_that_loops_costs_a_run_now_and_then_however_many_ask() {
+    const OBJECTS: usize = 5;
+    let stage = Stage::with(1).await;
+    let looping = |script: &str| {
+        customization(
+            "looping",
+            "apps/v1/Deployment",
+            &[("healthInterpretation", script)],
+        )
+    };
+    let mut documents = vec![
+        looping("function InterpretHealth(o) while true do end end"),
+        config_map("plain", "{a: b}"),
+    ];
+    documents.extend((0..OBJECTS).map(|n| deployment(&format!("web{n}"), 1)));
+    stage
+        .spread(&documents, &format!("{DEPLOYMENTS}, {CONFIG_MAPS}"), "m1")
+        .await;
+    stage.copy("m1", "configmaps", "test/plain").comes().await;
+    let text = "so it is not run for ";
+    for n in 0..OBJECTS {
+        let name = format!("test/web{n}");
+        // Health alone cannot be told: everything else goes on.
+        let template = stage.template("deployments", &name);
+        template.shows("status.readyReplicas", 1).await;
+        let binding = stage.template("rb", &format!("{name}-deployment"));
+        binding
+            .shows("status.aggregatedStatus.0.health", "Unknown")
+            .await;
+    }
+    stage
+        .told(
+            "ResourceInterpreterCustomization",
+            "looping",
+            "InterpreterRuleFailed",
+            "InterpretHealth: line 1: stopped after ",
+        )
+        .await;
+    let told = async || {
+        let mut events = Vec::new();
+        for n in 0..OBJECTS {
+            events.extend(stage.events("Deployment", &format!("test/web{n}")).await);
+        }
+        events.iter().any(|line| line.contains(text))
+    };
+    stage.until("it is told", SOON, told).await;
+    // Pauses of 10, 20, 40, 80 and 160 seconds are 310, and not one of the objects is asked about in between.
+    stage.advance(Duration::from_secs(300)).await;
+    let runs = stopped_runs(&stage).await;
+    assert!((1..=8).contains(&runs), "{runs} runs");
+    // A rule that was mended is asked at once.
+    stage
+        .apply(&looping("function InterpretHealth(o) return true end"))
+        .await;
+    for n in 0..OBJECTS {
+        let binding = stage.template("rb", &format!("test/web{n}-deployment"));
+        binding
+            .shows("status.aggregatedStatus.0.health", "Healthy")
+            .await;
+    }
 }

@@ -19,6 +19,7 @@ use crate::{
         error::{ScriptError, ScriptProblem, syntax},
         limits::{Limits, Meter, Secluded, Surroundings},
         machine::Machine,
+        rest::Rest,
     },
 };
 
@@ -28,6 +29,8 @@ pub struct Script {
     pub(super) number: u64,
     /// What the machines run.
     pub(super) code: Box<[u8]>,
+    /// Whether it may be run now.
+    rest: Rest,
 }
 
 /// Compiles scripts and runs them, within limits.
@@ -130,7 +133,8 @@ impl Engine {
             return Ok(script);
         }
         let number = self.next_number.fetch_add(1, Ordering::Relaxed);
-        let script = Arc::new(Script { number, code });
+        let rest = Rest::default();
+        let script = Arc::new(Script { number, code, rest });
         scripts.retain(|_, script| script.strong_count() > 0);
         scripts.insert(text.into(), Arc::downgrade(&script));
         Ok(script)
@@ -142,7 +146,26 @@ impl Engine {
     }
 
     /// Runs the script, calls the function it defines, and reads what that returns.
+    ///
+    /// One that spent too much is left alone for a while, where [`Surroundings`] have a clock.
     pub(crate) fn run<'a, T>(
+        &self,
+        script: &Script,
+        function: &'static str,
+        arguments: &'a [Argument<'a>],
+        read: impl FnOnce(&Returned<'a>) -> Result<T, ScriptError>,
+    ) -> Result<T, ScriptError> {
+        let Some(now) = self.surroundings.elapsed() else {
+            return self.run_now(script, function, arguments, read);
+        };
+        let entry = script.rest.enter(now)?;
+        let answer = self.run_now(script, function, arguments, read);
+        let now = self.surroundings.elapsed().unwrap_or(now);
+        script.rest.leave(entry, now, answer.as_ref().err());
+        answer
+    }
+
+    fn run_now<'a, T>(
         &self,
         script: &Script,
         function: &'static str,
@@ -193,6 +216,6 @@ fn compile(text: &str, limit: usize) -> Result<Vec<u8>, ScriptError> {
 }
 
 /// What is behind the locks is whole between any two lines, so a panic elsewhere does not spoil it.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -57,6 +57,14 @@ pub enum ScriptProblem {
         /// How much it may have.
         limit: usize,
     },
+    /// It spent too much a while ago and is not run again yet.
+    #[error("{cause}, so it is not run for {}s", pause.as_secs())]
+    Resting {
+        /// What it was stopped for.
+        cause: Box<ScriptProblem>,
+        /// How long it is left alone after that.
+        pause: Duration,
+    },
     /// It returned something else than the operation's answer.
     #[error("{function} returned {found} and not {expected}")]
     Answer {
@@ -109,8 +117,26 @@ impl ScriptError {
     pub fn is_terminal(&self) -> bool {
         !matches!(
             self.problem,
-            ScriptProblem::Time { .. } | ScriptProblem::Memory { .. } | ScriptProblem::Machine(_)
+            ScriptProblem::Time { .. }
+                | ScriptProblem::Memory { .. }
+                | ScriptProblem::Resting { .. }
+                | ScriptProblem::Machine(_)
         )
+    }
+
+    /// Whether the script was stopped because it spent too much.
+    pub(super) fn is_excess(&self) -> bool {
+        matches!(
+            self.problem,
+            ScriptProblem::Effort { .. }
+                | ScriptProblem::Time { .. }
+                | ScriptProblem::Memory { .. }
+        )
+    }
+
+    /// Whether the script was not run at all because of an earlier run.
+    pub(crate) fn is_resting(&self) -> bool {
+        matches!(self.problem, ScriptProblem::Resting { .. })
     }
 
     /// A problem of a text that belongs to nobody yet.

@@ -23,7 +23,7 @@
 //!
 //! - A run sees nothing of an earlier one: every run has globals of its own, and what all share cannot be written.
 //! - A run ends: by its effort, its memory, or its time.
-//! - A machine in which a run was stopped is thrown away.
+//! - A machine in which a run was stopped is thrown away, and the script is not run again for a while.
 
 mod answer;
 mod arguments;
@@ -33,6 +33,7 @@ mod error;
 mod kube;
 mod limits;
 mod machine;
+mod rest;
 
 pub use crate::script::{
     engine::{Engine, Script, Turnover, check},

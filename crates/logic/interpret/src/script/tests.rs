@@ -568,6 +568,84 @@ fn time_and_an_audience_come_from_the_caller() {
     assert_eq!(error, "line 1: os.time: there is no clock here");
 }
 
+/// A clock that a test moves.
+#[derive(Default)]
+struct Stopwatch(AtomicU64);
+
+impl Stopwatch {
+    fn pass(&self, seconds: u64) {
+        self.0.fetch_add(seconds, Ordering::Relaxed);
+    }
+}
+
+impl Surroundings for Stopwatch {
+    fn now(&self) -> Option<Time> {
+        None
+    }
+
+    fn elapsed(&self) -> Option<Duration> {
+        Some(Duration::from_secs(self.0.load(Ordering::Relaxed)))
+    }
+
+    fn print(&self, _: &str) {}
+}
+
+#[test]
+fn a_script_that_spends_too_much_is_left_alone_for_longer_and_longer() {
+    let clock = Arc::new(Stopwatch::default());
+    let limits = Limits {
+        effort: 1_000,
+        memory: 1 << 20,
+        ..Limits::default()
+    };
+    let surroundings = Arc::clone(&clock) as Arc<dyn Surroundings>;
+    let engine = Engine::new(limits, Options::default(), surroundings);
+    let runs = || engine.turnover().made + engine.turnover().reused;
+    let (quiet, looping) = (object(json!({})), object(json!({"spec": {"loop": true}})));
+    let effort = "if o.spec then while true do end end return {fine = true}";
+    // Only a text that is held by its customization is the same script from call to call.
+    let _held = engine.compile(&format!("function F(o) {effort} end"));
+    let stopped = "line 1: stopped after 1000 steps";
+    for pause in [10, 20, 40, 80, 160, 300, 300] {
+        let before = runs();
+        assert_eq!(run(&engine, effort, &looping), Err(stopped.to_owned()));
+        // However many ask, whatever about, and however long before the pause is over.
+        let refused = Err(format!("{stopped}, so it is not run for {pause}s"));
+        for object in [&quiet, &looping, &quiet] {
+            assert_eq!(run(&engine, effort, object), refused);
+        }
+        clock.pass(pause - 1);
+        assert_eq!(run(&engine, effort, &quiet), refused);
+        assert_eq!(runs() - before, 1, "runs in {pause}s");
+        // Others do not suffer.
+        assert_eq!(evaluate(&engine, "1 + 1"), "2");
+        clock.pass(1);
+    }
+    // A run that ends by itself is the end of it, and the next mistake is a first one.
+    assert_eq!(run(&engine, effort, &quiet), Ok(json!({"fine": true})));
+    assert_eq!(run(&engine, effort, &looping), Err(stopped.to_owned()));
+    let refused = run(&engine, effort, &quiet).unwrap_err();
+    assert!(refused.ends_with("for 10s"), "{refused}");
+    // Another text is another script.
+    let mended = effort.replace("while true do end", "");
+    assert_eq!(run(&engine, &mended, &looping), Ok(json!({"fine": true})));
+    let hungry = "local t = {} while true do t[#t + 1] = {{}, {}, {}, {}, {}, {}, {}, {}} end";
+    let limits = Limits {
+        memory: 1 << 16,
+        ..Limits::default()
+    };
+    let clock: Arc<dyn Surroundings> = Arc::new(Stopwatch::default());
+    let engine = Engine::new(limits, Options::default(), clock);
+    let _held = engine.compile(&format!("function F(o) {hungry} end"));
+    let memory = "stopped at 65536 bytes of memory";
+    for expected in [
+        memory.to_owned(),
+        format!("{memory}, so it is not run for 10s"),
+    ] {
+        assert_eq!(run(&engine, hungry, &quiet), Err(expected));
+    }
+}
+
 #[test]
 fn machines_are_used_again_and_counted() {
     let engine = Engine::default();
