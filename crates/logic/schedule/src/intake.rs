@@ -28,6 +28,8 @@ pub struct Glance<'a> {
     pub is_suspended: bool,
     /// Whether it was made for a policy, or for somebody who manages bindings.
     pub has_owner: bool,
+    /// Whether it was taken off a cluster and still says where else it may go.
+    pub is_moving: bool,
     /// Its generation.
     pub generation: i64,
     /// The generation of the last decision.
@@ -46,10 +48,16 @@ impl<'a> Glance<'a> {
         let suspended = binding.at(&["spec", "suspension", "scheduling"]);
         let priority = binding.integer_at(&["spec", "schedulePriority", "priority"]);
         let has_label = |label: &&str| binding.label(label).is_some_and(|value| !value.is_empty());
+        let tasks = binding.at(&["spec", "gracefulEvictionTasks"]);
+        let has_tasks = tasks
+            .and_then(Value::as_array)
+            .is_some_and(|tasks| !tasks.is_empty());
+        let placement = binding.at(&["spec", "placement"]);
         Self {
             scheduler: text(&["spec", "schedulerName"]),
             is_suspended: suspended.and_then(Value::as_bool) == Some(true),
             has_owner: OWNER_LABELS.iter().any(has_label),
+            is_moving: has_tasks && placement.is_some_and(|placement| !placement.is_null()),
             generation: binding.generation(),
             observed_generation: binding
                 .integer_at(&["status", "schedulerObservedGeneration"])
@@ -81,6 +89,7 @@ impl<'a> From<&BindingView<'a>> for Glance<'a> {
             scheduler: &spec.scheduler_name,
             is_suspended: suspension.and_then(|suspension| suspension.scheduling) == Some(true),
             has_owner: OWNER_LABELS.iter().any(has_label),
+            is_moving: !spec.graceful_eviction_tasks.is_empty() && spec.placement.is_some(),
             generation: metadata.generation,
             observed_generation: status.scheduler_observed_generation,
             observed_group: &status.scheduler_observed_affinity_name,
@@ -92,9 +101,13 @@ impl<'a> From<&BindingView<'a>> for Glance<'a> {
 /// Whether the scheduler called `scheduler` takes the binding in.
 ///
 /// Looked at when an event arrives and never again: what is in the queue is decided, even if it was suspended since.
+///
+/// Upstream: a binding whose policy is gone is not taken in after it was taken off a cluster, so that its workload ends
+/// with the hand-over and runs nowhere.
 #[must_use]
 pub fn is_taken(binding: &Glance<'_>, scheduler: &str) -> bool {
-    is_mine(binding, scheduler) && !binding.is_suspended && binding.has_owner
+    let is_wanted = binding.has_owner || binding.is_moving;
+    is_mine(binding, scheduler) && !binding.is_suspended && is_wanted
 }
 
 /// What a change of a binding means for the queue. `before` and `after` are as the watch delivers them.
@@ -199,4 +212,61 @@ fn is_mine(binding: &Glance<'_>, scheduler: &str) -> bool {
         name => name,
     };
     name == scheduler
+}
+
+#[cfg(test)]
+mod tests {
+    use api::work::v1alpha2::ResourceBinding;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_taken_off_a_cluster_finds_another_also_when_its_policy_is_gone() {
+        let left = json!([{"fromCluster": "m1", "reason": "TaintUntolerated", "producer": "TaintManager"}]);
+        for (what, is_expected, spec) in [
+            ("it stays", false, json!({"placement": {}})),
+            (
+                "it moves",
+                true,
+                json!({"placement": {}, "gracefulEvictionTasks": left}),
+            ),
+            (
+                "nobody says where to",
+                false,
+                json!({"gracefulEvictionTasks": left}),
+            ),
+            (
+                "nothing is left",
+                false,
+                json!({"placement": {}, "gracefulEvictionTasks": []}),
+            ),
+            (
+                "it is held back",
+                false,
+                json!({"placement": {}, "gracefulEvictionTasks": left, "suspension": {"scheduling": true}}),
+            ),
+            (
+                "it is another's",
+                false,
+                json!({"placement": {}, "gracefulEvictionTasks": left, "schedulerName": "other"}),
+            ),
+        ] {
+            let mut value = json!({"metadata": {"name": "b", "namespace": "test"}, "spec": spec});
+            value["spec"]["resource"] = json!({"apiVersion": "v1", "kind": "Pod", "name": "b"});
+            let object = Object::from_value(value).unwrap();
+            let binding: ResourceBinding = object.read().unwrap();
+            let view = BindingView::from(&binding);
+            let glance = Glance::at(&object);
+            assert_eq!(glance, Glance::from(&view), "{what}");
+            assert_eq!(is_taken(&glance, DEFAULT_SCHEDULER), is_expected, "{what}");
+            // Also after a restart, when there is no state before.
+            let expected = match is_expected {
+                true => Intake::Enqueue,
+                false => Intake::Ignore,
+            };
+            let intake = binding_changed(None, &glance, DEFAULT_SCHEDULER);
+            assert_eq!(intake, expected, "{what}");
+        }
+    }
 }

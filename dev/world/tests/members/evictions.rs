@@ -402,3 +402,37 @@ async fn c30_policies_put_taints_that_drive_away_only_where_that_is_allowed() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_workload_whose_policy_is_gone_moves_on_like_any_other() {
+    for purge in ["Gracefully", "Directly"] {
+        let more = format!("failover: {{cluster: {{purgeMode: {purge}}}}}");
+        let (world, place) = running(ON, &one_of_all("", &more)).await;
+        let next = other(&place);
+        world.delete("propagationpolicies", "default/web").await;
+        let claim = "propagationpolicy.karmada.io/permanent-id";
+        world
+            .until("nobody claims the binding", SOON, async || {
+                let binding = world.get("rb", "default/web-deployment").await;
+                binding.is_some_and(|binding| binding.label(claim).is_none())
+            })
+            .await;
+        let edit = json!({"metadata": {"annotations": {"edited": "yes"}}});
+        world.patch("deployments", "default/web", edit).await;
+        taint(&world, &place).await;
+        world
+            .until("it runs elsewhere", SOON, async || {
+                clusters(&world).await == [next] && is_healthy(&world, next).await
+            })
+            .await;
+        let copy = world.member(next).get("deployments", "default/web").await;
+        let copy = copy.unwrap_or_else(|| panic!("{purge}: {next} has no copy"));
+        assert_eq!(copy.annotation("edited"), Some("yes"), "{purge}");
+        world
+            .until("the old copy has gone", SOON, async || {
+                let old = world.member(&place).get("deployments", "default/web");
+                old.await.is_none() && tasks(&world).await.is_null()
+            })
+            .await;
+    }
+}
