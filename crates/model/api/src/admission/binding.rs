@@ -1,5 +1,7 @@
 //! ResourceBinding and ClusterResourceBinding: a template and the clusters it was given.
 
+use std::collections::BTreeSet;
+
 use object::{
     Object, ObjectKey, Value,
     field::{FieldError, FieldPath},
@@ -201,10 +203,11 @@ fn check_place(request: &Request<'_>, old: Option<&Object>, new: &Object) -> Opt
 fn check_targets(old: Option<&Object>, new: &Object) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = FieldPath::new("spec");
+    let stored = old.map(all_targets).unwrap_or_default();
     let mut check = |list: FieldPath, targets: Option<&Value>| {
         for (position, name) in names_of(targets).enumerate() {
             let problems = check_cluster_name(name);
-            if problems.is_empty() || goes_to(old, name) {
+            if problems.is_empty() || stored.contains(name) {
                 continue;
             }
             errors.extend(each(&list.index(position).child("name"), name, problems));
@@ -230,14 +233,12 @@ fn needing(binding: &Object) -> impl Iterator<Item = &Value> {
     list.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Whether a binding goes to a cluster, for itself or for those that need it.
-fn goes_to(binding: Option<&Object>, name: &str) -> bool {
-    binding.is_some_and(|binding| {
-        let needed = needing(binding).flat_map(|binding| names_of(binding.get("clusters")));
-        names_of(binding.at(&["spec", "clusters"]))
-            .chain(needed)
-            .any(|known| known == name)
-    })
+/// The clusters a binding goes to, for itself or for those that need it.
+fn all_targets(binding: &Object) -> BTreeSet<&str> {
+    let needed = needing(binding).flat_map(|binding| names_of(binding.get("clusters")));
+    names_of(binding.at(&["spec", "clusters"]))
+        .chain(needed)
+        .collect()
 }
 
 fn check_dependencies(binding: &Object) -> Option<FieldError> {

@@ -1,5 +1,7 @@
 //! The cells of a pod: what its phase, conditions and container states come down to.
 
+use std::collections::BTreeSet;
+
 use object::{Value, time::Time};
 
 use super::{Cell, duration, or};
@@ -84,14 +86,17 @@ struct Init {
 
 fn read_init_containers(pod: &Value, specs: &[Value]) -> Init {
     let mut init = Init::default();
+    let sidecars: BTreeSet<&str> = specs
+        .iter()
+        .filter(|spec| is_sidecar(spec))
+        .map(|spec| path::text(spec, "name"))
+        .collect();
     for (position, container) in path::list(pod, "status.initContainerStatuses")
         .iter()
         .enumerate()
     {
         let name = path::text(container, "name");
-        let sidecar = specs
-            .iter()
-            .any(|spec| path::text(spec, "name") == name && is_sidecar(spec));
+        let sidecar = sidecars.contains(name);
         init.restarts.add(container);
         if sidecar {
             init.sidecar_restarts.add(container);

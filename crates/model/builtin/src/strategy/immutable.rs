@@ -1,5 +1,7 @@
 //! What cannot change once an object exists.
 
+use std::collections::BTreeSet;
+
 use object::{Value, field::FieldError};
 
 use super::{
@@ -217,11 +219,19 @@ fn kept_tolerations(old: &Spot<'_>, new: &Spot<'_>, errors: &mut Errors) {
         }
         toleration
     };
-    let kept = |before: &Spot<'_>| {
-        new.elements()
-            .any(|after| without_time(after.value) == without_time(before.value))
+    // As text, with the fields in one order: each list is looked through once.
+    let identity = |toleration: Spot<'_>| {
+        let mut toleration = without_time(toleration.value);
+        if let Some(fields) = toleration.as_object_mut() {
+            fields.sort_keys();
+        }
+        toleration.to_string()
     };
-    if !old.elements().all(|before| kept(&before)) {
+    let after: BTreeSet<String> = new.elements().map(identity).collect();
+    if !old
+        .elements()
+        .all(|before| after.contains(&identity(before)))
+    {
         errors.push(
             new.forbidden("existing toleration can not be modified except its tolerationSeconds"),
         );
@@ -229,12 +239,13 @@ fn kept_tolerations(old: &Spot<'_>, new: &Spot<'_>, errors: &mut Errors) {
 }
 
 fn gates_only_open(old: &Spot<'_>, new: &Spot<'_>, errors: &mut Errors) {
+    let known: BTreeSet<String> = old
+        .elements()
+        .map(|gate| gate.field("name").text().to_owned())
+        .collect();
     for gate in new.elements() {
         let name = gate.field("name");
-        if !old
-            .elements()
-            .any(|before| before.field("name").text() == name.text())
-        {
+        if !known.contains(name.text()) {
             let detail = format!(
                 "only deletion is allowed, but found new scheduling gate '{}'",
                 name.text()
@@ -385,11 +396,14 @@ fn definition(old: &Spot<'_>, new: &Spot<'_>, errors: &mut Errors) {
     }
     // Objects may still be stored in it.
     let (spec, status) = (new.field("spec"), new.field("status"));
-    let versions = spec.field("versions");
+    let known: BTreeSet<String> = spec
+        .field("versions")
+        .elements()
+        .map(|version| version.field("name").text().to_owned())
+        .collect();
     for stored in status.field("storedVersions").elements() {
         let name = stored.text();
-        let mut known = versions.elements();
-        if !known.any(|version| version.field("name").text() == name) {
+        if !known.contains(name) {
             errors.push(stored.invalid(format!(
                 "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions \
                  until a storage migration ensures no data remains persisted in {name} and removes {name} from \

@@ -1,5 +1,6 @@
 //! Rules about `metadata`, which all kinds share.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use object::{
@@ -220,8 +221,15 @@ fn finalizers(finalizers: &Spot<'_>, errors: &mut Errors) {
 }
 
 fn no_new_finalizers(old: &Spot<'_>, new: &Spot<'_>, errors: &mut Errors) {
-    let mut added: Vec<&str> = new.elements().map(|finalizer| finalizer.text()).collect();
-    added.retain(|name| !old.elements().any(|finalizer| finalizer.text() == *name));
+    let known: BTreeSet<String> = old
+        .elements()
+        .map(|finalizer| finalizer.text().to_owned())
+        .collect();
+    let mut added: Vec<String> = new
+        .elements()
+        .map(|finalizer| finalizer.text().to_owned())
+        .filter(|name| !known.contains(name))
+        .collect();
     added.sort_unstable();
     if !added.is_empty() {
         let list = added

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use object::{Value, names};
+use object::names;
 
 use super::{
     metadata,
@@ -189,13 +189,13 @@ fn mounts_exist(spec: &Spot<'_>, errors: &mut Errors) {
     let volumes = spec.field("volumes");
     let owner = spec.above().and_then(Spot::above).map(|owner| owner.value);
     let claims = owner.and_then(|owner| owner["volumeClaimTemplates"].as_array());
-    let exists = |name: &str| {
-        let is_claimed = |claim: &Value| claim["metadata"]["name"] == name;
-        claims.into_iter().flatten().any(is_claimed)
-            || volumes
-                .elements()
-                .any(|volume| volume.field("name").text() == name)
-    };
+    let claimed = claims.into_iter().flatten();
+    let claimed = claimed.filter_map(|claim| claim["metadata"]["name"].as_str());
+    let known: BTreeSet<String> = volumes
+        .elements()
+        .map(|volume| volume.field("name").text().to_owned())
+        .chain(claimed.map(str::to_owned))
+        .collect();
     for list in ["containers", "initContainers", "ephemeralContainers"] {
         for container in spec.field(list).elements() {
             for (list, place) in [
@@ -205,7 +205,7 @@ fn mounts_exist(spec: &Spot<'_>, errors: &mut Errors) {
                 let mut places = BTreeSet::new();
                 for mount in container.field(list).elements() {
                     let name = mount.field("name");
-                    if !exists(name.text()) {
+                    if !known.contains(name.text()) {
                         errors.push(name.not_found());
                     }
                     let place = mount.field(place);

@@ -1,5 +1,7 @@
 //! What becomes of an object on its way into the store: which parts the request may set, and what the server adds.
 
+use std::collections::BTreeMap;
+
 use object::{GroupVersionKind, Map, Value, time::Time};
 use serde_json::json;
 
@@ -256,15 +258,18 @@ fn keep_allocations(old: &Value, fields: &mut Map) {
         .get("ports")
         .and_then(Value::as_array)
         .map_or(&[][..], Vec::as_slice);
+    let number = |port: &Value| port.get("port").map(Value::to_string);
+    let mut known: BTreeMap<(Option<String>, String), &Value> = BTreeMap::new();
+    for port in ports_before {
+        known.entry((number(port), protocol(port))).or_insert(port);
+    }
     let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
     for port in ports
         .into_iter()
         .flatten()
         .filter(|port| is_zero(port, "nodePort"))
     {
-        let same = ports_before.iter().find(|known| {
-            known.get("port") == port.get("port") && protocol(known) == protocol(port)
-        });
+        let same = known.get(&(number(port), protocol(port)));
         if let (Some(same), Some(port)) = (same, port.as_object_mut()) {
             copy(same, port, "nodePort");
         }

@@ -1,6 +1,6 @@
 //! The two ways to write an object, and what becomes of its owners.
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::{borrow::Cow, collections::BTreeSet, sync::LazyLock};
 
 use object::{Map, Value, time::Time};
 
@@ -430,7 +430,7 @@ impl<'a> Write<'a> {
     }
 
     /// The fields `kubectl apply` wrote from the client that are still as it wrote them.
-    fn owned_by_annotation(&self, live: &Value) -> Option<Vec<String>> {
+    fn owned_by_annotation(&self, live: &Value) -> Option<BTreeSet<String>> {
         let text = text_at(live, &["metadata", "annotations", LAST_APPLIED]);
         let applied: Value = serde_json::from_str(text).ok()?;
         if text_at(&applied, &["apiVersion"]) != self.api_version {

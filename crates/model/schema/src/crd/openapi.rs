@@ -1,5 +1,7 @@
 //! The rules for a custom resource's schema that do not depend on its being structural.
 
+use std::collections::BTreeSet;
+
 use object::{
     Value,
     field::{FieldError, FieldPath},
@@ -293,6 +295,7 @@ fn keys(schema: &Props, path: &FieldPath, errors: &mut Vec<FieldError>) {
     if list_type == "set" {
         return;
     }
+    let required: BTreeSet<&String> = item.required.iter().collect();
     for (key, property) in schema
         .list_map_keys
         .iter()
@@ -300,7 +303,7 @@ fn keys(schema: &Props, path: &FieldPath, errors: &mut Vec<FieldError>) {
     {
         let path = items_path.child("properties").key(key);
         let reason = "this property is in x-kubernetes-list-map-keys, so it";
-        if !item.required.contains(key) && property.default.is_none() {
+        if !required.contains(key) && property.default.is_none() {
             let detail = format!("{reason} must have a default or be a required property");
             errors.push(FieldError::required(path.child("default"), detail));
         }
@@ -313,15 +316,23 @@ fn keys(schema: &Props, path: &FieldPath, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// How often it is told what is wrong with a list of keys: each time shows the whole list.
+const KEYS_TOLD: usize = 16;
+
 fn key_properties(schema: &Props, item: &Props, path: &FieldPath, errors: &mut Vec<FieldError>) {
-    let keys = || Value::from(schema.list_map_keys.clone());
     let keys_path = path.child("x-kubernetes-list-map-keys");
-    for (place, key) in schema.list_map_keys.iter().enumerate() {
+    let mut told = 0;
+    let mut complain = |detail: &str, errors: &mut Vec<FieldError>| {
+        told += 1;
+        if told <= KEYS_TOLD {
+            let keys = Value::from(schema.list_map_keys.clone());
+            errors.push(FieldError::invalid(keys_path.clone(), keys, detail));
+        }
+    };
+    let mut seen: BTreeSet<&String> = BTreeSet::new();
+    for key in &schema.list_map_keys {
         match item.properties.get(key) {
-            None => {
-                let detail = "entries must all be names of item properties";
-                errors.push(FieldError::invalid(keys_path.clone(), keys(), detail));
-            }
+            None => complain("entries must all be names of item properties", errors),
             Some(property) if matches!(property.ty.as_str(), "array" | "object") => {
                 let path = path
                     .child("items")
@@ -334,17 +345,8 @@ fn key_properties(schema: &Props, item: &Props, path: &FieldPath, errors: &mut V
             }
             Some(_) => {}
         }
-        if schema
-            .list_map_keys
-            .iter()
-            .take(place)
-            .any(|earlier| earlier == key)
-        {
-            errors.push(FieldError::invalid(
-                keys_path.clone(),
-                keys(),
-                "must not contain duplicate entries",
-            ));
+        if !seen.insert(key) {
+            complain("must not contain duplicate entries", errors);
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Merging lists: by key, as sets, in a given order.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use object::{Map, Value};
 
 use super::{PATCH, PatchError, Place, objects, shown, type_name, without_directives};
-use crate::node::PatchStrategy;
+use crate::{canonical, node::PatchStrategy};
 
 /// Merges a list that is in both the object and the patch.
 pub(super) fn merge_field(
@@ -24,14 +26,16 @@ pub(super) fn merge_field(
     let key = strategy.and_then(|strategy| strategy.merge_key.as_deref());
     if !has_objects(&[&current, &patch])? {
         if is_deletion {
+            let gone: BTreeSet<String> = patch.iter().map(canonical::text).collect();
             return Ok(current
                 .into_iter()
-                .filter(|item| !patch.contains(item))
+                .filter(|item| !gone.contains(&canonical::text(item)))
                 .collect());
         }
+        let mut seen: BTreeSet<String> = BTreeSet::new();
         let mut merged: Vec<Value> = Vec::with_capacity(current.len() + patch.len());
         for item in current.iter().chain(&patch) {
-            if !merged.contains(item) {
+            if seen.insert(canonical::text(item)) {
                 merged.push(item.clone());
             }
         }
@@ -104,24 +108,48 @@ enum By<'a> {
 }
 
 impl By<'_> {
-    fn position(&self, list: &[Value], item: &Value) -> Option<usize> {
+    /// What tells an element from others, as text; elements without their key are alike.
+    fn identity(&self, item: &Value) -> Option<String> {
         match self {
-            Self::Itself => list.iter().position(|other| other == item),
-            Self::Key(key) => list
-                .iter()
-                .position(|other| other.get(key) == item.get(key)),
+            Self::Itself => Some(canonical::text(item)),
+            Self::Key(key) => item.get(key).map(canonical::text),
         }
     }
+
+    /// Where the elements of a list are; of those that are alike, the first.
+    fn places(&self, list: &[Value]) -> BTreeMap<Option<String>, usize> {
+        let mut places = BTreeMap::new();
+        for (place, item) in list.iter().enumerate() {
+            places.entry(self.identity(item)).or_insert(place);
+        }
+        places
+    }
+}
+
+/// An element of a merged list, and where it is in those it was merged from.
+struct Placed {
+    in_patch: Option<usize>,
+    in_current: Option<usize>,
+    item: Value,
 }
 
 /// Orders a merged list: what the patch names in its order, the rest in the object's, woven together as the object
 /// had them where that can be told.
 fn ordered(merged: Vec<Value>, patch: &[Value], current: &[Value], by: &By<'_>) -> Vec<Value> {
-    let (mut named, mut others): (Vec<Value>, Vec<Value>) = merged
-        .into_iter()
-        .partition(|item| by.position(patch, item).is_some());
-    named.sort_by_key(|item| by.position(patch, item));
-    others.sort_by_key(|item| by.position(current, item));
+    // Invariant: each list is looked through once, however long they are; whoever patches may send any.
+    let (in_patch, in_current) = (by.places(patch), by.places(current));
+    let placed = merged.into_iter().map(|item| {
+        let identity = by.identity(&item);
+        Placed {
+            in_patch: in_patch.get(&identity).copied(),
+            in_current: in_current.get(&identity).copied(),
+            item,
+        }
+    });
+    let (mut named, mut others): (Vec<Placed>, Vec<Placed>) =
+        placed.partition(|placed| placed.in_patch.is_some());
+    named.sort_by_key(|placed| placed.in_patch);
+    others.sort_by_key(|placed| placed.in_current);
     let mut out = Vec::with_capacity(named.len() + others.len());
     let (mut named, mut others) = (named.into_iter().peekable(), others.into_iter().peekable());
     loop {
@@ -130,15 +158,16 @@ fn ordered(merged: Vec<Value>, patch: &[Value], current: &[Value], by: &By<'_>) 
             (Some(_), None) => true,
             (None, Some(_)) => false,
             (Some(other), Some(named)) => {
-                let places = (by.position(current, other), by.position(current, named));
+                let places = (other.in_current, named.in_current);
                 matches!(places, (Some(other), Some(named)) if other < named)
             }
         };
-        out.extend(if other_first {
+        let next = if other_first {
             others.next()
         } else {
             named.next()
-        });
+        };
+        out.extend(next.map(|placed| placed.item));
     }
 }
 
@@ -150,6 +179,8 @@ fn apply_directives(
 ) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
     let mut left = Vec::with_capacity(patch.len());
     let mut replaces = false;
+    let mut gone: BTreeSet<String> = BTreeSet::new();
+    let odd = odd_element(&current);
     for item in patch {
         let Value::Object(fields) = &item else {
             continue;
@@ -161,8 +192,8 @@ fn apply_directives(
         match directive.as_str() {
             Some("delete") => {
                 let value = key_of(fields, key)?;
-                find(&current, key, value)?;
-                current.retain(|other| other.get(key) != Some(value));
+                odd.clone().map_or(Ok(()), Err)?;
+                gone.insert(canonical::text(value));
             }
             Some("replace") => replaces = true,
             Some("merge") => return Err(PatchError::MergeInList),
@@ -178,10 +209,16 @@ fn apply_directives(
         }
     }
     if replaces {
-        Ok((left, Vec::new()))
-    } else {
-        Ok((current, left))
+        return Ok((left, Vec::new()));
     }
+    if !gone.is_empty() {
+        let is_gone = |item: &Value| {
+            let key = item.get(key).map(canonical::text);
+            key.is_some_and(|key| gone.contains(&key))
+        };
+        current.retain(|item| !is_gone(item));
+    }
+    Ok((current, left))
 }
 
 fn merge_by_key(
@@ -190,12 +227,16 @@ fn merge_by_key(
     patch: &[Value],
     key: &str,
 ) -> Result<Vec<Value>, PatchError> {
+    let odd = odd_element(&current);
+    let mut places = By::Key(key).places(&current);
     for item in patch {
         let Value::Object(fields) = item else {
             continue;
         };
-        let value = key_of(fields, key)?;
-        match find(&current, key, value)?.and_then(|index| current.get_mut(index)) {
+        let identity = Some(canonical::text(key_of(fields, key)?));
+        odd.clone().map_or(Ok(()), Err)?;
+        let index = *places.entry(identity).or_insert(current.len());
+        match current.get_mut(index) {
             Some(slot) => {
                 if let Value::Object(known) = std::mem::take(slot) {
                     *slot = Value::Object(objects::merge(place.item()?, known, fields.clone())?);
@@ -207,15 +248,13 @@ fn merge_by_key(
     Ok(current)
 }
 
-/// The first element with this key.
-fn find(list: &[Value], key: &str, value: &Value) -> Result<Option<usize>, PatchError> {
-    if let Some(odd) = list.iter().find(|item| !item.is_object()) {
-        return Err(PatchError::Type {
-            expected: "map[string]interface {}",
-            found: type_name(odd),
-        });
-    }
-    Ok(list.iter().position(|item| item.get(key) == Some(value)))
+/// What is said of a list in which not everything has keys.
+fn odd_element(list: &[Value]) -> Option<PatchError> {
+    let odd = list.iter().find(|item| !item.is_object())?;
+    Some(PatchError::Type {
+        expected: "map[string]interface {}",
+        found: type_name(odd),
+    })
 }
 
 fn key_of<'f>(fields: &'f Map, key: &str) -> Result<&'f Value, PatchError> {

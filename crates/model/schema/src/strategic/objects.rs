@@ -1,5 +1,7 @@
 //! Merging a patch into an object, field by field.
 
+use std::collections::BTreeSet;
+
 use object::{Map, Value};
 
 use super::{
@@ -92,7 +94,8 @@ fn retain_keys(object: &mut Map, patch: &mut Map) -> Result<(), PatchError> {
     let Value::Array(keys) = directive else {
         return Err(PatchError::RetainKeys);
     };
-    let is_kept = |name: &str| keys.iter().any(|key| key.as_str() == Some(name));
+    let keys: BTreeSet<&str> = keys.iter().filter_map(Value::as_str).collect();
+    let is_kept = |name: &str| keys.contains(name);
     let sets = |(name, value): &(&String, &Value)| {
         !value.is_null() && !name.starts_with(DELETE_FROM) && !name.starts_with(SET_ORDER)
     };

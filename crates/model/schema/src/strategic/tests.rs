@@ -203,3 +203,65 @@ fn contradictions_are_refused() {
         Err(PatchError::NotAnObject)
     );
 }
+
+/// As many elements as a body has room for make no list too long to be merged: every list is looked through once.
+#[test]
+fn long_lists_merge_like_short_ones() {
+    const LENGTH: usize = 5_000;
+    let container =
+        |number: usize, image: &str| json!({"name": format!("c{number}"), "image": image});
+    let containers = |image: &str| -> Vec<Value> {
+        (0..LENGTH).map(|number| container(number, image)).collect()
+    };
+    let texts = |numbers: &mut dyn Iterator<Item = usize>| -> Vec<Value> {
+        numbers.map(|number| json!(format!("f{number}"))).collect()
+    };
+    let (old, new) = (containers("1"), containers("2"));
+    let backwards: Vec<Value> = new.iter().rev().cloned().collect();
+    let (all, even, odd) = (
+        texts(&mut (0..LENGTH)),
+        texts(&mut (0..LENGTH).step_by(2)),
+        texts(&mut (1..LENGTH).step_by(2)),
+    );
+    let deletions: Vec<Value> = (0..LENGTH)
+        .map(|number| json!({"name": format!("c{number}"), "$patch": "delete"}))
+        .collect();
+    let names: Vec<Value> = (0..LENGTH)
+        .rev()
+        .map(|number| json!({"name": format!("c{number}")}))
+        .collect();
+    for (object, patch, expected) in [
+        (
+            json!({"containers": old}),
+            json!({"containers": new}),
+            json!({"containers": new}),
+        ),
+        (
+            json!({"containers": old}),
+            json!({"containers": backwards}),
+            json!({"containers": backwards}),
+        ),
+        (
+            json!({"containers": old}),
+            json!({"containers": deletions}),
+            json!({"containers": []}),
+        ),
+        (
+            json!({"containers": new}),
+            json!({"$setElementOrder/containers": names}),
+            json!({"containers": backwards}),
+        ),
+        (
+            json!({"finalizers": all}),
+            json!({"finalizers": all}),
+            json!({"finalizers": all}),
+        ),
+        (
+            json!({"finalizers": all}),
+            json!({"$deleteFromPrimitiveList/finalizers": odd}),
+            json!({"finalizers": even}),
+        ),
+    ] {
+        check(object, patch, expected);
+    }
+}

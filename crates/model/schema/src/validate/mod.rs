@@ -10,6 +10,9 @@ mod lists;
 mod numbers;
 mod values;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use object::{
     Value,
     field::{FieldError, FieldPath},
@@ -22,6 +25,7 @@ use self::values::{
 };
 use crate::{
     apply::path::is_identical,
+    canonical,
     node::{ListKind, Node, Schema, SchemaId, Type, Types},
     rules::{Branch, Rules},
     trail::Trail,
@@ -100,12 +104,20 @@ impl Outcome {
     /// Merges the result of an alternative, which may repeat what others found.
     fn merge_distinct(&mut self, other: Outcome) {
         self.held += other.held;
-        let known = self.errors.len();
-        for error in other.errors {
-            if !self.errors.iter().take(known).any(|known| *known == error) {
-                self.errors.push(error);
-            }
+        // Two errors of one place are few; a long list may have many places.
+        let mut known: BTreeMap<&str, Vec<&FieldError>> = BTreeMap::new();
+        for error in &self.errors {
+            known.entry(error.path.as_str()).or_default().push(error);
         }
+        let is_news = |error: &FieldError| {
+            let here = known.get(error.path.as_str());
+            !here.is_some_and(|here| here.contains(&error))
+        };
+        let mut news = other.errors;
+        if !known.is_empty() {
+            news.retain(is_news);
+        }
+        self.errors.extend(news);
     }
 }
 
@@ -301,8 +313,9 @@ impl<'a> Checker<'a> {
         previous: Option<Previous<'_>>,
     ) -> Outcome {
         let mut outcome = Outcome::default();
+        let stored = previous.and_then(|previous| self.stored_items(previous));
         for (index, item) in items.iter().enumerate() {
-            let before = previous.and_then(|previous| self.previous_item(previous, item));
+            let before = stored.as_ref().and_then(|stored| stored.find(item));
             let trail = trail.index(index);
             match view {
                 View::Node(node) => {
@@ -508,23 +521,14 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// The stored element that `item` replaces; only elements with keys can be told apart.
-    fn previous_item<'p>(&self, previous: Previous<'p>, item: &Value) -> Option<Previous<'p>> {
+    /// The stored elements that new ones replace; only elements with keys can be told apart.
+    fn stored_items<'p>(&self, previous: Previous<'p>) -> Option<StoredItems<'a, 'p>> {
         let node = self.types.node(previous.schema);
         let ListKind::Map(keys) = &node.list else {
             return None;
         };
-        let same = |old: &&Value| {
-            keys.iter().all(|key| {
-                item.get(&**key)
-                    .is_some_and(|part| old.get(&**key) == Some(part))
-            })
-        };
-        let value = previous.value.as_array()?.iter().find(same)?;
-        Some(Previous {
-            value,
-            schema: node.items?,
-        })
+        let items = previous.value.as_array()?;
+        Some(StoredItems::new(keys, items, node.items?))
     }
 
     /// Whether nothing changed. The order of lists with keys means nothing.
@@ -534,16 +538,14 @@ impl<'a> Checker<'a> {
         }
         match (value, previous.value) {
             (Value::Array(items), Value::Array(old)) if items.len() == old.len() => {
-                let keyed = matches!(self.types.node(previous.schema).list, ListKind::Map(_));
-                let same = |item| {
-                    self.previous_item(previous, item)
-                        .is_some_and(|previous| self.is_unchanged(item, previous))
-                };
-                if keyed {
-                    items.iter().all(same)
-                } else {
-                    items == old
+                if !matches!(self.types.node(previous.schema).list, ListKind::Map(_)) {
+                    return items == old;
                 }
+                let stored = self.stored_items(previous);
+                let find = |item| stored.as_ref().and_then(|stored| stored.find(item));
+                items.iter().all(|item| {
+                    find(item).is_some_and(|previous| self.is_unchanged(item, previous))
+                })
             }
             (Value::Object(fields), Value::Object(old)) if fields.len() == old.len() => {
                 fields.iter().all(|(name, field)| {
@@ -553,6 +555,68 @@ impl<'a> Checker<'a> {
             }
             (value, old) => value == old,
         }
+    }
+}
+
+/// The stored elements of a list with keys, to be found by them.
+struct StoredItems<'k, 'p> {
+    keys: &'k [Arc<str>],
+    items: &'p [Value],
+    schema: SchemaId,
+    /// The first of each key; only for lists too long to be looked through for every element.
+    by_key: Option<BTreeMap<String, &'p Value>>,
+}
+
+/// The longest list that is looked through: to write down the keys of a short one takes longer.
+const LOOKED_THROUGH: usize = 16;
+
+impl<'k, 'p> StoredItems<'k, 'p> {
+    fn new(keys: &'k [Arc<str>], items: &'p [Value], schema: SchemaId) -> Self {
+        let mut stored = Self {
+            keys,
+            items,
+            schema,
+            by_key: None,
+        };
+        if items.len() > LOOKED_THROUGH {
+            let mut by_key = BTreeMap::new();
+            for item in items {
+                if let Some(key) = stored.key(item) {
+                    by_key.entry(key).or_insert(item);
+                }
+            }
+            stored.by_key = Some(by_key);
+        }
+        stored
+    }
+
+    /// The element that `item` replaces.
+    fn find(&self, item: &Value) -> Option<Previous<'p>> {
+        let value = match &self.by_key {
+            Some(by_key) => by_key.get(&self.key(item)?).copied()?,
+            None => self.items.iter().find(|old| self.are_alike(old, item))?,
+        };
+        Some(Previous {
+            value,
+            schema: self.schema,
+        })
+    }
+
+    fn are_alike(&self, old: &Value, item: &Value) -> bool {
+        self.keys.iter().all(|key| {
+            item.get(&**key)
+                .is_some_and(|part| old.get(&**key) == Some(part))
+        })
+    }
+
+    /// What tells an element from others, as text; `None` if part of it is missing.
+    fn key(&self, item: &Value) -> Option<String> {
+        let mut text = String::new();
+        for key in self.keys {
+            canonical::write(item.get(&**key)?, &mut text);
+            text.push('\n');
+        }
+        Some(text)
     }
 }
 

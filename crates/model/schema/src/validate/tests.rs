@@ -265,6 +265,25 @@ fn what_did_not_change_is_not_held_against_an_update() {
         1,
         "a new duplicate"
     );
+    // Elements of long lists are found like those of short ones, wherever they are.
+    let long = |wrong: usize, odd: usize| -> Value {
+        let items = (0..1_000).map(|number| match number {
+            number if number == odd => json!({"name": format!("n{number}"), "v": 8}),
+            number if number < wrong => json!({"name": format!("n{number}"), "v": 9}),
+            number => json!({"name": format!("n{number}"), "v": 1}),
+        });
+        object("a", items.rev().collect())
+    };
+    let mut stored = long(500, 1_000);
+    stored["spec"]["list"].as_array_mut().unwrap().reverse();
+    for (new, errors) in [
+        (long(500, 1_000), 0),
+        (long(500, 499), 1),
+        (long(500, 500), 1),
+        (long(510, 1_000), 10),
+    ] {
+        assert_eq!(strict.validate_update(&new, &stored).len(), errors);
+    }
 }
 
 #[test]

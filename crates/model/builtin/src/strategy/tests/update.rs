@@ -354,3 +354,46 @@ fn counts_of_a_status_are_sensible() {
         &["status.availableReplicas: Invalid value: 2: cannot be greater than readyReplicas"],
     );
 }
+
+/// Lists of an update are held against those of the stored object by what is in them, in any order and number.
+#[test]
+fn long_lists_are_compared_like_short_ones() {
+    const COUNT: usize = 5_000;
+    let tolerations: Vec<Value> = (0..COUNT)
+        .map(|number| json!({"key": format!("k{number}"), "operator": "Exists", "effect": "NoExecute"}))
+        .collect();
+    let mut changed: Vec<Value> = tolerations.iter().rev().cloned().collect();
+    changed.extend([json!({"key": "more", "operator": "Exists"})]);
+    changed[0] = json!({
+        "tolerationSeconds": 5, "effect": "NoExecute", "operator": "Exists", "key": format!("k{}", COUNT - 1),
+    });
+    let finalizers: Vec<String> = (0..COUNT).map(|number| format!("a/f{number}")).collect();
+    let mut more: Vec<String> = finalizers.iter().rev().cloned().collect();
+    more.push("a/new".to_owned());
+    for (kind, first, over, expected) in [
+        (
+            ("", "Pod"),
+            json!({"spec": {"tolerations": tolerations}}),
+            json!({"spec": {"tolerations": changed}}),
+            &[][..],
+        ),
+        (
+            ("", "Pod"),
+            json!({"spec": {"tolerations": tolerations}}),
+            json!({"spec": {"tolerations": tolerations[1..]}}),
+            &[
+                "spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds",
+            ],
+        ),
+        (
+            ("", "ConfigMap"),
+            json!({"metadata": {"deletionTimestamp": NOW, "finalizers": finalizers}}),
+            json!({"metadata": {"finalizers": more}}),
+            &[
+                "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{\"a/new\"}",
+            ],
+        ),
+    ] {
+        check_from(kind, first, over, expected);
+    }
+}

@@ -515,3 +515,21 @@ fn jobs_end_and_their_schedules_are_read() {
         )],
     );
 }
+
+/// As many volumes as a body has room for: each is found without looking through all of them.
+#[test]
+fn many_volumes_are_mounted_like_few() {
+    const COUNT: usize = 5_000;
+    let volumes: Vec<Value> = (0..COUNT)
+        .map(|number| json!({"name": format!("v{number}"), "emptyDir": {}}))
+        .collect();
+    let mounts: Vec<Value> = (0..=COUNT)
+        .map(|number| json!({"name": format!("v{number}"), "mountPath": format!("/v{number}")}))
+        .collect();
+    let containers = json!([{"name": "web", "image": "nginx:1", "volumeMounts": mounts}]);
+    check(
+        POD,
+        json!({"spec": {"volumes": volumes, "containers": containers}}),
+        &["spec.containers[0].volumeMounts[5000].name: Not found: \"v5000\""],
+    );
+}
