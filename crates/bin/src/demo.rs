@@ -10,8 +10,8 @@ use crate::up::step;
 
 /// What is applied; also the file that newcomers read.
 const SHOP: &str = include_str!("../../../examples/demo/shop.yaml");
-/// How long it may take to be placed, and then to arrive.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long it may take to be placed, and then to arrive: a machine may have much else to do.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks at it.
 const LOOK: Duration = Duration::from_millis(20);
 /// Where it is.

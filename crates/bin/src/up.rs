@@ -20,8 +20,8 @@ use crate::arguments::Up;
 use crate::directory::{self, Beside};
 use crate::{care, demo, memory, preflight, print, running, scheduling, sim as role, terminal};
 
-/// How long members may take to be seen as ready.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long members may take to be seen as ready; whoever waits is told for what.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// How long nothing is said while they are waited for.
 const SILENCE: Duration = Duration::from_secs(2);
 /// Between two looks at them.

@@ -11,6 +11,7 @@ import pathlib
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -147,7 +148,9 @@ def main():
     try:
         screen = []
         for line in up.stdout:
-            screen.append(line)
+            # Only whoever has to wait is told for what.
+            if not line.startswith("waiting for members: "):
+                screen.append(line)
             if line.startswith("Ctrl-C"):
                 break
         screens = [("00-up", "$ karavel up --members 3 --demo\n" + "".join(screen))]
@@ -164,7 +167,8 @@ def main():
         terminal.close()
     finally:
         up.send_signal(signal.SIGINT)
-        up.wait(30)
+        up.wait(120)
+        shutil.rmtree(directory, ignore_errors=True)
     output.mkdir(parents=True, exist_ok=True)
     for name, text in screens:
         (output / f"{name}.txt").write_text(steady(text))
