@@ -374,3 +374,58 @@ async fn built_in_objects_are_decoded_before_anything_else_and_null_is_nothing()
         );
     }
 }
+
+/// The documents say of custom kinds what may be done with their status and their scale, and of what kind those are.
+#[tokio::test]
+async fn parts_of_custom_objects_are_described() {
+    let api = api().await;
+    let own = json!({"group": "test.io", "version": "v1", "kind": "Gadget"});
+    let object = "/apis/test.io/v1/namespaces/{namespace}/gadgets/{name}";
+    let gadget = "io.test.v1.Gadget";
+    let scale = "io.k8s.api.autoscaling.v1.Scale";
+    for (document, schemas) in [
+        ("/openapi/v3/apis/test.io/v1", "components/schemas"),
+        ("/openapi/v2", "definitions"),
+    ] {
+        let (code, answer, _) = api.ask("GET", document, JSON, "").await;
+        assert_eq!(code, 200, "{document}");
+        for (part, schema) in [("status", gadget), ("scale", scale)] {
+            let operations = answer["paths"][format!("{object}/{part}")]
+                .as_object()
+                .unwrap();
+            let mut methods: Vec<&str> = operations.keys().map(String::as_str).collect();
+            methods.retain(|name| *name != "parameters");
+            methods.sort_unstable();
+            assert_eq!(methods, ["get", "patch", "put"], "{document} {part}");
+            for method in methods {
+                let operation = &operations[method];
+                assert_eq!(
+                    operation["x-kubernetes-group-version-kind"], own,
+                    "{document} {part} {method}"
+                );
+                let answered = operation["responses"]["200"].to_string();
+                let reference = format!("\"$ref\":\"#/{schemas}/{schema}\"");
+                assert!(
+                    answered.contains(&reference),
+                    "{document} {part} {method}: {answered}"
+                );
+            }
+        }
+        let schemas = format!("/{schemas}/{}", scale);
+        let described = answer.pointer(&schemas).unwrap();
+        assert!(
+            described["properties"]["spec"].is_object(),
+            "{document}: {described}"
+        );
+        assert_eq!(
+            described["x-kubernetes-group-version-kind"],
+            json!([{"group": "autoscaling", "version": "v1", "kind": "Scale"}])
+        );
+    }
+    let (_, apps, _) = api.ask("GET", "/openapi/v3/apis/apps/v1", JSON, "").await;
+    let deployment = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}";
+    for (part, kind) in [("status", "Deployment"), ("scale", "Scale")] {
+        let patch = &apps["paths"][format!("{deployment}/{part}")]["patch"];
+        assert_eq!(patch["x-kubernetes-group-version-kind"]["kind"], kind);
+    }
+}

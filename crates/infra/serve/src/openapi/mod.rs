@@ -15,7 +15,7 @@ use schema::{Schema, Types};
 use serde_json::json;
 
 use crate::discovery::api_version;
-use crate::resource::{Resource, Table, Version};
+use crate::resource::{Action, Resource, SchemaDuty, Subresource, Table, Version};
 use crate::target::Verb;
 
 /// Everything published about one table of resources.
@@ -50,10 +50,11 @@ impl Published {
     /// Describes a table.
     pub(crate) fn of(table: &Table, version: &str) -> Self {
         let mut groups: BTreeMap<String, Document> = BTreeMap::new();
+        let scale = scale_types(table);
         for resource in table.iter() {
             for served in resource.versions.iter().filter(|version| version.served) {
                 let document = groups.entry(path_of(resource, served)).or_default();
-                document.add(resource, served);
+                document.add(resource, served, scale);
             }
         }
         let documents: BTreeMap<String, Page> = groups
@@ -110,7 +111,7 @@ struct Document {
 }
 
 impl Document {
-    fn add(&mut self, resource: &Resource, version: &Version) {
+    fn add(&mut self, resource: &Resource, version: &Version, scale: Option<&Arc<Types>>) {
         let gvk =
             json!({"group": &*resource.group, "version": &*version.name, "kind": &*resource.kind});
         let name = self.add_schema(resource, version, &gvk);
@@ -122,29 +123,39 @@ impl Document {
         };
         let collection = format!("{scoped}/{}", resource.plural);
         let object = format!("{collection}/{{name}}");
-        self.add_path(
-            &collection,
-            version,
-            &gvk,
-            &name,
-            &[Verb::List, Verb::Create, Verb::DeleteCollection],
-        );
-        self.add_path(
-            &object,
-            version,
-            &gvk,
-            &name,
-            &[Verb::Get, Verb::Update, Verb::Patch, Verb::Delete],
-        );
-        if resource.namespaced {
-            self.add_path(
-                &format!("{base}/{}", resource.plural),
-                version,
-                &gvk,
-                &name,
-                &[Verb::List],
-            );
+        let offered = |verbs: &[Verb]| offered(verbs, &version.verbs);
+        let whole = [Verb::List, Verb::Create, Verb::DeleteCollection];
+        self.add_path(&collection, &offered(&whole), &gvk, &name);
+        let single = [Verb::Get, Verb::Update, Verb::Patch, Verb::Delete];
+        self.add_path(&object, &offered(&single), &gvk, &name);
+        for part in parts(version) {
+            let path = format!("{object}/{}", part.name);
+            let (gvk, name) = match &part.action {
+                Action::Scale(_) => (scale_gvk(resource, &gvk), self.add_scale(scale)),
+                _ => (gvk.clone(), name.clone()),
+            };
+            self.add_path(&path, &part.verbs, &gvk, &name);
         }
+        if resource.namespaced {
+            let everywhere = format!("{base}/{}", resource.plural);
+            self.add_path(&everywhere, &offered(&[Verb::List]), &gvk, &name);
+        }
+    }
+
+    /// Adds the schema of a `Scale`; returns the name it goes by.
+    fn add_scale(&mut self, types: Option<&Arc<Types>>) -> String {
+        if !self.schemas.contains_key(SCALE) {
+            let id = types.and_then(|types| Some((types, types.id(SCALE)?)));
+            let published = id.map(|(types, id)| (types, types.publish(id, OpenApi::V3)));
+            let mut schema = json!({"type": "object"});
+            if let Some((types, published)) = published {
+                self.add_references(types, &published);
+                schema = published;
+            }
+            self.schemas
+                .insert(SCALE.to_owned(), of_kind(schema, &scale_kind()));
+        }
+        SCALE.to_owned()
     }
 
     /// Adds the kind's schema and every type it refers to; returns the name it goes by.
@@ -158,10 +169,7 @@ impl Document {
             return name;
         };
         let name = named(schema).unwrap_or_else(|| type_name(resource, version));
-        let mut published = schema.publish(OpenApi::V3);
-        if let Some(fields) = published.as_object_mut() {
-            fields.insert("x-kubernetes-group-version-kind".to_owned(), json!([gvk]));
-        }
+        let published = of_kind(schema.publish(OpenApi::V3), gvk);
         self.add_references(schema.types(), &published);
         self.schemas.insert(name.clone(), published);
         name
@@ -180,16 +188,9 @@ impl Document {
         }
     }
 
-    fn add_path(
-        &mut self,
-        path: &str,
-        version: &Version,
-        gvk: &Value,
-        schema: &str,
-        verbs: &[Verb],
-    ) {
-        let verbs = verbs.iter().filter(|verb| version.verbs.contains(verb));
+    fn add_path(&mut self, path: &str, verbs: &[Verb], gvk: &Value, schema: &str) {
         let mut item: Map = verbs
+            .iter()
             .map(|verb| (method(*verb).to_owned(), operation(*verb, gvk, schema)))
             .collect();
         if item.is_empty() {
@@ -213,6 +214,50 @@ impl Document {
         });
         document.to_string().into()
     }
+}
+
+/// The name that `Scale` goes by.
+const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
+
+/// The group, version and kind of a `Scale`.
+fn scale_kind() -> Value {
+    json!({"group": "autoscaling", "version": "v1", "kind": "Scale"})
+}
+
+/// What the operations on the scale of an object are about. Upstream: of a custom kind they are about the kind itself.
+fn scale_gvk(resource: &Resource, gvk: &Value) -> Value {
+    match resource.rules.schema_duty() {
+        SchemaDuty::Everything => gvk.clone(),
+        _ => scale_kind(),
+    }
+}
+
+/// The types of a table among which `Scale` is: those of the built-in kinds.
+fn scale_types(table: &Table) -> Option<&Arc<Types>> {
+    let versions = table.iter().flat_map(|resource| &resource.versions);
+    let schemas = versions.filter_map(|version| version.schema.as_ref());
+    schemas
+        .map(Schema::types)
+        .find(|types| types.id(SCALE).is_some())
+}
+
+/// The parts of an object that are described.
+fn parts(version: &Version) -> impl Iterator<Item = &Subresource> {
+    let parts = version.subresources.iter();
+    parts.filter(|part| matches!(&*part.name, "status" | "scale"))
+}
+
+fn offered(verbs: &[Verb], all: &[Verb]) -> Vec<Verb> {
+    let verbs = verbs.iter().filter(|verb| all.contains(verb));
+    verbs.copied().collect()
+}
+
+/// A schema that says which kind it is of.
+fn of_kind(mut schema: Value, gvk: &Value) -> Value {
+    if let Some(fields) = schema.as_object_mut() {
+        fields.insert("x-kubernetes-group-version-kind".to_owned(), json!([gvk]));
+    }
+    schema
 }
 
 fn operation(verb: Verb, gvk: &Value, schema: &str) -> Value {
