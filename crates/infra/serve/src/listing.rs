@@ -128,6 +128,7 @@ impl Continuation {
         };
         let revision = match revision {
             NEWEST => None,
+            "0" => return Err(refuse()),
             number => Some(Revision(number.parse().map_err(|_| refuse())?)),
         };
         let after = unhex(after)
@@ -173,7 +174,7 @@ mod tests {
             );
         }
         for forged in [
-            "", "v1", "v1.x.61", "v1.1.6", "v1.1.zz", "v2.1.61", "v1.1.ff", "v1.-1.61",
+            "", "v1", "v1.x.61", "v1.1.6", "v1.1.zz", "v2.1.61", "v1.1.ff", "v1.-1.61", "v1.0.61",
         ] {
             assert_eq!(
                 Continuation::parse(forged).unwrap_err().code,

@@ -156,10 +156,11 @@ impl ListOptions {
             watch,
             bookmarks: params.flag("allowWatchBookmarks")?,
             initial_events: params.flag("sendInitialEvents")?,
-            timeout: params
-                .number("timeoutSeconds")?
-                .filter(|seconds| *seconds > 0)
-                .map(Duration::from_secs),
+            // Upstream: less than no time is over at once, and none is as long as the server likes.
+            timeout: match params.number("timeoutSeconds")? {
+                None if params.has("timeoutSeconds") => Some(Duration::ZERO),
+                seconds => seconds.filter(|given| *given > 0).map(Duration::from_secs),
+            },
         })
     }
 }
@@ -397,6 +398,14 @@ mod tests {
             (500, true, Some(Duration::from_secs(30)))
         );
         assert_eq!(list("limit=-1").unwrap().limit, 0);
+        for (query, lasts) in [
+            ("watch=1", None),
+            ("watch=1&timeoutSeconds=0", None),
+            ("watch=1&timeoutSeconds=-1", Some(Duration::ZERO)),
+            ("watch=1&timeoutSeconds=7", Some(Duration::from_secs(7))),
+        ] {
+            assert_eq!(list(query).unwrap().timeout, lasts, "{query}");
+        }
         assert!(list("limit=x").is_err());
         let write_by = |query: &str, verb, applies| {
             let params = Params::parse(query).unwrap();

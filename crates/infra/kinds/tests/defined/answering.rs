@@ -375,6 +375,40 @@ async fn built_in_objects_are_decoded_before_anything_else_and_null_is_nothing()
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn pages_of_states_that_nobody_has_are_refused() {
+    let api = api().await;
+    let list = |token: &str| format!("{}?limit=2&continue={token}", path("v1", ""));
+    for (token, code, reason, cause) in [
+        ("v1.99999999.", 504, "Timeout", "ResourceVersionTooLarge"),
+        ("v1.99999999.61", 504, "Timeout", "ResourceVersionTooLarge"),
+        (
+            "v1.18446744073709551615.61",
+            504,
+            "Timeout",
+            "ResourceVersionTooLarge",
+        ),
+        ("v1.0.61", 400, "BadRequest", ""),
+        ("v1.18446744073709551616.61", 400, "BadRequest", ""),
+    ] {
+        let (found, answer, _) = api.ask("GET", &list(token), JSON, "").await;
+        assert_eq!(found, code, "{token}: {answer}");
+        assert_eq!(answer["reason"], reason, "{token}: {answer}");
+        let causes = answer["details"]["causes"].as_array().into_iter().flatten();
+        let causes: Vec<&Value> = causes.map(|cause| &cause["reason"]).collect();
+        let expected: &[&str] = if cause.is_empty() { &[] } else { &[cause] };
+        assert_eq!(causes, expected, "{token}: {answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_of_less_than_no_time_is_over_at_once() {
+    let api = api().await;
+    let watch = format!("{}?watch=1&timeoutSeconds=-1", path("v1", ""));
+    let (code, _, _) = api.ask("GET", &watch, JSON, "").await;
+    assert_eq!(code, 200);
+}
+
 /// The documents say of custom kinds what may be done with their status and their scale, and of what kind those are.
 #[tokio::test]
 async fn parts_of_custom_objects_are_described() {

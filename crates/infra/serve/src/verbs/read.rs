@@ -192,6 +192,8 @@ impl Server {
             after,
         }) = continuation
         {
+            // Tokens are the clients' to write: one may name a revision nobody has reached.
+            self.be_fresh(Freshness::NotOlderThan(revision.0)).await?;
             let snapshot = listing::earlier_state(collection, *revision, after)?;
             return Ok((snapshot, *revision));
         }
