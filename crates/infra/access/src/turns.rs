@@ -5,9 +5,14 @@
 //! the users one after the other. The five hundred requests that one user has just been answered for stand in that
 //! user's line and not before everybody in the scheduler of the process.
 //!
+//! Reading requests from a connection, encrypting answers and handing them to the kernel takes processors too: most of the
+//! time of a long list. So connections go on in turn as well, in the line of whoever asked last on them ([`Track`]).
+//!
 //! While others are about, a user has all processors but one: their next request goes on at once, even beside a list that
 //! takes long to write. And after each turn the thread lets others run that wait for the same processor: the one that
 //! heard of another's request may be among them, and the kernel would let it wait for a whole slice, some milliseconds.
+
+mod track;
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -22,6 +27,8 @@ use serve::call::User;
 use tokio::time::Instant;
 
 use crate::fairness::is_system;
+
+pub use track::{Carried, Track};
 
 /// For how long a user counts as being about after a turn.
 const ABOUT: Duration = Duration::from_secs(1);
@@ -46,8 +53,13 @@ pub struct Line {
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Paced<F> {
     inner: Pin<Box<F>>,
+    place: Place,
+}
+
+/// A place in a line, for whoever wants to go on.
+struct Place {
     line: Line,
-    /// A place in a line, or the turn that came of it.
+    /// What is held while waiting, or the turn that came of it.
     ticket: Option<Arc<Ticket>>,
 }
 
@@ -87,6 +99,8 @@ struct Ticket {
 thread_local! {
     /// Whether this thread goes on with a turn. What a request asks of its own server belongs to it.
     static IN_TURN: Cell<bool> = const { Cell::new(false) };
+    /// Whether something that this thread has just looked after stands in a line.
+    static IN_LINE: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Turns {
@@ -118,8 +132,7 @@ impl Line {
     pub fn pace<F: Future>(self, work: F) -> Paced<F> {
         Paced {
             inner: Box::pin(work),
-            line: self,
-            ticket: None,
+            place: Place::new(self),
         }
     }
 }
@@ -148,27 +161,39 @@ impl<F: Future> Future for Paced<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let this = &mut *self;
-        if IN_TURN.get() {
-            this.leave();
-            return this.inner.as_mut().poll(context);
-        }
-        if !this.may_go_on(context.waker()) {
-            return Poll::Pending;
-        }
-        IN_TURN.set(true);
-        let turn = Turn {
-            shared: &this.line.shared,
-            user: &this.line.user,
-            is_system: this.line.is_system,
-        };
-        let outcome = this.inner.as_mut().poll(context);
-        drop(turn);
-        outcome
+        let Self { inner, place } = &mut *self;
+        place.poll(inner.as_mut(), context)
     }
 }
 
-impl<F> Paced<F> {
+impl Place {
+    fn new(line: Line) -> Self {
+        Self { line, ticket: None }
+    }
+
+    /// Lets a future go on if it is its turn.
+    fn poll<F: Future>(
+        &mut self,
+        inner: Pin<&mut F>,
+        context: &mut Context<'_>,
+    ) -> Poll<F::Output> {
+        if IN_TURN.get() {
+            self.leave();
+            return inner.poll(context);
+        }
+        if !self.may_go_on(context.waker()) {
+            IN_LINE.set(true);
+            return Poll::Pending;
+        }
+        IN_TURN.set(true);
+        let _turn = Turn {
+            shared: &self.line.shared,
+            user: &self.line.user,
+            is_system: self.line.is_system,
+        };
+        inner.poll(context)
+    }
+
     /// Leaves the line it may stand in.
     fn leave(&mut self) {
         if let Some(ticket) = self.ticket.take() {
@@ -204,7 +229,7 @@ impl<F> Paced<F> {
     }
 }
 
-impl<F> Drop for Paced<F> {
+impl Drop for Place {
     fn drop(&mut self) {
         self.leave();
     }

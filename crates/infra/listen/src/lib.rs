@@ -24,7 +24,7 @@ mod request;
 pub use arriving::Arriving;
 pub use authority::{Authority, AuthorityError, Issued, Subject};
 pub use identity::{IdentityError, ServerIdentity};
-pub use listener::{BindError, Limits, Listener};
+pub use listener::{BindError, Carrier, Limits, Listener};
 pub use peer::{CertifiedUser, Peer};
 pub use private_file::{keep_private, private_directory, write_private};
 pub use request::{RequestError, SigningRequest, Usage};

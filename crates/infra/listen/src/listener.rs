@@ -82,6 +82,19 @@ pub enum BindError {
     },
 }
 
+/// What lets a connection go on. It is shown to whoever answers the connection's requests, among their extensions.
+pub trait Carrier: Clone + Send + Sync + 'static {
+    /// The connection, which goes on when the carrier lets it.
+    fn carry<F: Future + Send>(&self, connection: F) -> impl Future<Output = F::Output> + Send;
+}
+
+/// Lets connections go on at once.
+impl Carrier for () {
+    fn carry<F: Future + Send>(&self, connection: F) -> impl Future<Output = F::Output> + Send {
+        connection
+    }
+}
+
 impl Listener {
     /// Listens on an address. Port 0 takes any free port; [`Listener::address`] tells which.
     pub async fn bind(address: SocketAddr) -> Result<Self, BindError> {
@@ -115,6 +128,24 @@ impl Listener {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        self.serve_carried(tls, limits, handler, || (), stop).await;
+    }
+
+    /// The same, with a carrier for each connection.
+    pub async fn serve_carried<H, F, B, C>(
+        self,
+        tls: rustls::ServerConfig,
+        limits: Limits,
+        handler: H,
+        carrier: impl Fn() -> C,
+        stop: CancellationToken,
+    ) where
+        C: Carrier,
+        H: Fn(Request<Arriving>) -> F + Clone + Send + 'static,
+        F: Future<Output = Response<B>> + Send + 'static,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
         let acceptor = TlsAcceptor::from(Arc::new(tls));
         let places = Arc::new(Semaphore::new(limits.connections));
         let graceful = GracefulShutdown::new();
@@ -137,7 +168,7 @@ impl Listener {
             };
             let (acceptor, handler, watcher) =
                 (acceptor.clone(), handler.clone(), graceful.watcher());
-            let ending = stop.clone();
+            let (ending, carrier) = (stop.clone(), carrier());
             connections.spawn(async move {
                 let _place = place;
                 let handshake =
@@ -153,8 +184,10 @@ impl Listener {
                     .and_then(|chain| chain.first());
                 let user = certificate.and_then(|certificate| peer::certified_user(certificate));
                 let peer = Peer { address, user };
+                let shown = carrier.clone();
                 let service = service_fn(move |mut request: Request<Incoming>| {
                     request.extensions_mut().insert(peer.clone());
+                    request.extensions_mut().insert(shown.clone());
                     // Whoever waits for leave to send has sent nothing yet.
                     let waits = request.headers().contains_key(EXPECT);
                     let (parts, body) = request.into_parts();
@@ -174,7 +207,7 @@ impl Listener {
                 let connection = builder
                     .serve_connection_with_upgrades(TokioIo::new(stream), service)
                     .into_owned();
-                if let Err(error) = watcher.watch(connection).await {
+                if let Err(error) = carrier.carry(watcher.watch(connection)).await {
                     tracing::debug!(%address, error, "connection ended");
                 }
             });

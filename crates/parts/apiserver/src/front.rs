@@ -28,7 +28,7 @@ use crate::admission::MultiClusterAdmission;
 use crate::audit::Audit;
 use crate::redaction;
 use crate::roles::COMPONENTS;
-use crate::sending::PIECE;
+use crate::sending::{PIECE, Pace};
 use crate::snapshot;
 
 /// Any error of a body.
@@ -151,6 +151,9 @@ impl Front {
     {
         let (mut parts, body) = request.into_parts();
         let admitted = self.access.admit(&mut parts);
+        if let (Ok(admitted), Some(pace)) = (&admitted, parts.extensions.get::<Pace>()) {
+            pace.track.follow(self.turns.line(&admitted.user));
+        }
         self.go_on(admitted, parts, body).await
     }
 

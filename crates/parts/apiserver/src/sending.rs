@@ -5,13 +5,28 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use access::fairness::Lent;
+use access::turns::Track;
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body as _, Frame, SizeHint};
+use listen::Carrier;
 use serve::body::Body;
 
 /// The most that is encrypted and written at once, in bytes: a fraction of a millisecond.
 pub(crate) const PIECE: usize = 64 * 1024;
+
+/// Lets a connection go on when it is the turn of whoever uses it: reading, encrypting and writing take processors too.
+#[derive(Clone, Default)]
+pub(crate) struct Pace {
+    /// The line it stands in.
+    pub(crate) track: Track,
+}
+
+impl Carrier for Pace {
+    fn carry<F: Future + Send>(&self, connection: F) -> impl Future<Output = F::Output> + Send {
+        self.track.pace(connection)
+    }
+}
 
 /// A body on its way to a client.
 pub(crate) struct Sending {

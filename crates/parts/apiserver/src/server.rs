@@ -43,7 +43,7 @@ use crate::namespaces::NamespaceLifecycle;
 use crate::roles;
 use crate::sealing::{self, SealingError, Unfinished};
 use crate::security::Security;
-use crate::sending;
+use crate::sending::{self, Pace};
 use crate::sharing::{self, SharingError};
 use crate::surroundings::Machine;
 
@@ -486,7 +486,9 @@ impl ApiServer {
                 let front = Arc::clone(&front);
                 async move { sending::send(front.answer(request).await) }
             };
-            listener.serve(tls, Limits::default(), handler, stop).await;
+            let limits = Limits::default();
+            let serving = listener.serve_carried(tls, limits, handler, Pace::default, stop);
+            serving.await;
         });
         Ok(())
     }

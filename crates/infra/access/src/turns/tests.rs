@@ -133,3 +133,89 @@ async fn what_a_request_asks_of_its_own_server_takes_no_turn_of_its_own() {
     assert_eq!(turns.line(&ann).pace(inner).await, 7);
     assert!(turns.shared.lock().running.is_empty());
 }
+
+#[tokio::test]
+async fn connections_stand_in_the_line_of_whoever_asked_last_on_them() {
+    let (noisy, quiet) = (user("noisy", ""), user("quiet", ""));
+    let turns = Turns::new(1);
+    for who in [&noisy, &quiet, &noisy] {
+        turns.line(who).pace(async {}).await;
+    }
+    assert!(turns.shared.take(&"holder".into(), true).is_none());
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let tracks: Vec<Track> = (0..5).map(|_| Track::default()).collect();
+    // The first knows nobody yet, the fourth was noisy's before it was quiet's.
+    for (track, who) in
+        tracks
+            .iter()
+            .zip([None, Some(&noisy), Some(&noisy), Some(&noisy), Some(&noisy)])
+    {
+        if let Some(who) = who {
+            track.follow(turns.line(who));
+        }
+    }
+    tracks[3].follow(turns.line(&quiet));
+    let mut tasks = JoinSet::new();
+    for (number, track) in tracks.iter().enumerate() {
+        let order = Arc::clone(&order);
+        tasks.spawn(track.pace(async move { order.lock().unwrap().push(number) }));
+    }
+    for _ in 0..tracks.len() {
+        yield_now().await;
+    }
+    assert_eq!(*order.lock().unwrap(), [0]);
+    turns.shared.end(&"holder".into());
+    tasks.join_all().await;
+    assert_eq!(*order.lock().unwrap(), [0, 1, 3, 2, 4]);
+    let state = turns.shared.lock();
+    assert!(state.running.is_empty() && state.others.waiting.is_empty());
+}
+
+#[tokio::test]
+async fn a_request_goes_on_within_the_turn_of_its_connection() {
+    let ann = user("ann", "");
+    let turns = Turns::new(1);
+    // Somebody else is about.
+    turns.line(&user("bob", "")).pace(async {}).await;
+    let track = Track::default();
+    track.follow(turns.line(&ann));
+    let inside = turns.line(&ann).pace(async {
+        yield_now().await;
+        7
+    });
+    let answered = tokio::time::timeout(Duration::from_secs(10), track.pace(inside)).await;
+    assert_eq!(answered, Ok(7));
+    assert!(turns.shared.lock().running.is_empty());
+}
+
+#[tokio::test]
+async fn a_connection_of_somebody_who_is_alone_waits_for_nobody() {
+    let ann = user("ann", "");
+    let turns = Turns::new(1);
+    turns.line(&ann).pace(async {}).await;
+    let track = Track::default();
+    track.follow(turns.line(&ann));
+    assert!(turns.shared.take(&"ann".into(), false).is_none());
+    let went_on = tokio::time::timeout(Duration::from_secs(10), track.pace(async { 7 })).await;
+    assert_eq!(went_on, Ok(7));
+}
+
+#[tokio::test]
+async fn a_request_that_stood_in_line_goes_on_although_others_have_come_meanwhile() {
+    let (ann, bob) = (user("ann", ""), user("bob", ""));
+    let turns = Turns::new(1);
+    let track = Track::default();
+    track.follow(turns.line(&ann));
+    assert!(turns.shared.take(&"holder".into(), true).is_none());
+    // Ann is alone: her connection goes on, and her request stands in line.
+    let inside = turns.line(&ann).pace(async { 7 });
+    let carried = tokio::spawn(track.pace(inside));
+    yield_now().await;
+    let other = tokio::spawn(turns.line(&bob).pace(async {}));
+    yield_now().await;
+    turns.shared.end(&"holder".into());
+    let both = async { (carried.await.unwrap(), other.await.unwrap()) };
+    let ended = tokio::time::timeout(Duration::from_secs(10), both).await;
+    assert_eq!(ended, Ok((7, ())));
+    assert!(turns.shared.lock().running.is_empty());
+}
