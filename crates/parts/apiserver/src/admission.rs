@@ -18,7 +18,7 @@ use object::{GroupVersionKind, Map, Object, ResourceType, Value};
 use serve::cache::{self, Cache};
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::server::{Server, Surroundings};
-use serve::status::{Cause, Details, Status};
+use serve::status::{Cause, Details, Status, Subject};
 
 use crate::surroundings::Machine;
 
@@ -297,6 +297,14 @@ fn unwritten(object: &Object, why: &str) -> Status {
 
 /// A refusal in the server's words.
 fn refuse(refusal: Refusal) -> Status {
+    if let Refusal::Invalid { kind, name, errors } = &refusal {
+        let subject = Subject {
+            group: &kind.group,
+            resource: &kind.kind,
+            name,
+        };
+        return Status::invalid(subject, errors);
+    }
     let causes = refusal.errors().iter().map(|error| Cause {
         reason: error.kind.reason().to_owned(),
         message: error.body(),

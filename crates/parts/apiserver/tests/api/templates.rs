@@ -230,3 +230,30 @@ async fn whoever_may_evict_need_not_be_let_delete() {
     assert_eq!(evicted.code, 201, "{}", evicted.body);
     assert_eq!(evicted.body["status"], "Success");
 }
+
+#[tokio::test]
+async fn a_binding_to_a_cluster_that_cannot_exist_is_refused_by_kind_name_and_field() {
+    let world = World::start().await;
+    let bindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings";
+    let binding = json!({
+        "metadata": {"name": "b"},
+        "spec": {
+            "resource": {"apiVersion": "v1", "kind": "ConfigMap", "name": "m"},
+            "clusters": [{"name": "m1"}, {"name": "M_2"}],
+        },
+    });
+    let line = format!("POST {bindings}");
+    let answer = world.ask(&master(), &line, binding).await;
+    assert_eq!(
+        (answer.code, &answer.body["reason"]),
+        (422, &json!("Invalid"))
+    );
+    let details = &answer.body["details"];
+    assert_eq!(
+        [&details["kind"], &details["group"], &details["name"]],
+        ["ResourceBinding", "work.karmada.io", "b"]
+    );
+    assert_eq!(details["causes"][0]["field"], "spec.clusters[1].name");
+    let line = format!("GET {bindings}/b");
+    assert_eq!(world.ask(&master(), &line, Value::Null).await.code, 404);
+}
