@@ -2,7 +2,9 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::Path;
 
 use cli::Failure;
@@ -13,8 +15,9 @@ const MARK: &str = "karavel.format";
 const FORMAT: u32 = 1;
 /// What file systems put into empty directories.
 const NOTHING: [&str; 1] = ["lost+found"];
-/// The mode of directories that are made.
+/// The mode of directories that are made, and of the mark.
 const OWNER_ONLY: u32 = 0o700;
+const OWNER_ONLY_FILE: u32 = 0o600;
 /// What the group and everybody else may do with a directory.
 const OTHERS: u32 = 0o077;
 /// The mark of directories that everybody puts something into, such as `/tmp`.
@@ -72,6 +75,7 @@ pub(crate) fn claim(path: &Path, beside: Beside) -> Result<DataDirectory, Failur
         .write(true)
         .create(true)
         .truncate(false)
+        .mode(OWNER_ONLY_FILE)
         .open(path.join(MARK));
     let mut mark = mark.map_err(|error| {
         let failure = refuse_other_owner(path).err();
@@ -293,6 +297,7 @@ mod tests {
         let new = root.path().join("new");
         drop(claim(&new, Beside::Nothing).unwrap());
         assert_eq!(mode(&new), 0o700);
+        assert_eq!(mode(&new.join(MARK)) & OTHERS, 0);
         for (loose, prepared, kept) in [
             (0o755, None, 0o700),
             (0o777, None, 0o700),
