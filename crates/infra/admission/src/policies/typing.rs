@@ -3,13 +3,14 @@
 //! An expression is compiled without knowing what `object` is, because a policy may be about many kinds. Where its rules
 //! name kinds, each expression is tried once more with the type of each: what does not fit is reported, not refused.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cel::{Environment, Program, Type};
 use object::Value;
 use schema::{Schema, SchemaId};
 use serde_json::json;
-use serve::resource::Table;
+use serve::resource::{Resource, Table, Version};
 
 /// The most kinds one policy is tried with. Upstream: the same.
 const MOST_KINDS: usize = 10;
@@ -89,32 +90,58 @@ fn kinds(spec: &Value, table: &Table) -> Vec<(String, Type)> {
         .and_then(|constraints| constraints.get("resourceRules")?.as_array());
     let mut found: Vec<(String, Type)> = Vec::new();
     for rule in rules.into_iter().flatten() {
-        let texts = |field: &str| -> Vec<&str> {
-            let list = rule.get(field).and_then(Value::as_array);
-            list.into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .collect()
-        };
-        for group in texts("apiGroups") {
-            for version in texts("apiVersions") {
-                for plural in texts("resources") {
-                    let Some(served) = table.find(group, version, plural) else {
-                        continue;
-                    };
-                    let Some(schema) = &served.version().schema else {
-                        continue;
-                    };
-                    let name = format!("{}, Kind={}", served.api_version(), served.resource.kind);
-                    if found.len() < MOST_KINDS && !found.iter().any(|(known, _)| *known == name) {
-                        let ty = type_of(schema, schema.root_id(), DEEPEST, "object");
-                        found.push((name, ty));
-                    }
-                }
+        if found.len() >= MOST_KINDS {
+            break;
+        }
+        for (resource, version) in named(rule, table) {
+            let Some(schema) = &version.schema else {
+                continue;
+            };
+            let api_version = resource.api_version(&version.name);
+            let name = format!("{api_version}, Kind={}", resource.kind);
+            if found.len() < MOST_KINDS && !found.iter().any(|(known, _)| *known == name) {
+                let ty = type_of(schema, schema.root_id(), DEEPEST, "object");
+                found.push((name, ty));
             }
         }
     }
     found
+}
+
+/// What a rule names of all that is served, in the order of the rule. The table is looked through and not every
+/// combination of the rule's lists: a policy may have any number of those.
+fn named<'t>(rule: &Value, table: &'t Table) -> Vec<(&'t Resource, &'t Version)> {
+    let places = |field: &str| -> BTreeMap<&str, usize> {
+        let list = rule.get(field).and_then(Value::as_array);
+        let texts = list.into_iter().flatten().filter_map(Value::as_str);
+        let mut places = BTreeMap::new();
+        for (place, text) in texts.enumerate() {
+            places.entry(text).or_insert(place);
+        }
+        places
+    };
+    let (groups, versions, plurals) = (
+        places("apiGroups"),
+        places("apiVersions"),
+        places("resources"),
+    );
+    let mut found = Vec::new();
+    for resource in table.iter() {
+        let here = (groups.get(&*resource.group), plurals.get(&*resource.plural));
+        let (Some(group), Some(plural)) = here else {
+            continue;
+        };
+        for version in resource.versions.iter().filter(|version| version.served) {
+            if let Some(place) = versions.get(&*version.name) {
+                found.push(((group, place, plural), &**resource, version));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let found = found.into_iter();
+    found
+        .map(|(_, resource, version)| (resource, version))
+        .collect()
 }
 
 fn type_of(schema: &Schema, id: SchemaId, deepest: usize, name: &str) -> Type {

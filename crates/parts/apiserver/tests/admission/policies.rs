@@ -273,6 +273,43 @@ async fn expressions_that_do_not_fit_the_kind_are_doubted_in_the_status() {
     );
 }
 
+/// A rule stands for every combination of its lists, which are as long as a body has room for. The kinds among them are
+/// found without trying each combination, and told in the order of the rule.
+#[tokio::test]
+async fn kinds_are_found_in_rules_with_long_lists() {
+    let world = World::start().await;
+    let list = |last: &[&str]| -> Vec<String> {
+        let others = (0..2_000).map(|number| format!("none-{number}"));
+        others
+            .chain(last.iter().map(|text| (*text).to_owned()))
+            .collect()
+    };
+    let spec = json!({
+        "matchConstraints": {"resourceRules": [{
+            "operations": ["CREATE"], "apiGroups": list(&["apps"]), "apiVersions": list(&["v1"]),
+            "resources": list(&["statefulsets", "deployments"]),
+        }]},
+        "validations": [{"expression": "object.spec.replicsa > 1"}],
+    });
+    let path = format!("{GROUP}/validatingadmissionpolicies");
+    world.create(&path, policy(spec)).await;
+    let waited = tokio::time::timeout(std::time::Duration::from_secs(20), async {
+        loop {
+            let line = format!("GET {path}/p");
+            let answer = world.ask(&master(), &line, json!(null)).await;
+            if answer.body["status"]["observedGeneration"] == 1 {
+                return answer.body["status"]["typeChecking"]["expressionWarnings"].clone();
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    let warnings = waited.await.unwrap();
+    let warning = warnings[0]["warning"].as_str().unwrap();
+    let places =
+        ["StatefulSet", "Deployment"].map(|kind| warning.find(&format!("apps/v1, Kind={kind}: ")));
+    assert!(places[0].is_some() && places[0] < places[1], "{warning}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_checks_may_warn_and_be_noted_instead() {
     let directory = tempfile::tempdir().unwrap();
