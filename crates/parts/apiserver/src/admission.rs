@@ -260,9 +260,27 @@ impl Admission for MultiClusterAdmission {
             Ok(allowed) if !allowed.writes.is_empty() && !call.options.dry_run => {
                 Box::pin(self.charge(call, old, new, allowed))
             }
-            verdict => at_once(verdict.map(|_| Vec::new())),
+            verdict => {
+                let warnings = || defines_built_in(call, new).into_iter().collect();
+                at_once(verdict.map(|_| warnings()))
+            }
         }
     }
+}
+
+/// What whoever writes a definition of a multi-cluster kind should know.
+fn defines_built_in(call: &Call, new: Option<&Value>) -> Option<String> {
+    let resource = &call.served.resource;
+    let is_definition = &*resource.plural == "customresourcedefinitions"
+        && &*resource.group == "apiextensions.k8s.io"
+        && call.target.subresource.is_empty();
+    let spec = new.filter(|_| is_definition)?.get("spec")?;
+    let group = spec.get("group")?.as_str()?;
+    let plural = spec.get("names")?.get("plural")?.as_str()?;
+    let mut known = registry::RESOURCES.iter();
+    known
+        .any(|known| known.group == group && known.plural == plural)
+        .then(|| format!("{plural}.{group} is built in: this definition changes nothing about how it is served"))
 }
 
 /// A copy of as much of an object as is looked at; `None` if it is no object.

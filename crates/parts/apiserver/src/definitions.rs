@@ -13,17 +13,19 @@ use kinds::resource_with_webhooks;
 use object::Value;
 use runtime::CancellationToken;
 use serde_json::json;
-use serve::resource::Table;
+use serve::resource::{Resource, Table};
 use serve::server::Server;
 use serve::webhook::{Caller, Calling};
+use tokio::sync::watch;
 
 const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";
 
-/// Serves `base` and every definition there is, as they come and go.
+/// Serves `base` and every definition there is, as they come and go, and announces each table.
 pub(crate) async fn follow(
     server: Arc<Server>,
     base: Table,
     caller: Arc<dyn Caller>,
+    tables: watch::Sender<bool>,
     stop: CancellationToken,
 ) {
     let collection = server.cache().collection(COLLECTION);
@@ -55,6 +57,7 @@ pub(crate) async fn follow(
         }
         // Served before it is said to be: whoever waits for the condition may use the kind at once.
         server.set_table(table);
+        tables.send_replace(true);
         for (definition, verdict) in verdicts {
             report(&server, definition, verdict).await;
         }
@@ -65,19 +68,63 @@ pub(crate) async fn follow(
     }
 }
 
-/// What a definition adds to what is served. One of a kind that is built in is as good as its word: the kind is served,
-/// and the definition changes nothing about it.
+/// What a definition adds to what is served. One of a kind that is built in is as good as its word if the kind is served
+/// as it says, and changes nothing about it: whoever installs the multi-cluster kinds as they are elsewhere need not know
+/// that they are here already. One that says otherwise would promise what nobody serves.
 fn judge(
     base: &Table,
     definition: &Value,
     caller: &Arc<dyn Caller>,
-) -> Result<Option<serve::resource::Resource>, Refusal> {
+) -> Result<Option<Resource>, Refusal> {
     let unserved = |error: kinds::DefinitionError| Refusal::unserved(error.to_string());
     let resource = resource_with_webhooks(definition, Some(caller)).map_err(unserved)?;
-    let taken = base
+    let built_in = base
         .iter()
-        .any(|known| known.group == resource.group && known.plural == resource.plural);
-    Ok((!taken).then_some(resource))
+        .find(|known| known.group == resource.group && known.plural == resource.plural);
+    match built_in.map(|known| departure(known, &resource)) {
+        None => Ok(Some(resource)),
+        Some(None) => Ok(None),
+        Some(Some(why)) => Err(Refusal {
+            names: "BuiltIn",
+            established: "NotAccepted",
+            message: why,
+            shown: "not all names are accepted".to_owned(),
+            fields: vec!["plural"],
+        }),
+    }
+}
+
+/// In what a definition departs from the built-in kind of its name.
+fn departure(built_in: &Resource, defined: &Resource) -> Option<String> {
+    let name = format!("{}.{}", built_in.plural, built_in.group);
+    if built_in.kind != defined.kind {
+        let (is, said) = (&built_in.kind, &defined.kind);
+        return Some(format!(
+            "{name} is built in and its kind is {is}, not {said}"
+        ));
+    }
+    if built_in.namespaced != defined.namespaced {
+        let scope = |resource: &Resource| match resource.namespaced {
+            true => "Namespaced",
+            false => "Cluster",
+        };
+        let (is, said) = (scope(built_in), scope(defined));
+        return Some(format!(
+            "{name} is built in and its scope is {is}, not {said}"
+        ));
+    }
+    let served = |resource: &Resource| -> Vec<String> {
+        let versions = resource.versions.iter().filter(|version| version.served);
+        versions.map(|version| version.name.to_string()).collect()
+    };
+    let here = served(built_in);
+    let missing = served(defined)
+        .into_iter()
+        .find(|version| !here.contains(version))?;
+    let here = here.join(", ");
+    Some(format!(
+        "{name} is built in and served in {here}, not in {missing}"
+    ))
 }
 
 /// Every version objects were ever stored in, as far as nobody has taken it off the list.

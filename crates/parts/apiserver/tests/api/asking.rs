@@ -97,7 +97,7 @@ async fn settle(world: &World) {
 }
 
 /// Waits for something within a deadline.
-async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
+pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
     while !is_so().await {
         assert!(tokio::time::Instant::now() < deadline, "{what}");

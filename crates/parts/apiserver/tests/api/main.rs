@@ -3,6 +3,7 @@
 
 mod asking;
 mod conversion;
+mod definitions;
 #[path = "../admission/hook.rs"]
 #[expect(dead_code, reason = "other tests need more of it")]
 mod hook;
