@@ -12,6 +12,7 @@ use control::election::Election;
 use listen::Authority;
 use object::ObjectKey;
 use runtime::{Clock, Spawner};
+use tokio::sync::watch;
 
 use crate::agents;
 use crate::certificates::reachable;
@@ -19,6 +20,7 @@ use crate::front::Handle;
 use crate::kubeconfig;
 use crate::policies;
 use crate::quotas;
+use crate::registrations;
 
 /// The Lease that the one of several servers on a store holds which does the chores.
 const LEASE: &str = "karavel-apiserver";
@@ -35,6 +37,8 @@ pub(crate) struct Chores {
     pub(crate) address: SocketAddr,
     /// Whether agents' certificates are approved without anybody's doing.
     pub(crate) approve_agents: bool,
+    /// Tells of every change of what is served.
+    pub(crate) tables: watch::Receiver<bool>,
 }
 
 impl Chores {
@@ -58,6 +62,7 @@ impl Chores {
             quotas,
             address,
             approve_agents,
+            tables,
         } = self;
         let server = || Arc::clone(handle.server());
         let access = || Arc::clone(handle.access());
@@ -76,6 +81,8 @@ impl Chores {
         let public = kubeconfig::public(&format!("https://{}", reachable(*address)), pem);
         let telling = cluster_info::follow(server(), public);
         spawn_chore(spawner, "cluster-info", telling);
+        let registering = registrations::follow(server(), tables.clone());
+        spawn_chore(spawner, "registrations", registering);
     }
 }
 

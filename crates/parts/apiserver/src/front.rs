@@ -27,6 +27,7 @@ use tokio::time::Instant;
 use crate::admission::MultiClusterAdmission;
 use crate::audit::Audit;
 use crate::redaction;
+use crate::registrations;
 use crate::roles::COMPONENTS;
 use crate::sending::{PIECE, Pace};
 use crate::snapshot;
@@ -248,10 +249,16 @@ impl Front {
         if is_kept_back {
             redaction::plainly(request.headers_mut());
         }
+        let uri = request.uri().clone();
         let line = self.turns.line(&admitted.user);
         let answering = line.pace(self.server.answer(admitted.user, request));
         let answering = async {
             let response = answering.await;
+            let is_missing = response.status() == StatusCode::NOT_FOUND;
+            let elsewhere = || registrations::unavailable(&self.server, uri.path());
+            if let Some(refusal) = is_missing.then(elsewhere).flatten() {
+                return refusal;
+            }
             match is_kept_back {
                 true => redaction::redacted(response),
                 false => response,

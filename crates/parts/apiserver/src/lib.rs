@@ -25,6 +25,7 @@ mod namespaces;
 mod policies;
 mod quotas;
 mod redaction;
+mod registrations;
 mod roles;
 mod sealing;
 mod security;

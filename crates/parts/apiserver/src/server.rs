@@ -29,6 +29,7 @@ use store::Store;
 use store::embedded::{self, Embedded};
 use store::etcd::{self, Etcd};
 use store::memory::Memory;
+use tokio::sync::watch;
 
 use crate::admission::MultiClusterAdmission;
 use crate::audit::Audit;
@@ -439,12 +440,14 @@ impl ApiServer {
         join_all(NAMESPACES.map(|namespace| create_namespace(&server, namespace))).await;
         let written = bootstrap::ensure(&server, roles).await;
         tracing::debug!(written, "roles and bindings are complete");
+        let (announce, tables) = watch::channel(false);
         let chores = Chores {
             handle: handle.clone(),
             authority: Arc::clone(certificates.authority()),
             quotas,
             address,
             approve_agents,
+            tables,
         };
         if matches!(store.engine(), Store::Etcd(_)) {
             chores.stand(&tasks.spawner());
@@ -453,7 +456,7 @@ impl ApiServer {
         }
         let defined = Arc::clone(&server);
         tasks.spawn("definitions", |stop| {
-            definitions::follow(defined, base, conversions, stop)
+            definitions::follow(defined, base, conversions, announce, stop)
         });
         let spawner = tasks.spawner();
         spawn_chore(&spawner, "certificate renewal", certificates.renew());
