@@ -1,13 +1,14 @@
 //! From the bytes of a body to an object that may be worked on: decoded, of the right kind, in the right place, without
 //! unknown fields.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use object::field::{FieldError, FieldPath};
 use object::parse::{self, ParseError};
 use object::{Map, Value};
 use schema::Malformed;
 use schema::wire::DecodeError;
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
 use crate::call::Call;
@@ -197,30 +198,32 @@ fn name_owners_once(call: &Call, object: &mut Value) -> Option<String> {
         .get_mut("metadata")?
         .get_mut("ownerReferences")?
         .as_array_mut()?;
+    // Invariant: every owner is looked at once, however many there are.
+    let mut seen: HashSet<&Value> = HashSet::with_capacity(owners.len());
+    let is_first: Vec<bool> = owners.iter().map(|owner| seen.insert(owner)).collect();
+    if is_first.iter().all(|is_first| *is_first) {
+        return None;
+    }
     let mut twice: Vec<String> = Vec::new();
-    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
-    for owner in owners.drain(..) {
-        if !kept.contains(&owner) {
-            kept.push(owner);
-            continue;
-        }
+    let mut named: HashSet<String> = HashSet::new();
+    let mut is_first = is_first.into_iter();
+    owners.retain(|owner| {
+        let is_first = is_first.next().unwrap_or(true);
         let uid = owner.get("uid").and_then(Value::as_str).unwrap_or_default();
-        if !twice.iter().any(|known| known == uid) {
+        if !is_first && named.insert(uid.to_owned()) {
             twice.push(uid.to_owned());
         }
-    }
-    *owners = kept;
+        is_first
+    });
     let when = match call.verb {
         Verb::Patch => " after mutating admission happens",
         _ => "",
     };
-    (!twice.is_empty()).then(|| {
-        format!(
-            ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, \
-             and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
-            twice.join(", ")
-        )
-    })
+    Some(format!(
+        ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, \
+         and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        twice.join(", ")
+    ))
 }
 
 /// Decodes a body of JSON or YAML without knowing what it is; also says which fields were given twice.
@@ -266,14 +269,12 @@ pub(crate) fn decode_sent(
 }
 
 fn with_duplicates(parsed: parse::Parsed) -> (Value, Vec<String>) {
-    let mut told: Vec<String> = Vec::new();
-    for path in &parsed.duplicates {
-        let text = format!("duplicate field {:?}", path.as_str());
+    let mut seen: HashSet<&str> = HashSet::new();
+    let told = (parsed.duplicates.iter())
         // However often it is given.
-        if !told.contains(&text) {
-            told.push(text);
-        }
-    }
+        .filter(|path| seen.insert(path.as_str()))
+        .map(|path| format!("duplicate field {:?}", path.as_str()))
+        .collect();
     (parsed.value, told)
 }
 
@@ -311,7 +312,15 @@ fn yaml(body: &[u8]) -> Result<(Value, Vec<String>), Status> {
         serde_saphyr::from_str_with_options::<Value>(text, options)
     };
     let refuse = |error: serde_saphyr::Error| {
-        Status::bad_request(format!("error decoding the body as YAML: {error}"))
+        let mut cause = &error;
+        while let serde_saphyr::Error::AliasError { error, .. } = cause {
+            cause = error;
+        }
+        let why = match cause {
+            serde_saphyr::Error::Budget { breach, .. } => excess(breach),
+            _ => error.to_string(),
+        };
+        Status::bad_request(format!("error decoding the body as YAML: {why}"))
     };
     let told = match read(DuplicateKeyPolicy::Error) {
         Ok(value) => return Ok((value, Vec::new())),
@@ -323,6 +332,33 @@ fn yaml(body: &[u8]) -> Result<(Value, Vec<String>), Status> {
     };
     let value = read(DuplicateKeyPolicy::LastWins).map_err(refuse)?;
     Ok((value, vec![told]))
+}
+
+/// What a document has too much of to be read.
+fn excess(breach: &BudgetBreach) -> String {
+    let (what, count) = match breach {
+        BudgetBreach::Events { events } => ("parts", *events),
+        BudgetBreach::Nodes { nodes } => ("values, with what its aliases stand for", *nodes),
+        BudgetBreach::Aliases { aliases } => ("aliases", *aliases),
+        BudgetBreach::Anchors { anchors } => ("anchors", *anchors),
+        BudgetBreach::MergeKeys { merge_keys } => ("merge keys", *merge_keys),
+        BudgetBreach::Documents { documents } => ("documents", *documents),
+        BudgetBreach::Depth { depth } => ("levels of lists and maps within each other", *depth),
+        BudgetBreach::ScalarBytes { total_scalar_bytes } => (
+            "bytes of text, with what its aliases stand for",
+            *total_scalar_bytes,
+        ),
+        BudgetBreach::AliasAnchorRatio { aliases, anchors } => {
+            return format!(
+                "the document has {aliases} aliases of only {anchors} anchors, which is too many"
+            );
+        }
+        BudgetBreach::SequenceUnbalanced => {
+            return "the document ends a list or map that was not begun".to_owned();
+        }
+        _ => return "the document is too large, with what its aliases stand for".to_owned(),
+    };
+    format!("the document is too large: it has at least {count} {what}")
 }
 
 /// What stands above the lines that something is wrong with.

@@ -1,6 +1,8 @@
 //! What the server itself decides about an object as it comes, changes and goes: names, uids, times, generations,
 //! finalizers. Pure: time and chance come in from outside.
 
+use std::collections::BTreeSet;
+
 use object::field::{FieldError, FieldPath};
 use object::time::Time;
 use object::{Map, Value, names};
@@ -327,8 +329,8 @@ fn check_finalizers(old: Option<&Value>, new: &Map, path: &FieldPath) -> Vec<Fie
         .get("deletionTimestamp")
         .is_some_and(|time| !time.is_null())
     {
-        let known = finalizers(before);
-        let added: Vec<&String> = held.iter().filter(|name| !known.contains(name)).collect();
+        let known: BTreeSet<String> = finalizers(before).into_iter().collect();
+        let added: Vec<&String> = held.iter().filter(|name| !known.contains(*name)).collect();
         if !added.is_empty() {
             let added: Vec<String> = added.iter().map(|name| format!("{name:?}")).collect();
             errors.push(FieldError::forbidden(
@@ -343,10 +345,14 @@ fn check_finalizers(old: Option<&Value>, new: &Map, path: &FieldPath) -> Vec<Fie
     errors
 }
 
+/// How many controllers too many are told: each time shows all owners.
+const CONTROLLERS_TOLD: usize = 16;
+
 fn check_owners(metadata: &Map, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let owners = metadata.get("ownerReferences").and_then(Value::as_array);
     let mut controller: Option<String> = None;
+    let mut told = 0;
     for owner in owners.into_iter().flatten() {
         let text = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
         // Upstream: which of them is not said.
@@ -369,7 +375,9 @@ fn check_owners(metadata: &Map, path: &FieldPath) -> Vec<FieldError> {
         let shown = format!("{}/{}", text("kind"), text("name"));
         match &controller {
             None => controller = Some(shown),
+            Some(_) if told == CONTROLLERS_TOLD => {}
             Some(first) => {
+                told += 1;
                 let all = owners.cloned().unwrap_or_default();
                 let why = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {shown}"
@@ -385,7 +393,7 @@ fn check_owners(metadata: &Map, path: &FieldPath) -> Vec<FieldError> {
 #[must_use]
 pub fn odd_finalizers(old: Option<&Value>, new: &Value) -> Vec<String> {
     let held = |object: &Value| metadata(object).map(finalizers).unwrap_or_default();
-    let known = old.map(held).unwrap_or_default();
+    let known: BTreeSet<String> = old.map(held).unwrap_or_default().into_iter().collect();
     held(new)
         .into_iter()
         .filter(|name| !name.contains('/') && !known.contains(name))

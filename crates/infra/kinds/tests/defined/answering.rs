@@ -463,3 +463,63 @@ async fn parts_of_custom_objects_are_described() {
         assert_eq!(patch["x-kubernetes-group-version-kind"]["kind"], kind);
     }
 }
+
+/// As many owners as a body has room for: each is told from the others without being held against all of them.
+#[tokio::test]
+async fn many_owners_are_named_once() {
+    const OWNERS: usize = 4_000;
+    let owner = |number: usize| json!({"apiVersion": "v1", "kind": "Pod", "name": format!("p{number}"), "uid": format!("u{number}")});
+    let mut owners: Vec<Value> = (0..OWNERS).map(owner).collect();
+    owners.extend([owner(7), owner(3), owner(7)]);
+    // The same owner, written in another order.
+    owners.push(json!({"uid": "u5", "name": "p5", "kind": "Pod", "apiVersion": "v1"}));
+    let mut object = gadget("v1", "owned", json!({}));
+    object["metadata"]["ownerReferences"] = Value::Array(owners);
+    let api = api().await;
+    let (code, answer, told) = api
+        .ask("POST", &path("v1", ""), JSON, &object.to_string())
+        .await;
+    assert_eq!(code, 201, "{}", answer["message"]);
+    let kept = answer["metadata"]["ownerReferences"].as_array().unwrap();
+    let expected: Vec<Value> = (0..OWNERS).map(owner).collect();
+    assert_eq!(*kept, expected);
+    let [told] = told.as_slice() else {
+        panic!("one warning: {told:?}")
+    };
+    assert!(
+        told.ends_with("duplicate UID(s) observed: u7, u3, u5\""),
+        "{told}"
+    );
+}
+
+/// What a few lines of YAML stand for may be more than is read; whoever sends it is told in words.
+#[tokio::test]
+async fn yaml_that_stands_for_too_much_is_refused_in_words() {
+    let mut bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for level in 1..9 {
+        let below = format!("*a{}", level - 1);
+        let list = vec![below; 9].join(",");
+        bomb.push_str(&format!("a{level}: &a{level} [{list}]\n"));
+    }
+    let aliases = format!("a: &a x\nb: [{}]\n", vec!["*a"; 500].join(","));
+    let deep = format!("a: {}1{}\n", "[".repeat(500), "]".repeat(500));
+    let api = api().await;
+    for (body, says) in [
+        (
+            &bomb,
+            "error decoding the body as YAML: the document is too large",
+        ),
+        (&aliases, "aliases of only 1 anchors"),
+        (&deep, "error decoding the body as YAML: "),
+    ] {
+        let (code, answer, _) = api.ask("POST", &path("v1", ""), YAML, body).await;
+        let said = answer["message"].as_str().unwrap_or_default();
+        assert_eq!(
+            (code, &answer["reason"]),
+            (400, &json!("BadRequest")),
+            "{said}"
+        );
+        assert!(said.contains(says), "{said}");
+        assert!(!said.contains(['{', '}']), "{said}");
+    }
+}
