@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use serve::call::User;
 use tower_service::Service;
 
+use crate::registrations::registered;
 use crate::world::{World, known, master, subject};
 
 pub(crate) const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -66,7 +67,8 @@ pub(crate) async fn prepare() -> World {
     world
 }
 
-/// Waits for what the server writes by itself: accounts of namespaces, what newcomers are told, that a kind is served.
+/// Waits for what the server writes by itself: accounts of namespaces, what newcomers are told, that a kind is served and
+/// registered.
 async fn settle(world: &World) {
     let listed = world
         .ask(&master(), "GET /api/v1/namespaces", Value::Null)
@@ -94,6 +96,7 @@ async fn settle(world: &World) {
             .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
     })
     .await;
+    registered(world).await;
 }
 
 /// Waits for something within a deadline.

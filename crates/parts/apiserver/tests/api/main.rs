@@ -9,6 +9,7 @@ mod definitions;
 mod hook;
 mod random;
 mod refusals;
+mod registrations;
 #[path = "../protection/served.rs"]
 #[expect(dead_code, reason = "other tests need more of it")]
 mod served;
