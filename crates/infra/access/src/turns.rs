@@ -11,8 +11,10 @@
 //! While others are about, a user has all processors but one: their next request goes on at once, even beside a list that
 //! takes long to write. And after each turn the thread lets others run that wait for the same processor: the one that
 //! heard of another's request may be among them, and the kernel would let it wait for a whole slice, some milliseconds.
+//! A turn that takes long keeps nobody from a place ([`Turns::watch`]).
 
 mod track;
+mod watch;
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -28,6 +30,7 @@ use tokio::time::Instant;
 
 use crate::fairness::is_system;
 
+use self::watch::Watcher;
 pub use track::{Carried, Track};
 
 /// For how long a user counts as being about after a turn.
@@ -67,12 +70,15 @@ struct Shared {
     /// How many go on at once.
     places: usize,
     state: Mutex<State>,
+    watcher: Watcher,
 }
 
 #[derive(Default)]
 struct State {
     /// Who goes on now, the same user perhaps several times.
-    running: Vec<Arc<str>>,
+    running: Vec<Running>,
+    /// How many turns there were.
+    count: u64,
     system: Lines,
     others: Lines,
     /// How many turns the system had while others waited.
@@ -80,6 +86,14 @@ struct State {
     /// Of the users that are not the system: who had the last turn, and when somebody else had one.
     latest: Option<(Arc<str>, Instant)>,
     before: Option<Instant>,
+}
+
+/// A user's turn that has not ended.
+struct Running {
+    user: Arc<str>,
+    since: Instant,
+    /// It takes so long that it no longer counts as a place.
+    is_long: bool,
 }
 
 /// Who waits, by user, and whose turn it is.
@@ -110,6 +124,7 @@ impl Turns {
         let shared = Shared {
             places: places.max(1),
             state: Mutex::default(),
+            watcher: Watcher::default(),
         };
         Self {
             shared: Arc::new(shared),
@@ -263,7 +278,9 @@ impl Shared {
         let mut state = self.lock();
         state.note(user, is_system);
         if state.may_run(user, is_system, self.places) {
-            state.running.push(Arc::clone(user));
+            state.run(Arc::clone(user));
+            drop(state);
+            self.watcher.wake();
             return None;
         }
         let ticket = Arc::new(Ticket::default());
@@ -337,16 +354,33 @@ impl State {
     }
 
     fn may_run(&self, user: &Arc<str>, is_system: bool, places: usize) -> bool {
-        if self.running.len() >= places {
+        let mut taken = 0;
+        let (mut held, mut long) = (0, 0);
+        for turn in &self.running {
+            taken += usize::from(!turn.is_long);
+            held += usize::from(turn.user == *user);
+            long += usize::from(turn.is_long && turn.user == *user);
+        }
+        if taken >= places {
             return false;
         }
-        let held = self.running.iter().filter(|held| *held == user).count();
-        // Only the last place is in question: counting the time is for then.
-        is_system || held == 0 || held + 1 < places || !self.has_others(user)
+        // Only the last place is in question: counting the time is for then. Places that others were given beside long turns
+        // are not for whoever has these.
+        is_system || held == 0 || long < places && (held + 1 < places || !self.has_others(user))
+    }
+
+    fn run(&mut self, user: Arc<str>) {
+        self.count += 1;
+        self.running.push(Running {
+            user,
+            since: Instant::now(),
+            is_long: false,
+        });
     }
 
     fn stop(&mut self, user: &Arc<str>) {
-        if let Some(at) = self.running.iter().position(|held| held == user) {
+        // Which of a user's turns it is makes no difference but for how long it took: the one that began first.
+        if let Some(at) = self.running.iter().position(|turn| turn.user == *user) {
             self.running.swap_remove(at);
         }
     }
@@ -380,7 +414,7 @@ impl State {
                 } else {
                     0
                 };
-                self.running.push(user);
+                self.run(user);
                 return Some(ticket);
             }
         }

@@ -70,11 +70,13 @@ impl Handle {
         address: String,
         admission: Arc<MultiClusterAdmission>,
     ) -> Self {
+        let turns = Turns::default();
+        turns.watch();
         let inner = Front {
             server,
             access,
             seats: Seats::new(Limits::default()),
-            turns: Turns::default(),
+            turns,
             audit,
             store,
             address,

@@ -200,6 +200,31 @@ async fn a_connection_of_somebody_who_is_alone_waits_for_nobody() {
     assert_eq!(went_on, Ok(7));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_takes_long_keeps_others_from_no_place() {
+    let turns = Turns::new(2);
+    let (heavy, other): (Arc<str>, Arc<str>) = ("heavy".into(), "other".into());
+    let take = |user: &Arc<str>| turns.shared.take(user, false);
+    assert!(take(&heavy).is_none() && take(&heavy).is_none());
+    let (waiting, more) = (take(&other).unwrap(), take(&heavy).unwrap());
+    let come = |ticket: &Ticket| ticket.come.load(Ordering::Acquire);
+    turns.shared.pass_by_long_turns(Instant::now());
+    assert!(!come(&waiting), "nothing has taken long yet");
+    tokio::time::advance(Duration::from_millis(10)).await;
+    turns.shared.pass_by_long_turns(Instant::now());
+    assert!(come(&waiting));
+    assert!(
+        !come(&more),
+        "the free places are not for whoever takes long"
+    );
+    turns.shared.end(&other);
+    assert!(!come(&more));
+    turns.shared.end(&heavy);
+    assert!(!come(&more), "others are about");
+    turns.shared.end(&heavy);
+    assert!(come(&more));
+}
+
 #[tokio::test]
 async fn a_request_that_stood_in_line_goes_on_although_others_have_come_meanwhile() {
     let (ann, bob) = (user("ann", ""), user("bob", ""));
