@@ -6,6 +6,7 @@ use estimate::{Assumed, Component, Estimate, Source, demand, general, merge};
 
 use crate::{
     assign::Assignment,
+    awaited,
     candidate::Candidate,
     cycle::{Cycle, EmptyWorkloads, Inputs},
     decision::{Decision, FitError, Outcome, Refusal, Target},
@@ -438,9 +439,14 @@ impl Decision {
         let term = last
             .and_then(|attempt| attempt.term.as_ref())
             .map(|(_, name)| Arc::clone(name));
+        let awaited = last.map_or_else(String::new, |attempt| awaited::note(&cycle, attempt));
+        let stays = matches!(&outcome, Outcome::Refused(refusal) if !refusal.clears_targets());
+        let diagnosis = Diagnosis::new(cycle, outcome, attempts);
         Self {
             term,
-            diagnosis: Diagnosis::new(cycle, outcome, attempts),
+            awaited,
+            staying: if stays { diagnosis.staying() } else { None },
+            diagnosis,
         }
     }
 }

@@ -11,6 +11,11 @@ use crate::{assign::AssignError, diagnosis::Diagnosis, plugin::ScoreError, selec
 pub struct Decision {
     /// The group of clusters that succeeded, if there are groups; the binding's status shall show it.
     pub term: Option<Arc<str>>,
+    /// The clusters that replicas are to be divided anew for once they serve the kind, as the binding notes them; see
+    /// [`crate::awaited`].
+    pub awaited: String,
+    /// The present targets without those that go, where that is all that a refusal changes.
+    pub(crate) staying: Option<Vec<Target>>,
     /// What came of it, and why.
     pub diagnosis: Diagnosis,
 }
@@ -119,14 +124,23 @@ impl Decision {
         self.diagnosis.outcome()
     }
 
-    /// The targets to write: the new ones, none at all, or `None` where the present ones stay.
+    /// The targets to write: the new ones, none at all, the present ones without those that go, or `None` where the
+    /// present ones stay.
+    ///
+    /// Upstream: a cluster that goes stays a target while nothing else fits, and with that it cannot go.
     #[must_use]
     pub fn targets_to_write(&self) -> Option<&[Target]> {
         match self.outcome() {
             Outcome::Placed(targets) => Some(targets),
             Outcome::Refused(refusal) if refusal.clears_targets() => Some(&[]),
-            Outcome::Refused(_) => None,
+            Outcome::Refused(_) => self.staying.as_deref(),
         }
+    }
+
+    /// Whether it is a refusal whose one effect is that clusters which go are no targets any more.
+    #[must_use]
+    pub fn only_lets_go(&self) -> bool {
+        self.staying.is_some()
     }
 
     /// The refusal, if it is one.

@@ -33,6 +33,7 @@ mod decision;
 pub mod diagnosis;
 
 pub mod assume;
+pub mod awaited;
 pub mod deschedule;
 pub mod intake;
 pub mod report;

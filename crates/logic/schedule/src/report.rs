@@ -8,7 +8,7 @@ use api::{
     work::v1alpha2::ResourceBindingStatus,
 };
 use object::{
-    condition::{Condition, ConditionStatus, with_condition},
+    condition::{Condition, ConditionStatus, find, with_condition},
     time::Time,
 };
 
@@ -19,6 +19,9 @@ use crate::{
 
 /// What the condition says of a success.
 pub const SUCCESS_MESSAGE: &str = "Binding has been scheduled successfully.";
+
+/// Why a refusal takes targets away; the end of what the condition says then.
+const LET_GO: &str = ": removed from the fleet; what was there waits for a place)";
 
 /// How writing the result went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +83,7 @@ pub fn condition(decision: &Decision, writing: &Writing) -> Condition {
         (Outcome::Refused(refusal), writing) => (
             ConditionStatus::False,
             refusal.reason(),
-            refusal_text(refusal, writing),
+            refusal_text(decision, refusal, writing),
         ),
     };
     Condition::new(reason::SCHEDULED, status, reason, message)
@@ -99,8 +102,17 @@ pub fn status(
     now: Time,
 ) -> ResourceBindingStatus {
     let mut next = present.clone();
-    let condition = condition(decision, writing);
+    let mut condition = condition(decision, writing);
     let is_success = condition.status == ConditionStatus::True;
+    // The same refusal again does not unsay what was let go with it.
+    if let Some(said) = find(&present.conditions, reason::SCHEDULED)
+        && !is_success
+        && said.reason == condition.reason
+        && let Some(more) = said.message.strip_prefix(condition.message.as_str())
+        && more.ends_with(LET_GO)
+    {
+        condition.message.clone_from(&said.message);
+    }
     let (conditions, _) = with_condition(present.conditions.clone(), condition, now);
     next.conditions = conditions;
     if is_success {
@@ -180,14 +192,20 @@ fn result_event(
             let mut attempts = decision.diagnosis.attempts().iter();
             let is_told =
                 attempts.any(|attempt| attempt.term.is_some()) && !refusal.clears_targets();
-            (!is_told).then(|| failed(refusal_text(refusal, writing)))
+            let is_told = is_told && !decision.only_lets_go();
+            (!is_told).then(|| failed(refusal_text(decision, refusal, writing)))
         }
     }
 }
 
-/// The refusal, with what went wrong when its consequences were written.
-fn refusal_text(refusal: &Refusal, writing: &Writing) -> String {
+/// The refusal, with what is let go all the same, or with what went wrong when its consequences were written.
+fn refusal_text(decision: &Decision, refusal: &Refusal, writing: &Writing) -> String {
     match writing {
+        Writing::Done if decision.only_lets_go() => {
+            let going = decision.diagnosis.going();
+            let going: Vec<&str> = going.iter().map(|target| &*target.cluster).collect();
+            format!("{refusal} (taken off {}{LET_GO}", going.join(", "))
+        }
         Writing::Done => refusal.to_string(),
         Writing::QuotaExceeded(text) | Writing::Failed(text) => format!("[{refusal}, {text}]"),
     }

@@ -5,6 +5,7 @@ use std::fmt;
 use api::policy::{ClusterAffinityTerm, Placement, ReplicaSchedulingType};
 
 use crate::{
+    awaited,
     binding::{BindingView, is_fresh_wanted},
     cluster::Snapshot,
     cycle::{Components, Options},
@@ -34,6 +35,10 @@ pub enum Trigger {
     NotDivided,
     /// One of its clusters is about to go.
     ClusterDeleting,
+    /// One of its clusters does not exist any more.
+    ClusterGone,
+    /// A cluster that could not take part in the division serves the kind now.
+    KindServed,
 }
 
 impl Trigger {
@@ -57,6 +62,8 @@ impl Trigger {
             Self::FreshWanted => "a fresh decision was asked for",
             Self::NotDivided => "every cluster gets the same",
             Self::ClusterDeleting => "a target is being deleted",
+            Self::ClusterGone => "a target is no cluster any more",
+            Self::KindServed => "a cluster began to serve the kind",
         }
     }
 }
@@ -70,7 +77,10 @@ impl fmt::Display for Trigger {
 /// Why the binding needs a decision; `None` if its targets are right and shall stay.
 ///
 /// Divided workloads are left alone when clusters come, change or fill up: moving running replicas needs a reason that
-/// somebody gave. A binding without placement is not judged here.
+/// somebody gave. The exceptions are clusters that go, and those that were left out only because they did not serve the
+/// kind yet ([`awaited`]). A binding without placement is not judged here.
+///
+/// Upstream: a target that is no cluster any more is no reason, and neither is the kind.
 #[must_use]
 pub fn needs_cycle(
     binding: &BindingView<'_>,
@@ -95,18 +105,17 @@ pub fn needs_cycle(
     if !binding.spec.is_workload() || !is_divided(placement) {
         return Some(Trigger::NotDivided);
     }
-    let is_deleting = |name: &str| {
-        clusters
-            .position(name)
-            .and_then(|position| clusters.at(position))
-            .is_some_and(|cluster| cluster.is_deleting)
-    };
-    binding
-        .spec
-        .clusters
-        .iter()
-        .any(|target| is_deleting(&target.name))
-        .then_some(Trigger::ClusterDeleting)
+    let mut finder = clusters.finder();
+    for target in &binding.spec.clusters {
+        match finder.find(&target.name) {
+            None => return Some(Trigger::ClusterGone),
+            Some(position) if clusters.at(position).is_some_and(|at| at.is_deleting) => {
+                return Some(Trigger::ClusterDeleting);
+            }
+            Some(_) => {}
+        }
+    }
+    awaited::has_come(binding, clusters).then_some(Trigger::KindServed)
 }
 
 /// Whether the placement differs from the applied one in a way that can change the result; `observed` is the group of

@@ -339,7 +339,11 @@ impl Desk {
                 options: self.options(),
             };
             let decision = schedule::schedule_watched(&inputs, &self.metrics.watch());
-            let (Some(view), Some(targets)) = (&view, decision.targets_to_write()) else {
+            // A refusal that lets go of clusters gives nothing, so there is nothing to promise.
+            let targets = decision
+                .targets_to_write()
+                .filter(|_| !decision.only_lets_go());
+            let (Some(view), Some(targets)) = (&view, targets) else {
                 return Some(Decided {
                     decision,
                     is_promised: false,

@@ -38,6 +38,8 @@ pub(crate) struct Effect {
     pub roomier: Option<Arc<ClusterFacts>>,
     /// Bindings that could use this cluster may fit now: it serves other kinds.
     pub serves_more: Option<ServesMore>,
+    /// Bindings that have this cluster as a target are to be decided again, wherever they may go: it goes, or is gone.
+    pub leaving: Option<String>,
 }
 
 /// A cluster that serves other kinds than before.
@@ -80,7 +82,10 @@ impl Fleet {
                 state.facts.remove(before.name());
                 state.snapshot = None;
             }
-            return Ok(Effect::default());
+            return Ok(Effect {
+                leaving: before.map(|before| before.name().to_owned()),
+                ..Effect::default()
+            });
         };
         let cluster: Cluster = after.read()?;
         let change = match before.map(Object::metadata) {
@@ -110,7 +115,10 @@ impl Fleet {
             ..Effect::default()
         };
         match change {
-            ClusterChange::Deleting => effect.concerned.push(new),
+            ClusterChange::Deleting => {
+                effect.leaving = Some(after.name().to_owned());
+                effect.concerned.push(new);
+            }
             ClusterChange::Matching => effect.concerned.extend(old.into_iter().chain([new])),
             ClusterChange::Irrelevant => {}
         }
@@ -244,7 +252,8 @@ mod tests {
         let heartbeat = cluster(json!({"metadata": {"resourceVersion": "9"}}));
         fleet.apply(Some(&one), Some(&heartbeat)).unwrap();
         assert!(fleet.lock().snapshot.is_some());
-        fleet.apply(Some(&heartbeat), None).unwrap();
+        let gone = fleet.apply(Some(&heartbeat), None).unwrap();
+        assert_eq!(gone.leaving.as_deref(), Some("m1"));
         assert_eq!((first.len(), fleet.snapshot().len()), (1, 0));
     }
 

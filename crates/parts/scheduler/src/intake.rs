@@ -6,7 +6,7 @@ use api::well_known::conditions::binding::NO_CLUSTER_FIT;
 use api::work::v1alpha2::AggregatedStatusItem;
 use client::Change;
 use object::{Object, Value, parse};
-use schedule::intake::{Glance, Intake, binding_changed, is_affected, may_help};
+use schedule::intake::{DEFAULT_SCHEDULER, Glance, Intake, binding_changed, is_affected, may_help};
 use telemetry::chain;
 use tracing::warn;
 
@@ -68,6 +68,7 @@ impl Desk {
             concerned,
             roomier,
             serves_more,
+            leaving,
         } = match effect {
             Ok(effect) => effect,
             Err(problem) => {
@@ -75,7 +76,7 @@ impl Desk {
                 return;
             }
         };
-        if !concerned.is_empty() {
+        if !concerned.is_empty() || leaving.is_some() {
             for binding in self.all_bindings() {
                 let Some(prepared) = self.placement(&binding) else {
                     continue;
@@ -84,7 +85,12 @@ impl Desk {
                 let affects = |cluster| {
                     is_affected(&glance, &prepared.compiled, cluster, &self.settings.name)
                 };
-                if concerned.iter().any(|cluster| affects(cluster)) {
+                let is_left = || {
+                    let leaving = leaving.as_deref();
+                    leaving.is_some_and(|cluster| has_target(&binding, cluster))
+                        && self.may_decide(&glance)
+                };
+                if concerned.iter().any(|cluster| affects(cluster)) || is_left() {
                     self.metrics.came(Incoming::ClusterChanged);
                     self.push(&Arc::new(binding.key()), &glance, Cause::Cluster);
                 }
@@ -104,6 +110,15 @@ impl Desk {
         }
     }
 
+    /// Whether the binding is this scheduler's and not held back.
+    fn may_decide(&self, glance: &Glance<'_>) -> bool {
+        let scheduler = match glance.scheduler {
+            "" => DEFAULT_SCHEDULER,
+            named => named,
+        };
+        scheduler == self.settings.name && !glance.is_suspended
+    }
+
     fn all_bindings(&self) -> impl Iterator<Item = Arc<Object>> + use<> {
         self.bindings.walk().chain(self.cluster_bindings.walk())
     }
@@ -111,7 +126,8 @@ impl Desk {
     /// Brings bindings that a cluster could suit now: those that no cluster suited, and those of a kind that is new to it.
     ///
     /// Upstream: such a binding waits for an unrelated event. A custom object that came along with its definition would
-    /// wait for ever, or go only to those members that had its kind first.
+    /// wait for ever, or go only to those members that had its kind first. Whether a division is made anew for it, the
+    /// binding's note of those it goes without says: see [`schedule::awaited`].
     fn bring_those_it_may_serve(&self, more: &ServesMore) {
         for binding in self.all_bindings() {
             if !fitted_nowhere(&binding) && !is_new_kind(&binding, more) {
@@ -164,6 +180,13 @@ impl Desk {
         self.assumptions()
             .release_healthy(&key, &items(before), &items(after));
     }
+}
+
+/// Whether a binding names the cluster as a target.
+fn has_target(binding: &Object, cluster: &str) -> bool {
+    let targets = binding.at(&["spec", "clusters"]).and_then(Value::as_array);
+    let mut targets = targets.into_iter().flatten();
+    targets.any(|target| target.get("name").and_then(Value::as_str) == Some(cluster))
 }
 
 /// Whether a cluster has only now begun to serve the kind that a binding is for.

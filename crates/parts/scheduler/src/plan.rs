@@ -1,7 +1,7 @@
 //! What is written about a decision.
 //!
 //! A decision is one write where the server has a part of bindings for it, and else at most two: one patch of targets and
-//! annotation, one of the status. Each is left out where it would change nothing. The first carries the revision that was
+//! annotations, one of the status. Each is left out where it would change nothing. The first carries the revision that was
 //! decided about, so a binding that changed meanwhile is left alone and decided again; what it makes is therefore known
 //! exactly, and the status can say that the new generation has been seen.
 
@@ -24,7 +24,7 @@ use object::{
     time::Time,
 };
 use schedule::{
-    Decision, Outcome, Target,
+    Decision, Outcome, Target, awaited,
     report::{self, Event, Severity, Writing},
     trigger::Trigger,
 };
@@ -36,16 +36,9 @@ use crate::{bound::Bound, placements::Prepared, queue::Ending};
 pub(crate) fn result(bound: &Bound, prepared: &Prepared, decision: &Decision) -> Option<Value> {
     let targets = decision.targets_to_write()?;
     let mut fields = Map::new();
-    let applied = bound
-        .metadata
-        .annotations
-        .get(annotations::APPLIED_PLACEMENT);
-    if applied != Some(&prepared.text) {
-        let entry = Map::from_iter([(
-            annotations::APPLIED_PLACEMENT.to_owned(),
-            Value::from(prepared.text.as_str()),
-        )]);
-        let metadata = Map::from_iter([("annotations".to_owned(), Value::Object(entry))]);
+    let notes = notes(bound, prepared, decision);
+    if !notes.is_empty() {
+        let metadata = Map::from_iter([("annotations".to_owned(), Value::Object(notes))]);
         fields.insert("metadata".to_owned(), Value::Object(metadata));
     }
     if !are_same(bound, targets) {
@@ -57,6 +50,36 @@ pub(crate) fn result(bound: &Bound, prepared: &Prepared, decision: &Decision) ->
         fields.insert("spec".to_owned(), Value::Object(spec));
     }
     (!fields.is_empty()).then_some(Value::Object(fields))
+}
+
+/// The annotations that a decision changes: the placement that led to the targets, and whom the division goes without.
+///
+/// A refusal that only lets go of clusters led to nothing, so both stay what they were.
+fn notes(bound: &Bound, prepared: &Prepared, decision: &Decision) -> Map {
+    let mut notes = Map::new();
+    if decision.only_lets_go() {
+        return notes;
+    }
+    let present = |name: &str| bound.metadata.annotations.get(name).map(String::as_str);
+    if present(annotations::APPLIED_PLACEMENT) != Some(&prepared.text) {
+        let placement = Value::from(prepared.text.as_str());
+        notes.insert(annotations::APPLIED_PLACEMENT.to_owned(), placement);
+    }
+    if present(awaited::ANNOTATION).unwrap_or_default() != decision.awaited {
+        let clusters = match decision.awaited.as_str() {
+            "" => Value::Null,
+            clusters => Value::from(clusters),
+        };
+        notes.insert(awaited::ANNOTATION.to_owned(), clusters);
+    }
+    notes
+}
+
+/// Whether the part of bindings for decisions takes this result: it knows of the placement and of no other note.
+#[must_use]
+pub(crate) fn is_for_placing(result: &Value) -> bool {
+    let notes = result.pointer("/metadata/annotations");
+    notes.is_none_or(|notes| notes.get(awaited::ANNOTATION).is_none())
 }
 
 /// A patch of the result and of the status in one, and the generation that it makes.

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use client::{CallError, Client, PatchKind, WriteOptions};
 use http::Method;
 use intent::Part;
-use object::{Object, Value};
-use schedule::{Decision, report::Writing};
+use object::{Object, ObjectKey, Value};
+use schedule::{Decision, Refusal, report::Writing};
 use std::sync::Arc;
 use telemetry::chain;
 use tracing::{debug, warn};
@@ -40,14 +40,10 @@ impl Desk {
             prepared,
             trigger,
         } = facts;
-        // Taking all targets away is the one result that destroys: never from clusters that may not be all there are.
-        if decision
-            .refusal()
-            .is_some_and(|refusal| refusal.clears_targets())
-            && !bound.spec.clusters.is_empty()
-            && self.clusters.complete().is_none()
-        {
-            warn!(binding = %turn.key, "the list of clusters is not complete, so targets are left alone");
+        // Taking targets away because there is no such cluster, or none at all, destroys: never from clusters that may
+        // not be all there are.
+        if self.takes_away_unseen(bound, decision) {
+            warn!(binding = %turn.key, "clusters are not all known, so targets are left alone");
             return Ending::Failed;
         }
         let Some(result) = plan::result(bound, prepared, decision) else {
@@ -55,7 +51,8 @@ impl Desk {
                 .write_status(facts, decision, object, &Writing::Done, false)
                 .await;
         };
-        let (patch, part, expected) = if self.places_at_once().await {
+        let at_once = plan::is_for_placing(&result) && self.places_at_once().await;
+        let (patch, part, expected) = if at_once {
             let (patch, generation) =
                 plan::at_once(bound, result, decision, *trigger, self.cx.now());
             let part = Part::Named(placing::PART.into());
@@ -114,6 +111,26 @@ impl Desk {
         };
         self.report(&plan::events(bound, object, decision, &outcome));
         plan::ending(decision, &outcome)
+    }
+
+    /// Whether a decision takes targets away for want of clusters that may be there all the same: the list is not
+    /// complete, or one of them could not be read.
+    fn takes_away_unseen(&self, bound: &Bound, decision: &Decision) -> bool {
+        let present = &bound.spec.clusters;
+        if present.is_empty() || decision.targets_to_write().is_none() {
+            return false;
+        }
+        let seen = decision.diagnosis.clusters();
+        let mut unseen = present
+            .iter()
+            .filter(|target| seen.position(&target.name).is_none())
+            .peekable();
+        let clears = decision.refusal().is_some_and(Refusal::clears_targets);
+        if unseen.peek().is_none() && !clears {
+            return false;
+        }
+        let is_known = |name: &str| self.clusters.get(&ObjectKey::cluster(name)).is_some();
+        self.clusters.complete().is_none() || unseen.any(|target| is_known(&target.name))
     }
 
     /// Whether the server has the part of bindings that takes result and status together.

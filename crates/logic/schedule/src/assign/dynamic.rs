@@ -1,13 +1,14 @@
 //! Sharing replicas out by what fits: in proportion to it, or on as few clusters as possible.
 //!
 //! Replicas that run are left alone where that is possible: missing ones are added by what fits beside them, surplus
-//! ones are taken in proportion. Only when a fresh decision is asked for does everything start anew.
+//! ones are taken in proportion. Everything starts anew only when a fresh decision is asked for, and where replicas
+//! follow room when a cluster takes part that could not before because it did not serve the kind.
 
 use super::{
     AssignError, Mode, Row, Shares, Step,
     apportion::{Claim, Ties, apportion},
 };
-use crate::{binding::is_fresh_wanted, candidate::Candidate, cycle::Cycle};
+use crate::{awaited::is_noted, binding::is_fresh_wanted, candidate::Candidate, cycle::Cycle};
 
 /// How replicas follow room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub(super) fn assign(
     let assigned = members
         .iter()
         .fold(0_i64, |sum, member| sum.saturating_add(member.assigned));
-    let round = Round::plan(cycle, members, replicas, assigned);
+    let round = Round::plan(cycle, members, replicas, assigned, manner);
     if round.mode == Mode::Keep {
         steps.push(Step {
             tier,
@@ -90,8 +91,15 @@ struct Round {
 }
 
 impl Round {
-    fn plan(cycle: &Cycle<'_>, members: &[Candidate], replicas: i64, assigned: i64) -> Self {
-        if is_fresh_wanted(cycle.binding()) {
+    fn plan(
+        cycle: &Cycle<'_>,
+        members: &[Candidate],
+        replicas: i64,
+        assigned: i64,
+        manner: Manner,
+    ) -> Self {
+        let is_renewed = manner == Manner::Weighted && has_newcomer(cycle, members);
+        if is_renewed || is_fresh_wanted(cycle.binding()) {
             let weights = members
                 .iter()
                 .map(|member| (member.cluster, member.available(), 0));
@@ -176,6 +184,16 @@ impl Round {
             })
             .collect()
     }
+}
+
+/// Whether a member takes part for the first time because it serves the kind now.
+fn has_newcomer(cycle: &Cycle<'_>, members: &[Candidate]) -> bool {
+    let (binding, clusters) = (cycle.binding(), cycle.inputs.clusters);
+    let is_newcomer = |member: &Candidate| {
+        let cluster = clusters.at(member.cluster);
+        member.assigned == 0 && cluster.is_some_and(|cluster| is_noted(binding, &cluster.name))
+    };
+    members.iter().any(is_newcomer)
 }
 
 /// What every member has after the round, by name. When scaling up, members that took no part keep what they have.

@@ -88,7 +88,7 @@ pub enum Mode {
     Duplicate,
     /// By fixed weights, without regard to what is there.
     StaticWeight,
-    /// Everything anew, as asked for.
+    /// Everything anew, as asked for or because a cluster serves the kind now.
     Fresh,
     /// What is missing is added.
     ScaleUp,

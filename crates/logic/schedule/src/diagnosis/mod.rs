@@ -138,10 +138,7 @@ impl Diagnosis {
     /// The targets there were.
     #[must_use]
     pub fn before(&self) -> Vec<Target> {
-        let present = self.before.iter().map(|(position, replicas)| Target {
-            cluster: self.clusters.name(*position),
-            replicas: i32::try_from(*replicas).unwrap_or(i32::MAX),
-        });
+        let present = self.present(self.before.iter());
         present.chain(self.gone.iter().cloned()).collect()
     }
 
@@ -151,8 +148,45 @@ impl Diagnosis {
         match &self.outcome {
             Outcome::Placed(targets) => changes(&self.before(), targets),
             Outcome::Refused(refusal) if refusal.clears_targets() => changes(&self.before(), &[]),
-            Outcome::Refused(_) => Vec::new(),
+            Outcome::Refused(_) => self
+                .staying()
+                .map_or_else(Vec::new, |staying| changes(&self.before(), &staying)),
         }
+    }
+
+    /// The targets there were without those whose clusters go or do not exist any more; `None` if all stay.
+    pub(crate) fn staying(&self) -> Option<Vec<Target>> {
+        let is_staying = |position: usize| {
+            let cluster = self.clusters.at(position);
+            cluster.is_some_and(|cluster| !cluster.is_deleting)
+        };
+        let mut before = self.before.iter();
+        if self.gone.is_empty() && before.all(|(position, _)| is_staying(*position)) {
+            return None;
+        }
+        let staying = self.before.iter();
+        let staying = staying.filter(|(position, _)| is_staying(*position));
+        Some(self.present(staying).collect())
+    }
+
+    /// The targets there were whose clusters go or do not exist any more.
+    pub(crate) fn going(&self) -> Vec<Target> {
+        let is_going = |(position, _): &&(usize, i64)| {
+            let cluster = self.clusters.at(*position);
+            cluster.is_none_or(|cluster| cluster.is_deleting)
+        };
+        let going = self.present(self.before.iter().filter(is_going));
+        going.chain(self.gone.iter().cloned()).collect()
+    }
+
+    fn present<'a>(
+        &'a self,
+        targets: impl Iterator<Item = &'a (usize, i64)>,
+    ) -> impl Iterator<Item = Target> {
+        targets.map(|(position, replicas)| Target {
+            cluster: self.clusters.name(*position),
+            replicas: i32::try_from(*replicas).unwrap_or(i32::MAX),
+        })
     }
 
     /// Everything the filters of the last attempt have against `cluster`; empty if it passed or is unknown.

@@ -38,7 +38,7 @@ fn now() -> Time {
 }
 
 /// What the condition says, in one line.
-fn condition_text(decision: &Decision) -> String {
+pub(super) fn condition_text(decision: &Decision) -> String {
     let condition = condition(decision, &Writing::Done);
     format!(
         "{}/{}: {}",
@@ -48,7 +48,7 @@ fn condition_text(decision: &Decision) -> String {
 
 impl World {
     /// Why the binding needs a decision when `applied` led to its targets.
-    fn trigger(&self, applied: &Placement) -> Option<Trigger> {
+    pub(super) fn trigger(&self, applied: &Placement) -> Option<Trigger> {
         let binding = BindingView::from(&self.binding);
         needs_cycle(
             &binding,
@@ -59,7 +59,7 @@ impl World {
     }
 
     /// Decides and takes the decision over.
-    fn settle(&mut self) -> String {
+    pub(super) fn settle(&mut self) -> String {
         let decision = self.decide();
         self.take(&decision);
         show(&decision)

@@ -3,6 +3,7 @@
 mod acceptance;
 mod apportionment;
 mod dynamic;
+mod fleet;
 mod groups;
 mod overflow;
 mod properties;

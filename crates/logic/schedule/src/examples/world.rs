@@ -150,6 +150,13 @@ impl World {
         if let Some(term) = &decision.term {
             self.binding.status.scheduler_observed_affinity_name = term.to_string();
         }
+        if !decision.only_lets_go() {
+            let notes = &mut self.binding.metadata.annotations;
+            notes.insert(
+                crate::awaited::ANNOTATION.to_owned(),
+                decision.awaited.clone(),
+            );
+        }
     }
 
     fn about_clusters(&mut self, word: &str, rest: &str) -> bool {

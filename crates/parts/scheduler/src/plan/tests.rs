@@ -191,6 +191,64 @@ fn where_no_cluster_is_allowed_targets_go_and_nobody_tries_again() {
 }
 
 #[test]
+fn whom_a_division_goes_without_is_noted_until_it_serves_the_kind() {
+    let note = "karavel.io/clusters-without-kind";
+    let mut world = World::new(json!({}));
+    world.clusters[1]["status"]["apiEnablements"] = json!([]);
+    let result = world.play(Writing::Done).0.unwrap();
+    assert_eq!(
+        result,
+        json!({
+            "metadata": {"annotations": {"policy.karmada.io/applied-placement": PLACEMENT, note: "m2"}},
+            "spec": {"clusters": [{"name": "m1", "replicas": 4}]},
+        })
+    );
+    // The part for decisions takes no note but that of the placement.
+    assert!(!is_for_placing(&result));
+    let mut taken = patch::merge(&world.object.clone().into_value(), &result);
+    taken["status"] = decided()["status"].clone();
+    world.object = Object::from_value(taken).unwrap();
+    assert_eq!(
+        world.play(Writing::Done),
+        (None, None, Ending::Settled(3), 0)
+    );
+    world.clusters = World::new(json!({})).clusters;
+    let result = world.play(Writing::Done).0.unwrap();
+    assert_eq!(
+        result,
+        json!({
+            "metadata": {"annotations": {note: null}},
+            "spec": {"clusters": [{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 3}]},
+        })
+    );
+    assert!(is_for_placing(
+        &World::new(json!({})).play(Writing::Done).0.unwrap()
+    ));
+}
+
+#[test]
+fn a_cluster_that_goes_is_let_go_even_if_nothing_else_fits() {
+    let mut world = World::new(decided());
+    world.object.set(&["spec", "replicas"], 100).unwrap();
+    world.clusters[0]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    let (result, status, ending, events) = world.play(Writing::Done);
+    // The placement has led to nothing, so its note is not touched.
+    assert_eq!(
+        result.unwrap(),
+        json!({"spec": {"clusters": [{"name": "m2", "replicas": 3}]}})
+    );
+    assert_eq!((ending, events), (Ending::Unschedulable, 2));
+    let condition = &status.unwrap()["status"]["conditions"][1];
+    assert_eq!(condition["reason"], "Unschedulable");
+    let message = condition["message"].as_str().unwrap();
+    assert!(
+        message
+            .ends_with("(taken off m1: removed from the fleet; what was there waits for a place)"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_result_that_cannot_be_written_is_tried_again() {
     let cases = [
         (Writing::QuotaExceeded("quota".to_owned()), "QuotaExceeded"),

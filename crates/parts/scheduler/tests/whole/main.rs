@@ -185,6 +185,112 @@ async fn a_cluster_that_is_to_go_hands_its_replicas_over() {
     world.expect(WEB, "m2=6 Success").await;
 }
 
+/// Deletes a cluster, which goes at once or, held by a finalizer, is about to.
+async fn delete_cluster(world: &World, name: &str, is_held: bool) {
+    if is_held {
+        let hold = json!({"metadata": {"finalizers": ["example.com/hold"]}});
+        world.patch(&CLUSTER, name, hold, Part::Object).await;
+    }
+    let resource = object::ResourceType::from(&CLUSTER);
+    let (key, options) = (name.parse().unwrap(), Default::default());
+    let deleted = world.client.delete(&resource, &key, &options);
+    deleted.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_goes_is_left_even_if_too_few_stay() {
+    let placement = json!({
+        "clusterAffinity": {"clusterNames": ["m1", "m2", "m3"]},
+        "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}],
+    });
+    for is_held in [true, false] {
+        let (world, scheduler) = World::with_clusters(Settings::default()).await;
+        delete_cluster(&world, "m3", false).await;
+        world.settle_clusters().await;
+        world
+            .create(&RESOURCE_BINDING, binding("web", 3, &placement))
+            .await;
+        world.expect(WEB, "m1=3 m2=3 Success").await;
+        delete_cluster(&world, "m2", is_held).await;
+        world.expect(WEB, "m1=3 SchedulerError").await;
+        // It is tried again, and says the same as long as the reason is the same.
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert_eq!(world.settle(&scheduler, WEB).await, "m1=3 SchedulerError");
+        let message = world.binding(WEB).await;
+        let message = message.at(&["status", "conditions"]).unwrap()[0]["message"].clone();
+        let message = message.as_str().unwrap();
+        assert!(message.contains("MinGroups (taken off m2: "), "{message}");
+        world.create(&CLUSTER, cluster("m3", 10)).await;
+        world.report("m3", cluster("m3", 10)).await;
+        world.expect(WEB, "m1=3 m3=3 Success").await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn divided_replicas_leave_what_is_no_cluster_any_more() {
+    let placement = json!({
+        "clusterAffinity": {"clusterNames": ["m1", "m2"]},
+        "replicaScheduling": by_room()["replicaScheduling"],
+    });
+    let (world, scheduler) = world_with(6, &placement).await;
+    world.expect(WEB, "m1=2 m2=4 Success").await;
+    let suspend =
+        |is_suspended: bool| json!({"spec": {"suspension": {"scheduling": is_suspended}}});
+    world
+        .patch(&RESOURCE_BINDING, WEB, suspend(true), Part::Object)
+        .await;
+    world.settle(&scheduler, WEB).await;
+    delete_cluster(&world, "m2", false).await;
+    assert_eq!(
+        world.settle(&scheduler, WEB).await,
+        "m1=2 m2=4 Success",
+        "it is held back"
+    );
+    world
+        .patch(&RESOURCE_BINDING, WEB, suspend(false), Part::Object)
+        .await;
+    world.expect(WEB, "m1=6 Success").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn replicas_are_divided_anew_for_a_cluster_that_begins_to_serve_the_kind() {
+    let weight = |name: &str, weight: u32| json!({"targetCluster": {"clusterNames": [name]}, "weight": weight});
+    let fixed = json!({"replicaScheduling": {
+        "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
+        "weightPreference": {"staticWeightList": [weight("m1", 2), weight("m2", 3)]},
+    }});
+    for strategy in [fixed, by_room()] {
+        let mut placement = strategy;
+        placement["clusterAffinity"] = json!({"clusterNames": ["m1", "m2"]});
+        let (world, scheduler) = World::with_clusters(Settings::default()).await;
+        let serve = async |kinds: Value| {
+            let status = json!({"status": {"apiEnablements": kinds}});
+            world.patch(&CLUSTER, "m2", status, Part::Status).await;
+            world.settle_clusters().await;
+        };
+        serve(Value::Null).await;
+        world
+            .create(&RESOURCE_BINDING, binding("web", 5, &placement))
+            .await;
+        world.expect(WEB, "m1=5 Success").await;
+        // Other kinds, and more room, are no reason to move anything.
+        serve(json!([{"groupVersion": "v1", "resources": [{"kind": "ConfigMap", "name": "configmaps"}]}])).await;
+        world.report("m3", cluster("m3", 500)).await;
+        assert_eq!(world.settle(&scheduler, WEB).await, "m1=5 Success");
+        let all = cluster("m2", 20);
+        serve(all.at(&["status", "apiEnablements"]).unwrap().clone()).await;
+        world.expect(WEB, "m1=2 m2=3 Success").await;
+        world.settle(&scheduler, WEB).await;
+        let web = world.binding(WEB).await;
+        assert_eq!(web.annotation("karavel.io/clusters-without-kind"), None);
+        // What was divided by those who serve the kind is settled.
+        serve(Value::Null).await;
+        serve(all.at(&["status", "apiEnablements"]).unwrap().clone()).await;
+        assert_eq!(world.settle(&scheduler, WEB).await, "m1=2 m2=3 Success");
+        assert_eq!(world.binding(WEB).await, web);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn bindings_that_are_held_back_foreign_or_nobodys_are_left_alone() {
     let (world, scheduler) = World::with_clusters(Settings::default()).await;

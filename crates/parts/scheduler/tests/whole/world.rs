@@ -222,6 +222,11 @@ impl World {
         panic!("{key} is {seen:?} and does not become {expected:?}");
     }
 
+    /// Waits until what was written of clusters has reached everybody: the clock stands still while somebody is busy.
+    pub(crate) async fn settle_clusters(&self) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+
     /// Waits until nothing is to be decided any more, then says how a binding looks.
     pub(crate) async fn settle(&self, scheduler: &Scheduler, key: &str) -> String {
         for _ in 0..20 {
