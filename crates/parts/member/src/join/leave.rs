@@ -8,16 +8,20 @@ use api::well_known::finalizers;
 use api::work::v1alpha1::Work;
 use client::{CallError, Client, DeleteOptions, ListOptions, PatchKind, WriteOptions};
 use intent::Part;
-use object::{Object, ObjectKey, ResourceType, Value};
+use object::{Object, ObjectKey, ResourceType};
 use serde_json::json;
 use telemetry::chain;
 use tokio::time::Instant;
 
+use crate::join::remains::{self, Remains, Seen, objects_of, unmanaged};
 use crate::join::{JoinError, MANAGER, identity};
 use crate::resources;
 
-/// How often to look whether the cluster is gone.
+/// How often to look whether the cluster is gone, where it cannot be watched.
 const POLL: Duration = Duration::from_millis(200);
+
+/// How often to look what is still in the member while it is taken out.
+const RECOUNT: Duration = Duration::from_secs(5);
 
 /// How a cluster is let go.
 #[derive(Clone, Debug)]
@@ -137,16 +141,13 @@ pub async fn unjoin(
         uid: Some(cluster.uid().to_owned()),
         ..DeleteOptions::default()
     };
-    let had = match options.force {
-        true => count_objects(control, &options.name).await,
-        false => 0,
-    };
+    let mut remains = Remains::before(control, &cluster).await;
     match control.delete(&resource, &key, &deletion).await {
         Ok(_) => {}
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(call(format!("delete the cluster {}", options.name))(error)),
     }
-    let (holding, was_ready) = wait_until_gone(control, &cluster, options).await?;
+    let holding = wait_until_gone(control, &cluster, options, &mut remains).await?;
     if let Some(holding) = holding {
         if !options.force {
             return Err(UnjoinError::Late {
@@ -155,10 +156,16 @@ pub async fn unjoin(
                 holding,
             });
         }
-        force(control, &options.name, &mut result).await;
-    } else if had > 0 && !was_ready {
-        // Whoever cannot be reached keeps what it has, also when nothing holds the cluster back.
-        result.left_behind.push(unmanaged(had));
+        let objects = force(control, &options.name, &mut result).await;
+        if remains.was_ready {
+            remains.objects = objects;
+        }
+    } else if remains.was_ready {
+        remains.objects.clear();
+    }
+    // Whoever cannot be reached keeps what it has, also when its works are let go and nothing holds the cluster back.
+    if !remains.objects.is_empty() {
+        result.left_behind.push(unmanaged(&remains.objects));
     }
     if let Some(member) = member {
         clean(member, options, &mut result).await?;
@@ -196,46 +203,53 @@ async fn recognised<'a>(
     }
 }
 
-/// Waits until the cluster is gone; says what holds it when the time is over, and whether it was ready when it was last seen.
+/// Waits until the cluster is gone; says what holds it when the time is over.
 async fn wait_until_gone(
     control: &Client,
     cluster: &Object,
     options: &UnjoinOptions,
-) -> Result<(Option<String>, bool), UnjoinError> {
+    remains: &mut Remains,
+) -> Result<Option<String>, UnjoinError> {
     let (resource, key) = (
         resources::of::<Cluster>(),
         ObjectKey::cluster(options.name.as_str()),
     );
     let deadline = Instant::now() + options.wait;
-    let mut was_ready = is_ready(cluster);
+    let mut latest = cluster.clone();
     loop {
-        match control.get(&resource, &key).await {
-            Ok(found) if found.uid() != cluster.uid() => return Ok((None, was_ready)),
-            Ok(found) => was_ready = is_ready(&found),
-            Err(error) if error.is_not_found() => return Ok((None, was_ready)),
+        let end = deadline.min(Instant::now() + RECOUNT);
+        match remains.follow(control, &latest, end).await {
+            Seen::Gone => return Ok(None),
+            Seen::There => {}
+            Seen::Unknown => tokio::time::sleep(POLL).await,
+        }
+        let listed = remains::listed(control, &options.name).await;
+        latest = match control.get(&resource, &key).await {
+            Ok(found) if found.uid() != cluster.uid() => return Ok(None),
+            Ok(found) => found,
+            Err(error) if error.is_not_found() => return Ok(None),
             Err(error) => return Err(call(format!("read the cluster {}", options.name))(error)),
+        };
+        remains.see(&latest);
+        // What is taken out of a member in good order does not stay in it. It was ready after the works were listed, so
+        // nobody had let go of any of them.
+        if let Some(objects) = listed
+            && remains.was_ready
+        {
+            remains.objects = objects;
         }
         if Instant::now() >= deadline {
-            let space = execution_space(&options.name);
-            let works = control
-                .list_all(&resources::of::<Work>(), &space, &ListOptions::default())
-                .await;
-            let holding = match works {
-                Ok(works) if !works.items.is_empty() => {
-                    format!("{} works are left in {space}", works.items.len())
-                }
-                _ => "bindings still name it as a target".to_owned(),
-            };
-            return Ok((Some(holding), was_ready));
+            return Ok(Some(remains::holding(control, &options.name).await));
         }
-        tokio::time::sleep(POLL).await;
     }
 }
 
-/// Takes finalizers away. What fails is told, and the rest goes on.
-async fn force(control: &Client, name: &str, result: &mut Unjoined) {
+/// Takes finalizers away, and says what the works that had one put into the member. What fails is told, and the rest goes
+/// on.
+async fn force(control: &Client, name: &str, result: &mut Unjoined) -> Vec<String> {
     let space = execution_space(name);
     let resource = resources::of::<Work>();
+    let mut objects = Vec::new();
     match control
         .list_all(&resource, &space, &ListOptions::default())
         .await
@@ -244,10 +258,7 @@ async fn force(control: &Client, name: &str, result: &mut Unjoined) {
             for work in &works.items {
                 drop_finalizer(control, &resource, work, finalizers::EXECUTION, result).await;
             }
-            let objects = objects_in(&works.items);
-            if objects > 0 {
-                result.left_behind.push(unmanaged(objects));
-            }
+            objects = objects_of(&works.items);
         }
         Err(error) => result
             .left_behind
@@ -263,34 +274,7 @@ async fn force(control: &Client, name: &str, result: &mut Unjoined) {
             .left_behind
             .push(format!("the cluster {name}: {}", chain(&error))),
     }
-}
-
-fn is_ready(cluster: &Object) -> bool {
-    let conditions = cluster.at(&["status", "conditions"]);
-    let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-    conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
-}
-
-/// How many objects works put into a member; none if nobody knows.
-async fn count_objects(control: &Client, name: &str) -> usize {
-    let space = execution_space(name);
-    let resource = resources::of::<Work>();
-    let works = control
-        .list_all(&resource, &space, &ListOptions::default())
-        .await;
-    works.map_or(0, |works| objects_in(&works.items))
-}
-
-fn objects_in(works: &[Object]) -> usize {
-    let manifests = works.iter().filter_map(|work| {
-        let manifests = work.at(&["spec", "workload", "manifests"])?;
-        manifests.as_array().map(Vec::len)
-    });
-    manifests.sum()
-}
-
-fn unmanaged(objects: usize) -> String {
-    format!("{objects} objects stay in the member and are no longer managed")
+    objects
 }
 
 async fn drop_finalizer(

@@ -9,6 +9,7 @@ mod control_plane;
 mod identity;
 mod leave;
 mod member;
+pub(crate) mod remains;
 
 use std::fmt;
 
