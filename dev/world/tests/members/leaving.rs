@@ -3,7 +3,7 @@
 use member::join::{JoinError, JoinOptions, UnjoinError, UnjoinOptions, join, unjoin};
 use world::{World, json};
 
-use crate::{SOON, config_map, everywhere, seconds};
+use crate::{SOON, WEB, config_map, everywhere, seconds};
 
 #[tokio::test(start_paused = true)]
 async fn c15_without_its_kubeconfig_a_member_keeps_its_accounts_and_with_it_none() {
@@ -120,15 +120,130 @@ async fn c16_an_unreachable_cluster_goes_once_it_is_seen_to_be_away() {
         ..UnjoinOptions::new("m1")
     };
     let left = unjoin(world.client(), None, &options).await;
-    left.unwrap_or_else(|error| panic!("{error}"));
+    let left = left.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(world.get("clusters", "m1").await, None);
     let object = world.member("m1").get("configmaps", "default/a").await;
     assert!(object.is_some(), "nobody could delete it");
-    let told = world.list("events", "").await;
-    let told = told
-        .iter()
-        .any(|event| event.at(&["reason"]) == Some(&json!("LeaveResourcesBehind")));
-    assert!(told, "and somebody said so");
+    let told = message(&world, "LeaveResourcesBehind").await;
+    let count = told
+        .split_whitespace()
+        .find_map(|word| word.parse::<usize>().ok());
+    let count = count.unwrap_or_else(|| panic!("somebody said so: {told}"));
+    let said = &left.left_behind[0];
+    let expected = format!("{count} objects stay in the member and are no longer managed: ");
+    assert!(said.starts_with(&expected), "{said} but {told}");
+    assert!(said.contains("ConfigMap default/a"), "{said}");
+}
+
+/// What the newest event of that reason says.
+async fn message(world: &World, reason: &str) -> String {
+    let events = world.list("events", "").await;
+    let mut events = events.iter().rev();
+    let event = events.find(|event| event.text_at(&["reason"]) == Some(reason));
+    let message = event.and_then(|event| event.text_at(&["message"]));
+    message.unwrap_or_default().to_owned()
+}
+
+/// A dead member goes even where nothing else may take over what it had, and what stays in it is told.
+#[tokio::test(start_paused = true)]
+async fn a_dead_member_goes_though_too_few_are_left() {
+    let world = World::with_members(2).await;
+    let spread = everywhere("apps/v1", "Deployment").replace(
+        "placement: {}",
+        "placement: {spreadConstraints: [{spreadByField: cluster, minGroups: 2, maxGroups: 2}]}",
+    );
+    world.apply(&spread).await;
+    world.apply(WEB).await;
+    let targets = async || {
+        let path = "spec.clusters";
+        let listed = world
+            .field("resourcebindings", "default/web-deployment", path)
+            .await;
+        let listed = listed.as_array().cloned().unwrap_or_default();
+        let names = listed.iter().map(|target| target["name"].clone());
+        json!(names.collect::<Vec<_>>())
+    };
+    world
+        .until_is("it is bound", SOON, json!(["m1", "m2"]), targets)
+        .await;
+    let ready = async |member: &str| {
+        let path = "status.readyReplicas";
+        let running = world
+            .member(member)
+            .field("deployments", "default/web", path);
+        running.await == json!(2)
+    };
+    world
+        .until("it runs in both", SOON, async || {
+            ready("m1").await && ready("m2").await
+        })
+        .await;
+    world.member("m2").faults().cut_off(true);
+    world
+        .until("it is seen to be away", seconds(120), async || {
+            let ready = world.condition("clusters", "m2", "Ready").await;
+            !ready.starts_with("True")
+        })
+        .await;
+    let left = unjoin(world.client(), None, &UnjoinOptions::new("m2")).await;
+    let left = left.unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        left.left_behind[0].contains("Deployment default/web"),
+        "{left:?}"
+    );
+    assert_eq!(world.get("clusters", "m2").await, None);
+    assert_eq!(targets().await, json!(["m1"]));
+    assert!(ready("m1").await, "who stays keeps what it has");
+    let scheduled = world
+        .field(
+            "resourcebindings",
+            "default/web-deployment",
+            "status.conditions.type=Scheduled.message",
+        )
+        .await;
+    let scheduled = scheduled.as_str().unwrap_or_default().to_owned();
+    assert!(
+        scheduled.contains("MinGroups (taken off m2: "),
+        "{scheduled}"
+    );
+}
+
+/// By force a cluster goes before its bindings are moved away; they are as soon as somebody may.
+#[tokio::test(start_paused = true)]
+async fn what_names_a_cluster_that_went_by_force_is_told_and_moved() {
+    let world = World::with_members(2).await;
+    world.apply(&everywhere("v1", "ConfigMap")).await;
+    world.apply(&config_map("a", "'1'")).await;
+    let name = "default/a-configmap";
+    let targets = async || {
+        let listed = world.field("resourcebindings", name, "spec.clusters").await;
+        json!(listed.as_array().map_or(0, Vec::len))
+    };
+    world.until_is("it is bound", SOON, json!(2), targets).await;
+    let suspend =
+        |is_suspended: bool| json!({"spec": {"suspension": {"scheduling": is_suspended}}});
+    world.patch("resourcebindings", name, suspend(true)).await;
+    world.member("m2").faults().cut_off(true);
+    let options = UnjoinOptions {
+        wait: seconds(120),
+        force: true,
+        ..UnjoinOptions::new("m2")
+    };
+    let left = unjoin(world.client(), None, &options).await;
+    let left = left.unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        left.left_behind[0].contains("ConfigMap default/a"),
+        "its works were let go long before: {left:?}"
+    );
+    assert_eq!(world.get("clusters", "m2").await, None);
+    assert_eq!(targets().await, json!(2), "nobody may decide");
+    let waited = message(&world, "WaitForBindings").await;
+    assert_eq!(
+        waited,
+        "waiting for 1 bindings that still name the cluster as a target: ResourceBinding default/a-configmap"
+    );
+    world.patch("resourcebindings", name, suspend(false)).await;
+    world.until_is("it is moved", SOON, json!(1), targets).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -161,7 +276,8 @@ async fn c17_a_cluster_waits_for_bindings_that_name_it() {
     };
     let late = unjoin(world.client(), None, &options).await.unwrap_err();
     assert!(matches!(late, UnjoinError::Late { .. }), "{late}");
-    assert!(late.to_string().contains("binding"), "{late}");
+    let held = "it is still a target of ResourceBinding default/a-configmap";
+    assert!(late.to_string().ends_with(held), "{late}");
     world
         .patch(
             "resourcebindings",

@@ -86,12 +86,16 @@ impl Reconcile for Lifecycle {
             false => Vec::new(),
         };
         let works: Vec<&Object> = works.iter().map(Arc::as_ref).collect();
+        let targeted_by = match object.is_terminating() {
+            true => self.targeted_by(name),
+            false => None,
+        };
         let plan = plan(&Inputs {
             object: &object,
             cluster: &cluster,
             namespace: namespace.as_deref(),
             works: &works,
-            targeted_by: self.targeted_by(name),
+            targeted_by: targeted_by.as_deref(),
             now: cx.now(),
         });
         cx.carry_out(&plan).await?;
@@ -100,14 +104,23 @@ impl Reconcile for Lifecycle {
 }
 
 impl Lifecycle {
-    /// How many bindings name the cluster; `None` while that is not known for sure.
-    fn targeted_by(&self, name: &str) -> Option<usize> {
-        let mut count = 0;
+    /// The bindings that name the cluster; `None` while that is not known for sure.
+    fn targeted_by(&self, name: &str) -> Option<Vec<String>> {
+        let mut names = Vec::new();
         for cache in &self.bindings {
             cache.complete()?;
-            count += cache.indexed(BY_TARGET, name).len();
+            let bindings = cache.indexed(BY_TARGET, name);
+            let named = bindings.iter().map(|binding| {
+                let kind = match binding.namespace() {
+                    "" => "ClusterResourceBinding",
+                    _ => "ResourceBinding",
+                };
+                format!("{kind} {}", binding.key())
+            });
+            names.extend(named);
         }
-        Some(count)
+        names.sort_unstable();
+        Some(names)
     }
 }
 

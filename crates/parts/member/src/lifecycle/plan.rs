@@ -18,6 +18,7 @@ use api::{
 use intent::{Action, EventKind, ObjectRef, Part, Plan, Wake};
 use object::{Map, Object, ObjectKey, Value, condition, time::Time};
 
+use crate::join::remains::some_of;
 use crate::lifecycle::taints::{describe, taints_by_condition};
 use crate::resources;
 
@@ -26,6 +27,9 @@ const RECHECK: Duration = Duration::from_secs(10);
 
 /// The reason of the event that says what stays in a member when its cluster goes.
 const LEAVE_RESOURCES_BEHIND: &str = "LeaveResourcesBehind";
+
+/// The reason of the event that says which bindings hold a cluster that is to go.
+const WAIT_FOR_BINDINGS: &str = "WaitForBindings";
 
 /// Everything the decision may look at.
 pub(super) struct Inputs<'a> {
@@ -37,8 +41,8 @@ pub(super) struct Inputs<'a> {
     pub(super) namespace: Option<&'a Object>,
     /// The works in it; looked at only when the cluster goes.
     pub(super) works: &'a [&'a Object],
-    /// How many bindings name the cluster as a target; `None` while not all bindings are known.
-    pub(super) targeted_by: Option<usize>,
+    /// The bindings that name the cluster as a target; `None` while not all bindings are known.
+    pub(super) targeted_by: Option<&'a [String]>,
     pub(super) now: Time,
 }
 
@@ -126,12 +130,21 @@ fn removal(inputs: &Inputs<'_>) -> Plan {
     }
     match inputs.targeted_by {
         // The scheduler moves them away, or empties their targets.
-        Some(0) => {}
+        Some([]) => {}
         Some(bindings) => {
-            plan.problem(
-                inputs.object.name(),
-                format!("waiting for {bindings} bindings that still name the cluster as a target"),
+            let waiting = format!(
+                "waiting for {} bindings that still name the cluster as a target",
+                bindings.len()
             );
+            if is_overdue(inputs) {
+                plan.push(Action::report(
+                    ObjectRef::of(inputs.object),
+                    EventKind::Warning,
+                    WAIT_FOR_BINDINGS,
+                    format!("{waiting}: {}", some_of(bindings)),
+                ));
+            }
+            plan.problem(inputs.object.name(), waiting);
             return plan;
         }
         None => {
@@ -156,6 +169,12 @@ fn removal(inputs: &Inputs<'_>) -> Plan {
         Part::Object,
     ));
     plan
+}
+
+/// Whether the cluster has been going for longer than the scheduler usually takes to move bindings away.
+fn is_overdue(inputs: &Inputs<'_>) -> bool {
+    let since = inputs.cluster.metadata.deletion_timestamp;
+    since.is_some_and(|since| inputs.now.since(since).to_wait() >= RECHECK)
 }
 
 /// Lets go of works whose objects nobody can delete, because the member does not answer. What they made stays there, and

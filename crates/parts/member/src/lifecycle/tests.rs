@@ -53,13 +53,18 @@ fn decide(
     targeted_by: Option<usize>,
     expected: &[&str],
 ) {
+    let names = |count: usize| -> Vec<String> {
+        let names = (1..=count).map(|at| format!("ResourceBinding shop/web-{at}"));
+        names.collect()
+    };
+    let bindings = targeted_by.map(names);
     let typed: Cluster = api::read::read(cluster).unwrap();
     let inputs = Inputs {
         object: cluster,
         cluster: &typed,
         namespace,
         works,
-        targeted_by,
+        targeted_by: bindings.as_deref(),
         now: at(0),
     };
     check(claim, &plan(&inputs), expected);
@@ -181,6 +186,22 @@ fn a_cluster_goes_after_its_works_and_its_bindings() {
     decide(
         "bindings hold it",
         &going,
+        None,
+        &[],
+        Some(2),
+        &[
+            "report Cluster m1 Warning WaitForBindings: waiting for 2 bindings that still name the cluster as a target: ResourceBinding shop/web-1, ResourceBinding shop/web-2",
+            "problem m1: waiting for 2 bindings that still name the cluster as a target",
+            "wake after 10s",
+        ],
+    );
+    let mut just_now = going.clone();
+    just_now
+        .set(&["metadata", "deletionTimestamp"], at(-9).to_string())
+        .unwrap();
+    decide(
+        "the scheduler may still be at it",
+        &just_now,
         None,
         &[],
         Some(2),
