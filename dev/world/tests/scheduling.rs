@@ -247,6 +247,77 @@ async fn two_replicas_on_a_cluster_to_go_move_to_the_other() {
     until_placed(&world, WEB, "m2=6 Success").await;
 }
 
+/// A kind with replicas, as its author would explain it.
+const CRATES: &str = "
+    apiVersion: apiextensions.k8s.io/v1
+    kind: CustomResourceDefinition
+    metadata: {name: crates.shop.example}
+    spec:
+      group: shop.example
+      names: {kind: Crate, plural: crates}
+      scope: Namespaced
+      versions:
+      - name: v1
+        served: true
+        storage: true
+        schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+";
+const CRATES_EXPLAINED: &str = "
+    apiVersion: config.karmada.io/v1alpha1
+    kind: ResourceInterpreterCustomization
+    metadata: {name: crates}
+    spec:
+      target: {apiVersion: shop.example/v1, kind: Crate}
+      customizations:
+        replicaResource: {luaScript: 'function GetReplicas(o) return o.spec.replicas, nil end'}
+        replicaRevision: {luaScript: 'function ReviseReplica(o, n) o.spec.replicas = n return o end'}
+";
+
+#[tokio::test(start_paused = true)]
+async fn a_custom_object_is_divided_among_all_once_all_serve_its_kind() {
+    for placement in [by_weight(&[("m1", 2), ("m2", 3)]), by_room()] {
+        let world = World::with_members(2).await;
+        world.apply(CRATES).await;
+        world.apply(CRATES_EXPLAINED).await;
+        world.member("m1").apply(CRATES).await;
+        let policy = policy("box", &placement).replace(
+            "apiVersion: apps/v1, kind: Deployment",
+            "apiVersion: shop.example/v1, kind: Crate",
+        );
+        world.apply(&policy).await;
+        world
+            .apply("{apiVersion: shop.example/v1, kind: Crate, metadata: {name: box}, spec: {replicas: 5}}")
+            .await;
+        let replicas = async |member: &str| {
+            let path = "spec.replicas";
+            world
+                .member(member)
+                .field("crates", "default/box", path)
+                .await
+        };
+        until_placed(&world, "default/box-crate", "m1=5 Success").await;
+        world
+            .until_is("it is in the one", MINUTE, json!(5), async || {
+                replicas("m1").await
+            })
+            .await;
+        // Whoever starts anew knows whom the division goes without.
+        world.restart().await;
+        world.member("m2").apply(CRATES).await;
+        world
+            .until("it is in both", MINUTE * 2, async || {
+                let (here, there) = (replicas("m1").await, replicas("m2").await);
+                here.as_i64().unwrap_or(5) < 5 && there.as_i64().unwrap_or(0) > 0
+            })
+            .await;
+        let total = [replicas("m1").await, replicas("m2").await].map(|count| count.as_i64());
+        assert_eq!(total.into_iter().flatten().sum::<i64>(), 5, "{total:?}");
+        if placement != by_room() {
+            until_placed(&world, "default/box-crate", "m1=2 m2=3 Success").await;
+        }
+    }
+}
+
 /// Four processors in one piece in m2, and in four pieces in m1.
 async fn fragmented(is_counted: bool) -> World {
     let pieces = World::build()
