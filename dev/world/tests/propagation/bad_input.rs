@@ -125,6 +125,57 @@ async fn an_override_that_makes_another_object_of_a_template_reaches_no_member()
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_override_gives_nobody_rights_in_members() {
+    let stage = Stage::with(1).await;
+    let bindings = "{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding}";
+    let copy = stage.copy("m1", "rolebindings", "test/readers");
+    stage.spread(&[readers("view")], bindings, "m1").await;
+    copy.shows("roleRef.name", "view").await;
+    let admin = "{plaintext: [{path: /roleRef/name, operator: replace, value: cluster-admin}, {path: /metadata/labels, operator: add, value: {new: 'yes'}}]}";
+    stage.apply(&overriding("op", bindings, "", admin)).await;
+    says(
+        &stage,
+        "readers-rolebinding",
+        "Rendered",
+        "False ApplyOverridePolicyFailed",
+        &[
+            "m1: ",
+            "OverridePolicy test/op",
+            "spec.overrideRules[0].overriders.plaintext at /roleRef",
+            "no override gives rights",
+        ],
+    )
+    .await;
+    for (kind, name) in [
+        ("RoleBinding", "test/readers"),
+        ("ResourceBinding", "test/readers-rolebinding"),
+        ("OverridePolicy", "test/op"),
+    ] {
+        stage
+            .told(kind, name, "ApplyOverridePolicyFailed", "at /roleRef")
+            .await;
+    }
+    copy.shows("roleRef.name", "view").await;
+    assert_eq!(copy.field("metadata.labels.new").await, json!(null));
+    // What the author writes anew with another role is made anew in the member, where no role can be exchanged.
+    stage.delete("overridepolicies", "test/op").await;
+    stage.delete("rolebindings", "test/readers").await;
+    stage.apply(&readers("edit")).await;
+    copy.shows("roleRef.name", "edit").await;
+    stage
+        .template("rb", "test/readers-rolebinding")
+        .shows("status.conditions.type=FullyApplied.status", "True")
+        .await;
+}
+
+/// A RoleBinding in `test` that gives a group the rights of a ClusterRole.
+fn readers(role: &str) -> String {
+    format!(
+        "{{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {{name: readers, namespace: test}}, roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {role}}}, subjects: [{{kind: Group, apiGroup: rbac.authorization.k8s.io, name: readers}}]}}"
+    )
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_binding_written_by_hand_sends_nothing_from_outside_its_namespace() {
     let stage = Stage::with(1).await;
     let by_hand = |name: &str, resource: &str| {
