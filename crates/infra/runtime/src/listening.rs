@@ -40,7 +40,7 @@ pub fn keep_listening() -> std::io::Result<()> {
             if look == Look::Long {
                 drop(runtime.spawn(async {}));
             }
-            std::thread::sleep(if look == Look::Asleep { IDLE } else { BUSY });
+            std::thread::park_timeout(if look == Look::Asleep { IDLE } else { BUSY });
         }
     })?;
     Ok(())
@@ -104,10 +104,10 @@ mod tests {
             keep_listening().unwrap();
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
-            tokio::spawn(async move {
+            Handle::current().spawn(async move {
                 let (mut holding, _) = listener.accept().await.unwrap();
                 let (mut quick, _) = listener.accept().await.unwrap();
-                tokio::spawn(async move {
+                Handle::current().spawn(async move {
                     while quick.read_u8().await.is_ok() {
                         quick.write_all(b"!").await.unwrap();
                     }

@@ -65,7 +65,7 @@ impl Drop for Watcher {
 fn look(turns: &Weak<Shared>) {
     let (mut known, mut idle) = (0, 0);
     loop {
-        std::thread::sleep(LONG);
+        std::thread::park_timeout(LONG);
         let Some(shared) = turns.upgrade() else {
             return;
         };
