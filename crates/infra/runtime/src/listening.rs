@@ -46,7 +46,7 @@ pub fn keep_listening() -> std::io::Result<()> {
     Ok(())
 }
 
-/// How often each thread went to sleep or awoke: odd while it is awake.
+/// How often each thread went to sleep or awoke: odd while it sleeps.
 fn counts(metrics: &RuntimeMetrics) -> Vec<u64> {
     (0..metrics.num_workers())
         .map(|worker| metrics.worker_park_unpark_count(worker))
@@ -54,7 +54,7 @@ fn counts(metrics: &RuntimeMetrics) -> Vec<u64> {
 }
 
 fn look(known: &mut Vec<u64>, now: &[u64]) -> Look {
-    let is_awake = |count: &u64| count % 2 == 1;
+    let is_awake = |count: &u64| count.is_multiple_of(2);
     let is_long = known
         .iter()
         .zip(now)
@@ -79,11 +79,11 @@ mod tests {
     #[test]
     fn who_has_not_slept_since_the_last_look_takes_long() {
         let rows: [(&[u64], &[u64], Look); 5] = [
-            (&[], &[1, 3], Look::Awake),
-            (&[2, 4], &[2, 4], Look::Asleep),
-            (&[2, 4], &[3, 4], Look::Awake),
-            (&[3, 4], &[5, 4], Look::Awake),
-            (&[2, 5], &[3, 5], Look::Long),
+            (&[], &[0, 2], Look::Awake),
+            (&[1, 3], &[1, 3], Look::Asleep),
+            (&[1, 3], &[2, 3], Look::Awake),
+            (&[2, 3], &[4, 3], Look::Awake),
+            (&[1, 4], &[2, 4], Look::Long),
         ];
         for (before, now, expected) in rows {
             let mut known = before.to_vec();
