@@ -8,12 +8,16 @@ use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use memchr::memmem;
 use object::{Object, ObjectKey};
+use tokio::time::Instant;
 
 /// How much text the objects have together that are held although nobody has them. As trees they take ten times as much.
-const WARM_BYTES: usize = 512 * 1024;
+const WARM_BYTES: usize = 4 * 1024 * 1024;
+/// For how long they are held. Something always changes, so that they go a little later even if nobody does anything.
+const WARM_TIME: Duration = Duration::from_secs(10);
 
 /// The objects of all caches of this process that were read or asked for last.
 static WARM: Mutex<Warm> = Mutex::new(Warm::new(WARM_BYTES));
@@ -71,7 +75,7 @@ impl Packed {
 
     fn keep_open(&self, object: Arc<Object>) -> Arc<Object> {
         *lock(&self.0.open) = Arc::downgrade(&object);
-        let cold = lock(&WARM).put(Arc::clone(&object), self.0.text.len());
+        let cold = lock(&WARM).put(Arc::clone(&object), self.0.text.len(), Instant::now());
         // Trees are taken down when nobody has to wait for it.
         drop(cold);
         object
@@ -109,7 +113,7 @@ impl Ord for Packed {
 struct Warm {
     most: usize,
     bytes: usize,
-    objects: VecDeque<(Arc<Object>, usize)>,
+    objects: VecDeque<(Arc<Object>, usize, Instant)>,
 }
 
 impl Warm {
@@ -122,13 +126,15 @@ impl Warm {
     }
 
     /// Holds an object whose text is so long; gives back those that are held no longer.
-    fn put(&mut self, object: Arc<Object>, bytes: usize) -> Vec<Arc<Object>> {
+    fn put(&mut self, object: Arc<Object>, bytes: usize, now: Instant) -> Vec<Arc<Object>> {
         self.bytes += bytes;
-        self.objects.push_back((object, bytes));
+        self.objects.push_back((object, bytes, now));
         let mut cold = Vec::new();
-        while self.bytes > self.most
-            && let Some((object, bytes)) = self.objects.pop_front()
-        {
+        while let Some((object, bytes, since)) = self.objects.pop_front() {
+            if self.bytes <= self.most && now.saturating_duration_since(since) < WARM_TIME {
+                self.objects.push_front((object, bytes, since));
+                break;
+            }
             self.bytes -= bytes;
             cold.push(object);
         }
@@ -179,21 +185,29 @@ mod tests {
     }
 
     #[test]
-    fn the_last_ones_are_held_as_far_as_there_is_room() {
+    fn the_last_ones_are_held_for_a_while_as_far_as_there_is_room() {
         let mut warm = Warm::new(10);
         let named = |name: &str| Arc::new(object(json!({"metadata": {"name": name}})));
         let names = |cold: &[Arc<Object>]| -> Vec<String> {
             cold.iter().map(|object| object.name().to_owned()).collect()
         };
-        let rows: [(&str, usize, &[&str]); 5] = [
-            ("a", 4, &[]),
-            ("b", 6, &[]),
-            ("c", 1, &["a"]),
-            ("d", 11, &["b", "c", "d"]),
-            ("e", 10, &[]),
+        let rows: [(&str, usize, u64, &[&str]); 7] = [
+            ("a", 4, 0, &[]),
+            ("b", 6, 0, &[]),
+            ("c", 1, 1, &["a"]),
+            ("d", 11, 1, &["b", "c", "d"]),
+            ("e", 4, 2, &[]),
+            ("f", 4, 5, &[]),
+            ("g", 1, 12, &["e"]),
         ];
-        for (name, bytes, expected) in rows {
-            assert_eq!(names(&warm.put(named(name), bytes)), expected, "{name}");
+        let begun = Instant::now();
+        for (name, bytes, seconds, expected) in rows {
+            let now = begun + Duration::from_secs(seconds);
+            assert_eq!(
+                names(&warm.put(named(name), bytes, now)),
+                expected,
+                "{name}"
+            );
         }
     }
 }
