@@ -107,7 +107,7 @@ impl<'a> From<&BindingView<'a>> for Glance<'a> {
 #[must_use]
 pub fn is_taken(binding: &Glance<'_>, scheduler: &str) -> bool {
     let is_wanted = binding.has_owner || binding.is_moving;
-    is_mine(binding, scheduler) && !binding.is_suspended && is_wanted
+    may_decide(binding, scheduler) && is_wanted
 }
 
 /// What a change of a binding means for the queue. `before` and `after` are as the watch delivers them.
@@ -204,6 +204,12 @@ pub fn may_help(placement: &PreparedPlacement, cluster: &ClusterFacts) -> bool {
             let mut tiers = std::iter::once(&term.affinity).chain(&term.overflow);
             tiers.any(|affinity| affinity.matches(cluster))
         })
+}
+
+/// Whether a binding is this scheduler's and not held back.
+#[must_use]
+pub fn may_decide(binding: &Glance<'_>, scheduler: &str) -> bool {
+    is_mine(binding, scheduler) && !binding.is_suspended
 }
 
 fn is_mine(binding: &Glance<'_>, scheduler: &str) -> bool {

@@ -6,7 +6,7 @@ use api::well_known::conditions::binding::NO_CLUSTER_FIT;
 use api::work::v1alpha2::AggregatedStatusItem;
 use client::Change;
 use object::{Object, Value, parse};
-use schedule::intake::{DEFAULT_SCHEDULER, Glance, Intake, binding_changed, is_affected, may_help};
+use schedule::intake::{Glance, Intake, binding_changed, is_affected, may_decide, may_help};
 use telemetry::chain;
 use tracing::warn;
 
@@ -88,7 +88,7 @@ impl Desk {
                 let is_left = || {
                     let leaving = leaving.as_deref();
                     leaving.is_some_and(|cluster| has_target(&binding, cluster))
-                        && self.may_decide(&glance)
+                        && may_decide(&glance, &self.settings.name)
                 };
                 if concerned.iter().any(|cluster| affects(cluster)) || is_left() {
                     self.metrics.came(Incoming::ClusterChanged);
@@ -108,15 +108,6 @@ impl Desk {
                 prepared.is_some_and(|prepared| may_help(&prepared.compiled, &cluster))
             });
         }
-    }
-
-    /// Whether the binding is this scheduler's and not held back.
-    fn may_decide(&self, glance: &Glance<'_>) -> bool {
-        let scheduler = match glance.scheduler {
-            "" => DEFAULT_SCHEDULER,
-            named => named,
-        };
-        scheduler == self.settings.name && !glance.is_suspended
     }
 
     fn all_bindings(&self) -> impl Iterator<Item = Arc<Object>> + use<> {
