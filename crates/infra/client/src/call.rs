@@ -20,7 +20,7 @@ use crate::cache::Detail;
 use crate::error::CallError;
 use crate::kubeconfig::{ConfigError, KubeconfigSource};
 use crate::options::{DeleteOptions, ListOptions, PatchKind, WatchOptions, WriteOptions};
-use crate::skim;
+use crate::skim::skim;
 use crate::transport::{AnswerBody, BoxError, Transport};
 use crate::watch::WatchStream;
 
@@ -368,12 +368,12 @@ impl Client {
             .saying(kind.media_type(), patch.to_string().into());
         let request = ask.to_string();
         let bytes = self.call(ask).await?;
-        let object = skim::read(&bytes, Detail::Metadata);
-        let object = object.map_err(|source| CallError::Unreadable {
-            request,
-            source: source.into(),
-        })?;
-        Ok(with_kind(object, resource))
+        skim(&bytes, Detail::Metadata, resource)
+            .and_then(|kept| serde_json::from_slice(&kept.text))
+            .map_err(|source| CallError::Unreadable {
+                request,
+                source: source.into(),
+            })
     }
 
     /// Server-side apply under the options' field manager; `force` takes fields over from others.

@@ -229,8 +229,7 @@ impl Follower {
             .client
             .watch(&self.shared.resource, &scope.namespace, &options)
             .await;
-        let stream = stream.map_err(Broken::Failed)?;
-        Ok(stream.keeping(scope.detail))
+        stream.map_err(Broken::Failed)
     }
 
     /// Reads up to the bookmark that ends the initial events; `None` if the server sends them but no such bookmark.
@@ -238,11 +237,12 @@ impl Follower {
         &mut self,
         stream: &mut WatchStream,
     ) -> Result<Option<BTreeSet<Packed>>, Broken> {
+        let detail = self.shared.scope.detail;
         let mut found = BTreeSet::new();
         let begun = Instant::now();
         loop {
             // A list of this length of silence has stalled.
-            let next = tokio::time::timeout(WATCH_GRACE, stream.next()).await;
+            let next = tokio::time::timeout(WATCH_GRACE, stream.next_text(detail)).await;
             let event = match next {
                 Ok(Some(event)) => event.map_err(Broken::Failed)?,
                 Ok(None) => return Err(Broken::Ended(begun.elapsed())),
@@ -250,10 +250,10 @@ impl Follower {
             };
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    found.replace(Packed::new(object));
+                    found.replace(Packed::taken(object));
                 }
                 WatchEvent::Deleted(object) => {
-                    found.remove(&object.key());
+                    found.remove(&object.key);
                 }
                 WatchEvent::Bookmark {
                     revision,
@@ -280,8 +280,10 @@ impl Follower {
     async fn read(&mut self, stream: &mut WatchStream, begun: Instant) -> Broken {
         let end = Instant::now() + Duration::from_secs(WATCH_SECONDS.into()) + WATCH_GRACE;
         let mut limit = end;
+        let detail = self.shared.scope.detail;
         loop {
-            let event = match tokio::time::timeout_at(limit, stream.next()).await {
+            let next = tokio::time::timeout_at(limit, stream.next_text(detail)).await;
+            let event = match next {
                 Ok(Some(Ok(event))) => event,
                 Ok(Some(Err(error))) => return Broken::Failed(error),
                 Ok(None) => return Broken::Ended(begun.elapsed()),
@@ -290,13 +292,14 @@ impl Follower {
             self.recover();
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    self.revision = object.resource_version().to_owned();
-                    let object = Packed::new(object);
+                    self.revision.clone_from(&object.revision);
+                    let object = Packed::taken(object);
                     self.shared.apply(|content| content.put(object));
                 }
                 WatchEvent::Deleted(object) => {
-                    self.revision = object.resource_version().to_owned();
-                    self.shared.apply(|content| content.take(&object));
+                    self.revision.clone_from(&object.revision);
+                    self.shared
+                        .apply(|content| content.take(&object.key, &object.uid));
                 }
                 WatchEvent::Bookmark { revision, .. } => {
                     self.revision = revision;

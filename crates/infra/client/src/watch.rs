@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::ask::with_kind;
 use crate::cache::Detail;
 use crate::error::{CallError, from_status};
-use crate::skim;
+use crate::skim::{Skimmed, skim};
 use crate::transport::{AnswerBody, BoxError};
 
 /// The longest line that is read: objects are below 3 MiB on every server, and a line is one object and a little.
@@ -22,19 +22,17 @@ pub struct WatchStream {
     resource: ResourceType,
     body: AnswerBody,
     lines: Lines,
-    /// What is read of each object.
-    detail: Detail,
 }
 
 /// One thing that a server tells.
 #[derive(Clone, Debug, PartialEq)]
-pub enum WatchEvent {
+pub enum WatchEvent<O = Object> {
     /// The object is new to the watcher.
-    Added(Object),
+    Added(O),
     /// The object changed.
-    Modified(Object),
+    Modified(O),
     /// The object went; this is its last state.
-    Deleted(Object),
+    Deleted(O),
     /// Everything up to this revision has been told.
     Bookmark {
         /// Where a later watch may go on.
@@ -63,6 +61,15 @@ struct Frame<'a> {
     object: &'a RawValue,
 }
 
+/// Makes something of the text of an object of a kind.
+trait Take<O>: Fn(&[u8], &ResourceType) -> Result<O, serde_json::Error> {}
+
+impl<O, F: Fn(&[u8], &ResourceType) -> Result<O, serde_json::Error>> Take<O> for F {}
+
+fn whole(text: &[u8], resource: &ResourceType) -> Result<Object, serde_json::Error> {
+    Ok(with_kind(serde_json::from_slice(text)?, resource))
+}
+
 /// A line of a watch that makes no sense.
 #[derive(Debug, thiserror::Error)]
 enum LineError {
@@ -81,21 +88,27 @@ impl WatchStream {
             resource,
             body,
             lines: Lines::default(),
-            detail: Detail::Whole,
         }
-    }
-
-    /// Leaves out of objects what is not kept.
-    #[must_use]
-    pub(crate) fn keeping(self, detail: Detail) -> Self {
-        Self { detail, ..self }
     }
 
     /// The next event; `None` when the server has ended the watch. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Result<WatchEvent, CallError>> {
+        self.next_as(whole).await
+    }
+
+    /// The next event with as much of the object's text as is kept.
+    pub(crate) async fn next_text(
+        &mut self,
+        detail: Detail,
+    ) -> Option<Result<WatchEvent<Skimmed>, CallError>> {
+        self.next_as(|text, resource| skim(text, detail, resource))
+            .await
+    }
+
+    async fn next_as<O>(&mut self, take: impl Take<O>) -> Option<Result<WatchEvent<O>, CallError>> {
         loop {
             match self.lines.take() {
-                Ok(Some(line)) => return Some(self.read(&line)),
+                Ok(Some(line)) => return Some(self.read(&line, &take)),
                 Ok(None) => {}
                 Err(error) => return Some(Err(self.unreadable(error))),
             }
@@ -114,37 +127,39 @@ impl WatchStream {
         }
     }
 
-    fn read(&self, line: &[u8]) -> Result<WatchEvent, CallError> {
+    fn read<O>(&self, line: &[u8], take: &impl Take<O>) -> Result<WatchEvent<O>, CallError> {
         // What is written as usual is read in one go.
         if let Some((kind, text)) = split(line)
-            && let Ok(event) = self.event(kind, text)
+            && let Ok(event) = self.event(kind, text, take)
         {
             return Ok(event);
         }
         let frame: Frame<'_> = serde_json::from_slice(line)
             .map_err(|error| self.unreadable(LineError::Frame(error)))?;
-        self.event(&frame.r#type, frame.object.get().as_bytes())
+        self.event(&frame.r#type, frame.object.get().as_bytes(), take)
     }
 
-    fn event(&self, kind: &str, text: &[u8]) -> Result<WatchEvent, CallError> {
-        let read = |detail| {
-            let object = skim::read(text, detail);
-            object.map_err(|error| self.unreadable(LineError::Frame(error)))
-        };
-        let object = || read(self.detail);
+    fn event<O>(
+        &self,
+        kind: &str,
+        text: &[u8],
+        take: &impl Take<O>,
+    ) -> Result<WatchEvent<O>, CallError> {
+        let unreadable = |error| self.unreadable(LineError::Frame(error));
+        let object = || take(text, &self.resource).map_err(unreadable);
         match kind {
-            "ADDED" => Ok(WatchEvent::Added(with_kind(object()?, &self.resource))),
-            "MODIFIED" => Ok(WatchEvent::Modified(with_kind(object()?, &self.resource))),
-            "DELETED" => Ok(WatchEvent::Deleted(with_kind(object()?, &self.resource))),
+            "ADDED" => Ok(WatchEvent::Added(object()?)),
+            "MODIFIED" => Ok(WatchEvent::Modified(object()?)),
+            "DELETED" => Ok(WatchEvent::Deleted(object()?)),
             "BOOKMARK" => {
-                let object = read(Detail::Whole)?;
+                let object: Object = serde_json::from_slice(text).map_err(unreadable)?;
                 Ok(WatchEvent::Bookmark {
                     revision: object.resource_version().to_owned(),
                     initial_end: object.annotation("k8s.io/initial-events-end") == Some("true"),
                 })
             }
             "ERROR" => {
-                let status: Value = read(Detail::Whole)?.into_value();
+                let status: Value = serde_json::from_slice(text).map_err(unreadable)?;
                 Err(from_status(self.request.clone(), 500, None, &status))
             }
             other => Err(self.unreadable(LineError::Type(other.to_owned()))),
@@ -278,7 +293,7 @@ mod tests {
         let resource = ResourceType::namespaced("", "v1", "ConfigMap", "configmaps");
         let body = http_body_util::Empty::new().map_err(|never| match never {});
         let stream = WatchStream::new("GET /x".to_owned(), resource, body.boxed_unsync());
-        let read = |line: &str| stream.read(line.as_bytes());
+        let read = |line: &str| stream.read(line.as_bytes(), &whole);
         for line in [
             r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#,
             r#"{"type":"ADDED","object":{"metadata":{"name":"a"}},"more":{}}"#,

@@ -14,6 +14,8 @@ use memchr::memmem;
 use object::{Object, ObjectKey};
 use tokio::time::Instant;
 
+use crate::skim::Skimmed;
+
 /// How much text the objects have together that are held although nobody has them. As trees they take ten times as much.
 const WARM_BYTES: usize = 4 * 1024 * 1024;
 /// For how long they are held. Something always changes, so that they go a little later even if nobody does anything.
@@ -48,6 +50,15 @@ impl Packed {
         packed
     }
 
+    /// Puts an object to rest that nobody has read.
+    pub(crate) fn taken(object: Skimmed) -> Self {
+        Self(Arc::new(Rest {
+            key: object.key,
+            text: object.text,
+            open: Mutex::default(),
+        }))
+    }
+
     /// Its place among others of its kind.
     pub(crate) fn key(&self) -> &ObjectKey {
         &self.0.key
@@ -69,7 +80,7 @@ impl Packed {
             return object;
         }
         let object = serde_json::from_slice(&self.0.text)
-            .expect("invariant: what was written as JSON can be read as JSON");
+            .expect("invariant: what is at rest was written as JSON or read as JSON");
         self.keep_open(Arc::new(object))
     }
 
