@@ -39,6 +39,7 @@ mod table;
 mod tokens;
 mod usage;
 mod writing;
+mod yaml;
 
 pub use acting::Actor;
 pub use apis::{ApiOrder, ApisQuery, api_resources, api_versions};

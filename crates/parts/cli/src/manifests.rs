@@ -5,10 +5,12 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use client::Discovery;
+use object::selector::Selector;
 use object::{GroupVersionKind, Object, ResourceType, Value};
 
 use crate::failure::Failure;
 use crate::nearest::nearest;
+use crate::yaml;
 
 /// Files that are looked into when a directory is named.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
@@ -76,6 +78,22 @@ impl Manifest {
             _ => Err(Failure::refused(
                 format!("{} has more than one object", path.display()),
                 "give a file with one object",
+            )),
+        }
+    }
+
+    /// Those with some labels; all if `selector` is empty.
+    pub fn select(mut all: Vec<Self>, selector: &str) -> Result<Vec<Self>, Failure> {
+        let wanted: Selector = selector.parse().map_err(|error| {
+            let what = format!("--selector {selector:?}: {error}");
+            Failure::refused(what, "write for example: -l app=web")
+        })?;
+        all.retain(|manifest| wanted.matches(|key| manifest.object.label(key)));
+        match all.is_empty() {
+            false => Ok(all),
+            true => Err(Failure::refused(
+                format!("no objects have the labels {selector}"),
+                "leave -l out, or correct it",
             )),
         }
     }
@@ -152,7 +170,7 @@ fn kind_hint(discovery: &Discovery, wrong: &GroupVersionKind) -> String {
 
 /// The values in a text: documents of YAML, lists taken apart.
 pub fn read_values(name: &str, text: &str) -> Result<Vec<Value>, Failure> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| {
+    let documents = yaml::read_documents(text).map_err(|error| {
         Failure::refused(
             format!("{name}: {}", unreadable_text(&error)),
             "correct the file",
@@ -173,10 +191,11 @@ fn unreadable_text(error: &impl std::fmt::Display) -> String {
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> Failure {
-    Failure::refused(
-        format!("cannot read {name}: {error}"),
-        "check the path and who may read it",
-    )
+    let what = match error.kind() {
+        std::io::ErrorKind::NotFound => format!("the path {name:?} does not exist"),
+        _ => format!("cannot read {name}: {error}"),
+    };
+    Failure::refused(what, "check the path and who may read it")
 }
 
 /// The files of a path, by name.
@@ -216,14 +235,14 @@ fn files(path: &Path, deep: bool) -> Result<Vec<PathBuf>, Failure> {
 
 /// The objects in a text: documents of YAML, of which JSON is a part. Lists are taken apart.
 pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Manifest>, Failure> {
-    let wrong = |why: String| {
+    let wrong = |place: &str, why: String| {
         Failure::refused(
-            format!("{name}: {why}"),
+            format!("{place}: {why}"),
             "correct the file; `karavel create deployment web --image=nginx --dry-run -o yaml` writes an example",
         )
     };
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple(text).map_err(|error| wrong(unreadable_text(&error)))?;
+    let documents =
+        yaml::read_documents(text).map_err(|error| wrong(name, unreadable_text(&error)))?;
     let mut all = Vec::new();
     for (number, document) in documents.into_iter().enumerate() {
         let place = match number {
@@ -243,14 +262,18 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Manifest>, Failure> {
         };
         for item in items {
             let object =
-                Object::from_value(item).map_err(|error| wrong(format!("{place}: {error}")))?;
+                Object::from_value(item).map_err(|error| wrong(&place, error.to_string()))?;
             for (field, value) in [
                 ("apiVersion", object.api_version()),
                 ("kind", object.kind()),
             ] {
-                if value.is_empty() {
-                    return Err(wrong(format!("{place}: {field} is missing")));
+                if value.is_empty() && object.at(&[field]).is_none_or(Value::is_null) {
+                    return Err(wrong(&place, format!("{field} is missing")));
                 }
+            }
+            if let Some((path, value)) = no_text(&object) {
+                let what = format!("{place}: {path}: expected text, found {value}");
+                return Err(Failure::refused(what, yaml::QUOTES));
             }
             all.push(Manifest {
                 place: place.clone(),
@@ -259,6 +282,32 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Manifest>, Failure> {
         }
     }
     Ok(all)
+}
+
+/// Fields of all kinds that are text.
+const TEXTS: [&[&str]; 5] = [
+    &["apiVersion"],
+    &["kind"],
+    &["metadata", "name"],
+    &["metadata", "generateName"],
+    &["metadata", "namespace"],
+];
+
+/// The first of the fields that are text in all kinds which is something else, such as a name `y` without quotes.
+fn no_text(object: &Object) -> Option<(String, &Value)> {
+    let is_wrong = |value: &&Value| !value.is_string() && !value.is_null();
+    let mut plain = TEXTS.iter().filter_map(|path| {
+        let value = object.at(path).filter(is_wrong)?;
+        Some((path.join("."), value))
+    });
+    let maps = ["labels", "annotations"].into_iter();
+    let mut marks = maps.flat_map(|field| {
+        let pairs = object.at(&["metadata", field]).and_then(Value::as_object);
+        let pairs = pairs.into_iter().flatten();
+        let wrong = pairs.filter(|(_, value)| !value.is_string() && !value.is_null());
+        wrong.map(move |(key, value)| (format!("metadata.{field}.{key}"), value))
+    });
+    plain.next().or_else(|| marks.next())
 }
 
 #[cfg(test)]
@@ -285,6 +334,26 @@ mod tests {
     }
 
     #[test]
+    fn objects_are_chosen_by_their_labels() {
+        let text = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {app: web}}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: b}}";
+        for (selector, expected) in [
+            ("", Some("a b")),
+            ("app=web", Some("a")),
+            ("!app", Some("b")),
+            ("app in (web, db)", Some("a")),
+            ("app=other", None),
+            ("app in (", None),
+        ] {
+            let all = parse("f", text).unwrap();
+            let found = Manifest::select(all, selector).ok().map(|found| {
+                let names: Vec<&str> = found.iter().map(|found| found.object.name()).collect();
+                names.join(" ")
+            });
+            assert_eq!(found.as_deref(), expected, "{selector}");
+        }
+    }
+
+    #[test]
     fn objects_are_found_in_any_spelling() {
         for (text, expected) in [
             (
@@ -307,6 +376,26 @@ mod tests {
             ("a: [", Err("f.yaml")),
             ("a: 1\na: 2", Err("duplicate mapping key: a\n")),
             ("just words", Err("f.yaml")),
+            (
+                "{apiVersion: v1, kind: ConfigMap, metadata: {name: y}}",
+                Err("metadata.name: expected text, found true"),
+            ),
+            (
+                "{apiVersion: v1, kind: ConfigMap, metadata: {name: 'y'}}",
+                Ok("y"),
+            ),
+            (
+                "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {x: 'y', on-call: no}}}",
+                Err("metadata.labels.on-call: expected text, found false"),
+            ),
+            (
+                "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {mode: 0644}}}",
+                Err("metadata.annotations.mode: expected text, found 420"),
+            ),
+            (
+                "{apiVersion: 1, kind: ConfigMap}",
+                Err("apiVersion: expected text, found 1"),
+            ),
         ] {
             match (parse("f.yaml", text), expected) {
                 (Ok(found), Ok(expected)) => {

@@ -4,10 +4,11 @@ use client::{CallError, Client, ListOptions};
 use object::{Object, ObjectKey, ResourceType};
 
 use crate::failure::Failure;
+use crate::picture::namespaces;
 use crate::reach::call_failure;
 
 /// Where clusters are listed, for those who look for one.
-pub(crate) const CLUSTERS: &str = "`karavel clusters` lists the clusters there are";
+const CLUSTERS: &str = "`karavel clusters` lists the clusters there are";
 
 /// The known word nearest to a wrong one, if it is near at all: a slip, and one more for every four letters. Of words
 /// equally near, the first.
@@ -74,6 +75,8 @@ pub(crate) async fn missing(
     if !error.is_not_found() {
         return failure;
     }
+    let space = absent_space(client, resource, key).await;
+    let failure = space.as_ref().map_or(failure, call_failure);
     let list = async |namespace: &str, fields: String| {
         let options = ListOptions {
             metadata_only: true,
@@ -92,13 +95,41 @@ pub(crate) async fn missing(
         return failure;
     }
     let elsewhere = list("", format!("metadata.name={}", key.name)).await;
-    match elsewhere.first() {
-        Some(found) => failure.advised(format!(
+    if let Some(found) = elsewhere.first() {
+        return failure.advised(format!(
             "there is one in the namespace {0:?}: add -n {0}",
             found.namespace()
-        )),
+        ));
+    }
+    if space.is_none() {
+        return failure;
+    }
+    let options = ListOptions {
+        metadata_only: true,
+        limit: LOOKED_AT,
+        ..ListOptions::default()
+    };
+    let spaces = client.list(&namespaces(), "", &options).await;
+    let spaces = spaces.map(|list| list.items).unwrap_or_default();
+    match nearest(&key.namespace, spaces.iter().map(Object::name)) {
+        Some(near) => failure.advised(format!("did you mean -n {near}?")),
         None => failure,
     }
+}
+
+/// What is said of the namespace of an object that is not there, if that is not there either. Upstream: whoever looks for
+/// something in it is told of that.
+pub(crate) async fn absent_space(
+    client: &Client,
+    resource: &ResourceType,
+    key: &ObjectKey,
+) -> Option<CallError> {
+    if !resource.namespaced || matches!(key.namespace.as_str(), "" | "default") {
+        return None;
+    }
+    let space = ObjectKey::cluster(&key.namespace);
+    let found = client.get_metadata(&namespaces(), &space).await;
+    found.err().filter(CallError::is_not_found)
 }
 
 /// So many names are looked at for the one that was meant.

@@ -126,7 +126,9 @@ pub async fn delete_token(control: &Client, word: &str) -> Result<String, Failur
     let is_whole = !word.contains('.') || is_token(word);
     if !is_part(id, ID) || !is_whole {
         return Err(Failure::refused(
-            format!("{word:?} is neither a token nor the id of one"),
+            format!(
+                "given token didn't match pattern: {word:?} is neither a token nor the id of one"
+            ),
             "`karavel token list` shows them; the id stands before the dot",
         ));
     }
@@ -136,7 +138,14 @@ pub async fn delete_token(control: &Client, word: &str) -> Result<String, Failur
         .await;
     match deleted {
         Ok(_) => Ok(format!("bootstrap token {id:?} deleted\n")),
-        Err(error) => Err(missing(control, &secrets(), &key, &error).await),
+        Err(error) if error.is_not_found() => {
+            let failure = missing(control, &secrets(), &key, &error).await;
+            let said = error.refusal().map(|refusal| refusal.message.clone());
+            let said = said.unwrap_or_default();
+            Err(failure
+                .reworded(|_| format!("failed to delete bootstrap token {id:?}, err: {said}")))
+        }
+        Err(error) => Err(call_failure(&error)),
     }
 }
 

@@ -317,7 +317,15 @@ fn write_cluster(page: &mut Page, cluster: &Value) {
         line(page, "", &format!("Work {}{held}", full_name(work)));
         conditions(page, &work["conditions"]);
     }
-    line(page, "", text(&cluster["appliedMessage"]));
+    // Where works are seen, they have said it.
+    let said = text(&cluster["appliedMessage"]);
+    let is_said = |work: &Value| {
+        let mut conditions = items(&work["conditions"]).iter();
+        conditions.any(|condition| text(&condition["message"]) == said)
+    };
+    if !works.iter().any(is_said) {
+        line(page, "", said);
+    }
     let member = &cluster["member"];
     match member["present"].as_bool() {
         Some(true) => {
@@ -594,6 +602,43 @@ Namespace   shop (v1, generation 0)
 Policy      none: it goes to no cluster: it has opted out
 Binding     none
 Clusters    none",
+        );
+    }
+
+    #[test]
+    fn why_something_did_not_arrive_is_said_once() {
+        let told = |works: Value| {
+            json!({
+                "template": {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "shop", "generation": 0},
+                "policy": {"state": "unclaimed"},
+                "leftAlone": "nobody decides",
+                "binding": {"kind": "ResourceBinding", "namespace": "shop", "name": "a-configmap"},
+                "clusters": [{"name": "east", "target": true, "works": works, "appliedMessage": "it stands in the way", "member": null}],
+            })
+        };
+        let head = "
+ConfigMap   shop/a (v1, generation 0)
+Policy      none: no policy selects it
+Binding     ResourceBinding shop/a-configmap
+            nobody decides
+
+east        chosen";
+        let condition = json!({"type": "Applied", "status": "False", "reason": "AppliedFailed", "message": "it stands in the way"});
+        check(
+            told(json!([{"namespace": "karmada-es-east", "name": "w", "conditions": [condition]}])),
+            &format!(
+                "{head}
+            Work karmada-es-east/w
+            Applied False (AppliedFailed): it stands in the way"
+            ),
+        );
+        // Whoever may not see works is told by the binding.
+        check(
+            told(Value::Null),
+            &format!(
+                "{head}
+            it stands in the way"
+            ),
         );
     }
 

@@ -10,7 +10,7 @@ use super::place::Place;
 use super::tables::ServerTable;
 use super::words::Wanted;
 use crate::failure::Failure;
-use crate::nearest::missing;
+use crate::nearest::{absent_space, missing};
 
 /// How many rows a page of a long table has. Upstream: the same.
 const PAGE: u32 = 500;
@@ -88,10 +88,15 @@ pub(super) async fn ask(place: &Place, asked: &Asked<'_>) -> Part {
             if asked.ignore_not_found && error.is_not_found() {
                 continue;
             }
-            part.failures.push(match key {
-                Some(key) if asked.suggests => missing(&client, resource, &key, &error).await,
-                _ => place.failure(&error),
-            });
+            part.failures
+                .push(match key.filter(|_| error.is_not_found()) {
+                    Some(key) if asked.suggests => missing(&client, resource, &key, &error).await,
+                    Some(key) => {
+                        let space = absent_space(&client, resource, &key).await;
+                        place.failure(space.as_ref().unwrap_or(&error))
+                    }
+                    None => place.failure(&error),
+                });
         }
     }
     part

@@ -285,12 +285,36 @@ pub(crate) fn blame(failures: Vec<(String, Failure)>, one: bool) -> Option<Failu
     worst(said.collect())
 }
 
-/// All that went wrong, each with where it did.
+/// All that went wrong, each with where it did. What a server says begins as it always does: scripts look for that.
 pub(crate) fn blame_places(failures: Vec<(String, Failure)>) -> Option<Failure> {
-    let said = failures
-        .into_iter()
-        .map(|(place, failure)| (format!("{place}: {failure}"), failure));
+    let said = failures.into_iter().map(|(place, failure)| {
+        let said = failure.to_string();
+        let (head, message) = said.split_at(server_words(&said));
+        (format!("{head}{place}: {message}"), failure)
+    });
     worst(said.collect())
+}
+
+/// All that went wrong, each with what it happened to; a server says that itself.
+pub(crate) fn blame_objects(failures: Vec<(String, Failure)>) -> Option<Failure> {
+    let said = failures.into_iter().map(|(object, failure)| {
+        let said = failure.to_string();
+        match server_words(&said) {
+            0 => (format!("{object}: {said}"), failure),
+            _ => (said, failure),
+        }
+    });
+    worst(said.collect())
+}
+
+/// How much of a message says that a server said it, and why: `from server (NotFound): `.
+fn server_words(said: &str) -> usize {
+    let (plain, reasoned) = ("from server: ", "from server (");
+    if said.starts_with(plain) {
+        return plain.len();
+    }
+    let end = said.find("): ").filter(|_| said.starts_with(reasoned));
+    end.map_or(0, |end| end + "): ".len())
 }
 
 /// Many failures as one: all that was said, all advice once, and the worst counts.
@@ -345,6 +369,29 @@ mod tests {
             let found = found.map(|failure| (failure.to_string(), failure.exit_code()));
             let expected = expected.map(|(text, code)| (text.to_owned(), code));
             assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_begins_as_it_always_does() {
+        for (what, in_file, of_object) in [
+            (
+                "from server (NotFound): pods \"p\" not found",
+                "from server (NotFound): f.yaml: pods \"p\" not found",
+                "from server (NotFound): pods \"p\" not found",
+            ),
+            (
+                "from server: it is late",
+                "from server: f.yaml: it is late",
+                "from server: it is late",
+            ),
+            ("it is late", "f.yaml: it is late", "f.yaml: it is late"),
+            ("from server", "f.yaml: from server", "f.yaml: from server"),
+        ] {
+            let failures = || vec![("f.yaml".to_owned(), Failure::refused(what, ""))];
+            let said = |failure: Option<Failure>| failure.map(|failure| failure.to_string());
+            assert_eq!(said(blame_places(failures())).as_deref(), Some(in_file));
+            assert_eq!(said(blame_objects(failures())).as_deref(), Some(of_object));
         }
     }
 

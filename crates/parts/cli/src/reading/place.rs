@@ -15,7 +15,7 @@ use tower_service::Service;
 
 use super::Scope;
 use crate::failure::Failure;
-use crate::nearest::{CLUSTERS, cluster_hint};
+use crate::nearest::cluster_hint;
 use crate::reach::call_failure;
 
 /// What the control plane is called among clusters. No cluster can be: their names are lower-case.
@@ -89,9 +89,7 @@ impl Place {
             return failure;
         }
         if error.is_forbidden() {
-            return failure.advised(
-                "ask an administrator to bind the ClusterRole cluster-proxy-admin to this user and its groups, and for a role in the member",
-            );
+            return failure.advised(permission_hint(&self.name, error));
         }
         match failure {
             Failure::Failed { .. } => failure.advised(READINESS),
@@ -199,6 +197,19 @@ impl Place {
     }
 }
 
+/// Whom to ask for what: the control plane lets users through to a member, where they need a role of their own.
+fn permission_hint(member: &str, error: &CallError) -> String {
+    let said = error.refusal().map(|refusal| refusal.message.as_str());
+    match said.unwrap_or_default().contains("clusters/proxy") {
+        true => format!(
+            "ask an administrator to bind the ClusterRole cluster-proxy-admin to this user, or one that may do anything to clusters/proxy of {member}"
+        ),
+        false => format!(
+            "this user may reach {member} and lacks a role there: ask an administrator for a RoleBinding in {member}, or one for all members by a policy"
+        ),
+    }
+}
+
 /// The one place that a command about a single cluster is for. A cluster that is named is meant, also where no scope is.
 pub(crate) async fn place(
     control: &Client,
@@ -215,12 +226,16 @@ pub(crate) async fn place(
             "must specify a member cluster",
             "name one with --cluster; `karavel clusters` lists them",
         )),
-        (_, Some(name)) => {
-            let mut named = named(control, &[name.to_owned()]).await?;
-            named
-                .pop()
-                .ok_or_else(|| Failure::refused(format!("clusters don't exist: {name}"), CLUSTERS))
-        }
+        (_, Some(name)) => match control.get(&kind(), &ObjectKey::cluster(name)).await {
+            Ok(cluster) => Ok(Place::of_cluster(control, &cluster)),
+            Err(error) if error.is_forbidden() => Ok(Place::member(control, name)),
+            // Upstream: one cluster that is not there is told of in the server's own words.
+            Err(error) if error.is_not_found() => {
+                let hint = hint(control, &[name]).await;
+                Err(call_failure(&error).advised(hint))
+            }
+            Err(error) => Err(call_failure(&error)),
+        },
     }
 }
 
@@ -292,16 +307,21 @@ async fn named(control: &Client, chosen: &[String]) -> Result<Vec<Place>, Failur
     if unknown.is_empty() {
         return Ok(places);
     }
+    Err(Failure::refused(
+        format!("clusters don't exist: {}", unknown.join(",")),
+        hint(control, &unknown).await,
+    ))
+}
+
+/// What to do about clusters that are not there.
+async fn hint(control: &Client, unknown: &[&str]) -> String {
     let options = ListOptions {
         metadata_only: true,
         ..ListOptions::default()
     };
-    let listed = control.list_all(&kind, "", &options).await;
+    let listed = control.list_all(&kind(), "", &options).await;
     let known = listed.map(|list| list.items).unwrap_or_default();
-    Err(Failure::refused(
-        format!("clusters don't exist: {}", unknown.join(",")),
-        cluster_hint(&unknown, known.iter().map(Object::name)),
-    ))
+    cluster_hint(unknown, known.iter().map(Object::name))
 }
 
 /// Sends requests on to the control plane, under the path that leads to a member.

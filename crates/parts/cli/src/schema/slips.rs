@@ -8,17 +8,22 @@ use super::read;
 use super::walk::{Depth, Described, find_kind};
 use crate::failure::Failure;
 use crate::reach::call_failure;
+use crate::yaml::QUOTES;
 
 /// So many wrong fields are looked up.
 const LOOKED_UP: usize = 5;
 
-/// A write that was refused; if that is for fields that the kind does not have, with the ones that were probably meant.
+/// A write that was refused; if that is for fields that the kind does not have, with the ones that were probably meant;
+/// if that is for a boolean or a number where text is expected, with what makes text of it.
 pub(crate) async fn write_failure(
     client: &Client,
     resource: &ResourceType,
     error: &CallError,
 ) -> Failure {
     let failure = call_failure(error);
+    if lacks_quotes(&failure.to_string()) {
+        return failure.advised(QUOTES);
+    }
     let wrong = unknown_fields(&failure.to_string());
     if wrong.is_empty() {
         return failure;
@@ -31,6 +36,23 @@ pub(crate) async fn write_failure(
         Some(hint) => failure.advised(hint),
         None => failure,
     }
+}
+
+/// Whether a server found a boolean or a number where it expects text.
+fn lacks_quotes(message: &str) -> bool {
+    let checked = ["boolean", "number", "integer"]
+        .iter()
+        .any(|found| message.contains(&format!("must be of type string: \"{found}\"")));
+    let decoded = ["unmarshal bool into", "unmarshal number into"]
+        .iter()
+        .any(|found| message.contains(found))
+        && message.contains("of type string");
+    let applied = message.split("expected string, got ").nth(1);
+    let applied = applied.and_then(|rest| rest.split_once("Value:"));
+    let is_plain = |value: &str| {
+        value.starts_with(|first: char| first.is_ascii_digit() || "tf-".contains(first))
+    };
+    checked || decoded || applied.is_some_and(|(_, value)| is_plain(value))
 }
 
 /// The fields that were probably meant, in a sentence.
@@ -120,6 +142,43 @@ mod tests {
             let found = unknown_fields(message);
             let shown: Vec<String> = found.iter().map(|fields| fields.join("/")).collect();
             assert_eq!(shown.join(" "), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn what_should_have_stood_in_quotes_is_known() {
+        for (message, expected) in [
+            (
+                "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: cannot unmarshal bool into Go struct field ConfigMap.data of type string",
+                true,
+            ),
+            (
+                "json: cannot unmarshal number into Go struct field ConfigMap.data of type string",
+                true,
+            ),
+            (
+                "failed to create typed patch object (default/a; /v1, Kind=ConfigMap): .data.k: expected string, got &value.valueUnstructured{Value:true}",
+                true,
+            ),
+            (
+                "data.k: Invalid value: \"boolean\": data.k in body must be of type string: \"boolean\"",
+                true,
+            ),
+            (
+                "data.k: Invalid value: \"object\": data.k in body must be of type string: \"object\"",
+                false,
+            ),
+            (
+                ".data.k: expected string, got &value.valueUnstructured{Value:map[string]interface {}{}}",
+                false,
+            ),
+            (
+                "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
+                false,
+            ),
+            ("", false),
+        ] {
+            assert_eq!(lacks_quotes(message), expected, "{message}");
         }
     }
 

@@ -236,6 +236,10 @@ fn fate(scene: Scene<'_>, template: &Template, course: &mut Course) -> Option<Fa
             }
         }
     }
+    if spaces::travels(scene, object) {
+        let remark = "goes to clusters by itself too, as namespaces do";
+        fate.remarks.push(remark.to_owned());
+    }
     course.groups.put(&placed);
     course.along.note(after, object, &placed);
     fate.clusters = in_clusters(scene, template, &placed, &had);

@@ -1,6 +1,6 @@
 //! What would become of templates: in words of their own, for people and programs alike.
 
-use object::Object;
+use object::{Object, Value};
 
 use super::change::Line;
 
@@ -55,8 +55,36 @@ pub(super) struct ClusterFate {
     pub(super) note: Option<String>,
     /// Whether it is so already, whatever is supposed.
     pub(super) is_old: bool,
-    /// What the cluster would be sent, if only a look into it tells what comes of that.
-    pub(super) sent: Option<Object>,
+    /// What only a look into the cluster tells.
+    pub(super) look: Option<Look>,
+}
+
+/// What a cluster is to be asked about.
+#[derive(Debug)]
+pub(super) enum Look {
+    /// What comes of sending it something.
+    Sent {
+        /// What it would be sent.
+        object: Object,
+        /// What it was sent before, which may not have come about.
+        before: Option<Value>,
+    },
+    /// Whether what it has is from here, of a work that would go.
+    Withdrawn {
+        /// What the work is about.
+        object: Object,
+        /// The execution namespace and the name of the work.
+        work: (String, String),
+    },
+}
+
+impl Look {
+    /// The object that is looked for.
+    pub(super) fn object(&self) -> &Object {
+        match self {
+            Self::Sent { object, .. } | Self::Withdrawn { object, .. } => object,
+        }
+    }
 }
 
 /// What happens to the object in a cluster.
@@ -68,6 +96,8 @@ pub(super) enum What {
     Deleted,
     /// It stays, and nobody looks after it any more.
     LetGo,
+    /// It would go, and is not there.
+    Absent,
     /// It is lost with its cluster.
     Lost,
     Changed(Vec<Line>),

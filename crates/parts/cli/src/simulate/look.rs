@@ -1,41 +1,66 @@
-//! Looking into members: what is there already is not created but changed, or stands in the way.
+//! Looking into members: what is there already is not created but changed, or stands in the way; what is not there cannot
+//! be deleted; and what has no namespace to go to does not come.
 //!
-//! Only clusters that would be sent something of which the control plane does not know whether they have it are asked.
+//! Only clusters are asked of which works do not tell that they have what they were sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use api::well_known::annotations::{CONFLICT_OVERWRITE, CONFLICT_RESOLUTION};
-use api::well_known::labels::{MANAGED, TRUE};
 use client::{Client, Discovery};
 use futures_util::stream::{self, StreamExt as _};
-use interpret::Interpreter;
-use object::{Object, ResourceType, Value};
+use object::{Object, ObjectKey, ResourceType};
 
-use super::change;
+use super::Templates;
 use super::fate::{ClusterFate, Simulated, What};
+use super::settle::settle;
 use crate::failure::Failure;
-use crate::picture::{Picture, is_namespace};
+use crate::picture::{Picture, is_namespace, namespaces};
 use crate::reading::Place;
 
 /// How many members are asked at once.
 const MEMBERS: usize = 32;
+/// What every cluster has.
+const EVERYWHERE: &str = "default";
 
-/// What a member has of an object; or why that is not known.
-type Seen = Result<Option<Object>, Failure>;
+/// What a member has.
+#[derive(Debug, Default)]
+struct Sight {
+    /// The object, if it is there.
+    observed: Option<Object>,
+    /// Whether the namespace that it would go to is known to be missing.
+    lacks_space: bool,
+}
 
-/// Asks members, and puts right what was taken for new.
+/// What a member has; or why that is not known.
+type Seen = Result<Sight, Failure>;
+
+/// What a member is asked about.
+struct Asked<'o> {
+    object: &'o Object,
+    /// Whether its namespace has to be there already.
+    needs_space: bool,
+}
+
+/// Asks members, and puts right what was taken for granted.
 pub(super) async fn look(
     control: &Client,
     after: &Picture,
-    discovery: &Discovery,
+    templates: &Templates,
     outcome: &mut Simulated,
 ) {
-    let mut asked: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
+    let homes = Homes::of(after, templates, outcome);
+    let mut asked: BTreeMap<&str, Vec<Asked<'_>>> = BTreeMap::new();
     for fate in outcome.templates.iter().flat_map(|fate| &fate.clusters) {
-        if let Some(sent) = &fate.sent {
-            asked.entry(&fate.cluster).or_default().push(sent);
+        if let Some(look) = &fate.look {
+            let object = look.object();
+            let needs_space = homes.why_absent(&fate.cluster, object).is_some();
+            let wanted = Asked {
+                object,
+                needs_space,
+            };
+            asked.entry(&fate.cluster).or_default().push(wanted);
         }
     }
+    let discovery = &templates.discovery;
     let seen: Vec<(String, Vec<Seen>)> = stream::iter(asked)
         .map(|(cluster, objects)| {
             let place = Place::member(control, cluster);
@@ -55,14 +80,15 @@ pub(super) async fn look(
     let mut doubts: Vec<String> = Vec::new();
     let fates = outcome.templates.iter_mut();
     for fate in fates.flat_map(|fate| &mut fate.clusters) {
-        let Some(sent) = fate.sent.take() else {
+        let Some(look) = fate.look.take() else {
             continue;
         };
         let Some(found) = seen.get_mut(&fate.cluster).and_then(Iterator::next) else {
             continue;
         };
         match found {
-            Ok(observed) => settle(fate, &sent, observed.as_ref(), &after.interpreter),
+            Ok(sight) if sight.lacks_space => lack(fate, &homes, look.object()),
+            Ok(sight) => settle(fate, &look, sight.observed.as_ref(), &after.interpreter),
             Err(failure) => {
                 let cluster = &fate.cluster;
                 let doubt = format!("what {cluster} has already cannot be seen ({failure})");
@@ -75,17 +101,64 @@ pub(super) async fn look(
     outcome.doubts.extend(doubts);
 }
 
+/// Namespaces that do not go to clusters by themselves, and those that come to some all the same.
+struct Homes {
+    kept: BTreeMap<String, String>,
+    /// By cluster and name.
+    coming: BTreeSet<(String, String)>,
+}
+
+impl Homes {
+    fn of(after: &Picture, templates: &Templates, outcome: &Simulated) -> Self {
+        let spaces = templates.all().map(|template| &template.object);
+        let kept = spaces.filter(|object| is_namespace(object));
+        let kept = kept.filter(|object| object.name() != EVERYWHERE);
+        let kept = kept.filter_map(|object| {
+            let why = after.keeps_at_home(object)?;
+            Some((object.name().to_owned(), why))
+        });
+        let mut coming = BTreeSet::new();
+        let spaces = outcome.templates.iter();
+        for fate in spaces.filter(|fate| fate.kind == "Namespace" && fate.namespace.is_empty()) {
+            let clusters = fate.clusters.iter();
+            let coming_to =
+                clusters.filter(|cluster| matches!(cluster.what, What::Created | What::Changed(_)));
+            coming.extend(coming_to.map(|to| (to.cluster.clone(), fate.name.clone())));
+        }
+        Self {
+            kept: kept.collect(),
+            coming,
+        }
+    }
+
+    /// Why the namespace of an object does not come to a cluster, if it does not.
+    fn why_absent(&self, cluster: &str, object: &Object) -> Option<&str> {
+        let why = self.kept.get(object.namespace())?;
+        let place = (cluster.to_owned(), object.namespace().to_owned());
+        (!self.coming.contains(&place)).then_some(why.as_str())
+    }
+}
+
+/// What has no namespace to go to.
+fn lack(fate: &mut ClusterFate, homes: &Homes, object: &Object) {
+    let why = homes.why_absent(&fate.cluster, object).unwrap_or_default();
+    fate.what = What::Refused(format!(
+        "the cluster has no namespace {}, which is not sent there: {why}",
+        object.namespace()
+    ));
+}
+
 /// Asks one member about all objects, one after the other. One that does not answer once is not asked again.
-async fn ask(place: Place, discovery: &Discovery, objects: Vec<&Object>) -> (String, Vec<Seen>) {
+async fn ask(place: Place, discovery: &Discovery, objects: Vec<Asked<'_>>) -> (String, Vec<Seen>) {
     let client = place.client();
     let mut found: Vec<Seen> = Vec::new();
-    for object in objects {
-        let resource = discovery.find(&object.group_version_kind());
-        let Some(resource) = resource.map(|found| &found.resource) else {
-            found.push(Ok(None));
-            continue;
+    for asked in objects {
+        let resource = discovery.find(&asked.object.group_version_kind());
+        let seen = match resource {
+            Some(found) => see(&place, &client, &found.resource, &asked).await,
+            // A kind that nobody serves yet has no objects.
+            None => Ok(Sight::default()),
         };
-        let seen = read(&place, &client, resource, object).await;
         let is_lost = matches!(&seen, Err(Failure::Failed { .. }));
         found.push(seen);
         if is_lost {
@@ -95,106 +168,31 @@ async fn ask(place: Place, discovery: &Discovery, objects: Vec<&Object>) -> (Str
     (place.name, found)
 }
 
-async fn read(place: &Place, client: &Client, kind: &ResourceType, object: &Object) -> Seen {
-    match client.get(kind, &object.key()).await {
+async fn see(place: &Place, client: &Client, kind: &ResourceType, asked: &Asked<'_>) -> Seen {
+    let observed = read(place, client, kind, &asked.object.key()).await?;
+    let lacks_space = observed.is_none() && asked.needs_space && {
+        let space = ObjectKey::cluster(asked.object.namespace());
+        let found = client.get_metadata(&namespaces(), &space).await;
+        // Whoever may not look at namespaces is not told that one is missing.
+        found.is_err_and(|error| error.is_not_found())
+    };
+    Ok(Sight {
+        observed,
+        lacks_space,
+    })
+}
+
+async fn read(
+    place: &Place,
+    client: &Client,
+    kind: &ResourceType,
+    key: &ObjectKey,
+) -> Result<Option<Object>, Failure> {
+    match client.get(kind, key).await {
         Ok(found) => Ok(Some(found)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(place.failure(&error)),
     }
-}
-
-/// What becomes of an object in a cluster, now that it is known what the cluster has.
-fn settle(
-    fate: &mut ClusterFate,
-    sent: &Object,
-    observed: Option<&Object>,
-    interpreter: &Interpreter,
-) {
-    let Some(observed) = observed else {
-        fate.what = What::Created;
-        return;
-    };
-    let is_ours = observed.label(MANAGED) == Some(TRUE);
-    let may_overwrite = sent.annotation(CONFLICT_RESOLUTION) == Some(CONFLICT_OVERWRITE);
-    if !is_ours && is_namespace(sent) {
-        fate.what = What::Stays;
-        fate.note = Some("has one of its own already, and keeps it as it is".to_owned());
-        fate.is_old = true;
-        return;
-    }
-    if !is_ours && !may_overwrite {
-        fate.what = What::Conflict(
-            "the cluster has one already that is not managed from here, and it is left as it is; conflictResolution: Overwrite in the policy takes it over"
-                .to_owned(),
-        );
-        return;
-    }
-    if observed.is_terminating() {
-        fate.note = Some("once the one that is being deleted there is gone".to_owned());
-        fate.what = What::Created;
-        return;
-    }
-    // What lives in the member stays with it; a rule that only a webhook has is not asked.
-    let retained = interpreter.retain_all(sent, observed);
-    let wanted = retained.as_ref().unwrap_or(sent);
-    let there = without_status(observed.clone().into_value());
-    let merged = merged(&there, &without_status(wanted.clone().into_value()));
-    let lines = change::lines(&there, &merged);
-    fate.what = match lines.is_empty() {
-        true => What::Stays,
-        false => What::Changed(lines),
-    };
-    let note = match is_ours {
-        true => "is there already",
-        false => "is there already, and is taken over",
-    };
-    fate.note = Some(match fate.note.take() {
-        Some(before) => format!("{before}; {note}"),
-        None => note.to_owned(),
-    });
-}
-
-/// An object after another was applied to it: what that says, and of the rest what was there.
-fn merged(there: &Value, applied: &Value) -> Value {
-    match (there, applied) {
-        (Value::Object(there), Value::Object(applied)) => {
-            let mut all = there.clone();
-            for (name, value) in applied {
-                let value = match there.get(name) {
-                    Some(there) => merged(there, value),
-                    None => value.clone(),
-                };
-                all.insert(name.clone(), value);
-            }
-            Value::Object(all)
-        }
-        (Value::Array(there), Value::Array(applied)) if there.len() == applied.len() => {
-            let pairs = there.iter().zip(applied);
-            pairs
-                .map(|(there, applied)| merged(there, applied))
-                .collect()
-        }
-        _ => applied.clone(),
-    }
-}
-
-/// What members and servers write by themselves is nobody's change.
-fn without_status(mut value: Value) -> Value {
-    if let Some(fields) = value.as_object_mut() {
-        fields.shift_remove("status");
-        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
-            for field in [
-                "resourceVersion",
-                "generation",
-                "managedFields",
-                "creationTimestamp",
-                "uid",
-            ] {
-                metadata.shift_remove(field);
-            }
-        }
-    }
-    value
 }
 
 #[cfg(test)]
@@ -203,61 +201,23 @@ mod tests {
 
     use super::*;
 
-    fn check(sent: Value, observed: Option<Value>, expected: &str) {
-        let object = |value: Value| Object::from_value(value).unwrap();
-        let mut fate = ClusterFate::default();
-        let (sent, observed) = (object(sent), observed.map(object));
-        settle(&mut fate, &sent, observed.as_ref(), &Interpreter::default());
-        let what = match &fate.what {
-            What::Changed(lines) => {
-                let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-                format!("changed {}", lines.join(", "))
-            }
-            What::Conflict(_) => "conflict".to_owned(),
-            other => format!("{other:?}").to_lowercase(),
-        };
-        let note = fate.note.unwrap_or_default();
-        assert_eq!(format!("{what}; {note}").trim_end_matches("; "), expected);
-    }
-
     #[test]
-    fn what_a_member_has_already_is_changed_or_stands_in_the_way() {
-        let sent = |how: &str| {
-            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
-                "name": "a", "namespace": "n", "labels": {"karmada.io/managed": "true"},
-                "annotations": {"work.karmada.io/conflict-resolution": how},
-            }, "data": {"colour": "blue"}})
+    fn what_has_no_namespace_to_go_to_does_not_come() {
+        let homes = Homes {
+            kept: BTreeMap::from([("n".to_owned(), "it has opted out".to_owned())]),
+            coming: BTreeSet::from([("west".to_owned(), "n".to_owned())]),
         };
-        let there = |managed: &str, colour: &str| {
-            Some(
-                json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
-                "name": "a", "namespace": "n", "uid": "u", "resourceVersion": "3", "labels": {"karmada.io/managed": managed},
-            }, "data": {"colour": colour, "more": "stays"}}),
-            )
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}});
+        let object = Object::from_value(object).unwrap();
+        assert_eq!(homes.why_absent("west", &object), None);
+        assert_eq!(homes.why_absent("east", &object), Some("it has opted out"));
+        let mut fate = ClusterFate {
+            cluster: "east".to_owned(),
+            what: What::Created,
+            ..ClusterFate::default()
         };
-        check(sent("abort"), None, "created");
-        check(sent("abort"), there("", "red"), "conflict");
-        check(
-            sent("overwrite"),
-            there("", "red"),
-            "changed ~ /data/colour  \"red\" -> \"blue\"; is there already, and is taken over",
-        );
-        check(
-            sent("abort"),
-            there("true", "red"),
-            "changed ~ /data/colour  \"red\" -> \"blue\"; is there already",
-        );
-        check(
-            sent("abort"),
-            there("true", "blue"),
-            "stays; is there already",
-        );
-        let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": {"karmada.io/managed": "true"}}});
-        let own = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}});
-        check(
-            space,
-            Some(own),
-            "stays; has one of its own already, and keeps it as it is",
-        );
+        lack(&mut fate, &homes, &object);
+        let why = "the cluster has no namespace n, which is not sent there: it has opted out";
+        assert_eq!(fate.what, What::Refused(why.to_owned()));
     }
 }

@@ -9,7 +9,9 @@ mod change;
 mod decide;
 mod fate;
 mod groups;
+mod kinds;
 mod look;
+mod settle;
 mod spaces;
 mod stage;
 mod templates;
@@ -20,6 +22,7 @@ use client::Client;
 use object::time::Time;
 
 pub(crate) use change::Line;
+pub(crate) use kinds::is_definition;
 pub(crate) use templates::{Template, Templates};
 
 use crate::failure::Failure;
@@ -72,7 +75,8 @@ pub async fn simulate(
     let mut templates = Templates::read(control).await?;
     let mut refused = Vec::new();
     let manager = supposed.manager.as_deref();
-    let stage = Stage::read(control, &namespace, manager, &supposed.manifests).await?;
+    let (manifests, discovery) = (&supposed.manifests, &templates.discovery);
+    let stage = Stage::read(control, &namespace, manager, manifests, discovery).await?;
     for manifest in &supposed.manifests {
         match stage.try_on(manifest, &templates.discovery).await {
             Ok(supposed) => {
@@ -86,15 +90,23 @@ pub async fn simulate(
     templates.add_selected(control, &after).await?;
     templates.add_references(control, &after).await?;
     let unlisted = templates.add_namespaces(control).await?;
-    let scene = Scene {
-        before: &before,
-        after: &after,
-        templates: &templates,
-        lost: &lost,
+    let decide = |after: &Picture| {
+        let scene = Scene {
+            before: &before,
+            after,
+            templates: &templates,
+            lost: &lost,
+        };
+        decide::decide(scene, now)
     };
-    let mut outcome = decide::decide(scene, now);
+    let mut outcome = decide(&after);
+    if !stage.announced.is_empty() {
+        kinds::serve(&mut after, &outcome, &stage.announced);
+        outcome = decide(&after);
+        outcome.doubts.extend(stage.unchecked());
+    }
     outcome.doubts.extend(unlisted);
-    look::look(control, &after, &templates.discovery, &mut outcome).await;
+    look::look(control, &after, &templates, &mut outcome).await;
     let text = match supposed.json {
         true => crate::reading::write_document(&text::to_value(&outcome), false)?,
         false => text::write(&outcome, supposed.all, refused.len()),

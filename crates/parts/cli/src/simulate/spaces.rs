@@ -2,10 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use object::Object;
+
 use super::Template;
-use super::change;
 use super::fate::{ClusterFate, Fate, What};
-use super::works::{Scene, manifest_of, works_of};
+use super::works::{Scene, send, works_of};
+use crate::picture::is_namespace;
+
+/// Whether an object is a namespace that goes to clusters by itself.
+pub(super) fn travels(scene: Scene<'_>, object: &Object) -> bool {
+    is_namespace(object) && scene.after.keeps_at_home(object).is_none()
+}
 
 /// What would become of a namespace that no policy claims; `None` if nothing is to be said of it.
 pub(super) fn fate(scene: Scene<'_>, template: &Template) -> Option<Fate> {
@@ -20,42 +27,57 @@ pub(super) fn fate(scene: Scene<'_>, template: &Template) -> Option<Fate> {
     let mut names: BTreeSet<&str> = scene.after.clusters.keys().map(String::as_str).collect();
     names.extend(works.keys());
     let one = |cluster: &str| {
-        let work = works.get(cluster).copied();
-        let mut fate = ClusterFate {
-            cluster: cluster.to_owned(),
-            ..ClusterFate::default()
-        };
-        if scene.lost.iter().any(|lost| lost == cluster) {
-            fate.what = What::Lost;
-            return fate;
-        }
-        match scene.after.render_namespace(namespace, cluster, work) {
-            Ok(sent) => match work {
-                None => {
-                    fate.what = What::Created;
-                    fate.sent = Some(sent);
-                }
-                Some(work) => {
-                    let lines = change::lines(&manifest_of(work), &sent.clone().into_value());
-                    if !lines.is_empty() {
-                        fate.what = What::Changed(lines);
-                    }
-                }
+        let mut fate = match scene.lost.iter().any(|lost| lost == cluster) {
+            true => ClusterFate {
+                what: What::Lost,
+                ..ClusterFate::default()
             },
-            Err(why) => {
-                let former = template.former();
-                let former = former.and_then(|former| {
-                    let rendered = scene.before.render_namespace(former, cluster, work);
-                    rendered.err()
-                });
-                fate.is_old = former.is_some_and(|former| former == why);
-                fate.what = What::Refused(why);
-            }
-        }
+            false => in_cluster(scene, template, cluster, works.get(cluster).copied()),
+        };
+        fate.cluster = cluster.to_owned();
         fate
     };
     fate.clusters = names.into_iter().map(one).collect();
     fate.remarks
         .push("goes to every cluster, as namespaces do".to_owned());
     Some(fate)
+}
+
+/// What would become of a namespace in a cluster that gets it for no other reason.
+pub(super) fn in_cluster(
+    scene: Scene<'_>,
+    template: &Template,
+    cluster: &str,
+    work: Option<&Object>,
+) -> ClusterFate {
+    let namespace = &template.object;
+    match scene.after.render_namespace(namespace, cluster, work) {
+        Ok(sent) => {
+            let fate = send(work, sent.into_value(), false);
+            // What should be there anyway does not come because of what is supposed.
+            let is_due = work.is_none() && is_due(scene, template, cluster);
+            ClusterFate {
+                is_old: fate.is_old || is_due,
+                ..fate
+            }
+        }
+        Err(why) => {
+            let former = template.former().and_then(|former| {
+                let rendered = scene.before.render_namespace(former, cluster, work);
+                rendered.err()
+            });
+            ClusterFate {
+                is_old: former.is_some_and(|former| former == why),
+                what: What::Refused(why),
+                ..ClusterFate::default()
+            }
+        }
+    }
+}
+
+/// Whether a namespace goes to a cluster as things are.
+fn is_due(scene: Scene<'_>, template: &Template, cluster: &str) -> bool {
+    let former = template.former();
+    let goes = former.is_some_and(|former| scene.before.keeps_at_home(former).is_none());
+    goes && scene.before.clusters.contains_key(cluster)
 }

@@ -2,7 +2,7 @@
 //!
 //! A server takes no object into a namespace that is not there, not even for a rehearsal. An application that comes with a
 //! namespace of its own is therefore tried on in another one, in which nothing of the name is, and taken for what it would
-//! be in its own.
+//! be in its own. Objects of a kind that comes along are taken as they are written.
 
 use std::collections::BTreeSet;
 
@@ -10,6 +10,7 @@ use client::{CallError, Client, Discovery, ListOptions, WriteOptions};
 use intent::Part;
 use object::{Object, ObjectKey, ResourceType, Value};
 
+use super::kinds::{self, Announced};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::picture::{is_namespace, namespaces};
@@ -28,6 +29,10 @@ pub(super) struct Stage {
     coming: BTreeSet<String>,
     /// Namespaces there are, the usual one first.
     present: Vec<String>,
+    /// Kinds that the supposed objects bring along, and nobody serves yet.
+    pub(super) announced: Vec<Announced>,
+    /// Those of them of which objects are supposed.
+    used: BTreeSet<String>,
 }
 
 /// An object as the server would make it.
@@ -45,9 +50,17 @@ impl Stage {
         namespace: &str,
         manager: Option<&str>,
         manifests: &[Manifest],
+        discovery: &Discovery,
     ) -> Result<Self, Failure> {
-        let objects = manifests.iter().map(|manifest| &manifest.object);
-        let mut coming: BTreeSet<String> = objects
+        let objects = || manifests.iter().map(|manifest| &manifest.object);
+        let mut announced = kinds::announced(manifests);
+        announced.retain(|known| discovery.find(&known.resource.kind).is_none());
+        let used = objects().filter(|object| {
+            let kind = object.group_version_kind();
+            kinds::find(&announced, &kind).is_some()
+        });
+        let used = used.map(|object| object.kind().to_owned()).collect();
+        let mut coming: BTreeSet<String> = objects()
             .filter(|object| is_namespace(object))
             .map(|object| object.name().to_owned())
             .collect();
@@ -67,6 +80,17 @@ impl Stage {
             manager: manager.unwrap_or(MANAGER).to_owned(),
             coming,
             present,
+            announced,
+            used,
+        })
+    }
+
+    /// What to say of objects that nobody could try on.
+    pub(super) fn unchecked(&self) -> Option<String> {
+        let kinds: Vec<&str> = self.used.iter().map(String::as_str).collect();
+        (!kinds.is_empty()).then(|| {
+            let kinds = kinds.join(", ");
+            format!("objects of a kind that comes with them ({kinds}) are taken as they are written: no server has checked them")
         })
     }
 
@@ -76,6 +100,14 @@ impl Stage {
         manifest: &Manifest,
         discovery: &Discovery,
     ) -> Result<Supposed, Failure> {
+        let kind = manifest.object.group_version_kind();
+        if let Some(resource) = kinds::find(&self.announced, &kind) {
+            let mut object = manifest.object.clone();
+            if resource.namespaced && object.namespace().is_empty() {
+                move_to(&mut object, &self.namespace)?;
+            }
+            return Ok(Supposed { object, was: None });
+        }
         let (resource, object) = manifest.locate(discovery, &self.namespace)?;
         let failed = |error: CallError| call_failure(&error);
         let mut tried = match self.coming.contains(object.namespace()) {

@@ -142,20 +142,26 @@ fn summary(simulated: &Simulated) -> Table {
     let mut clusters: std::collections::BTreeMap<&str, [i64; 5]> = Default::default();
     for cluster in simulated.templates.iter().flat_map(|fate| &fate.clusters) {
         let counts = clusters.entry(&cluster.cluster).or_default();
+        if cluster.is_old {
+            continue;
+        }
         let place = match cluster.what {
             What::Created => 0,
             What::Changed(_) => 1,
             What::Deleted => 2,
             What::Lost => 3,
-            What::Stays | What::LetGo | What::Held(_) | What::Refused(_) | What::Conflict(_) => {
-                usize::MAX
-            }
+            What::Stays
+            | What::LetGo
+            | What::Absent
+            | What::Held(_)
+            | What::Refused(_)
+            | What::Conflict(_) => usize::MAX,
         };
         if let Some(count) = counts.get_mut(place) {
             *count += 1;
         }
         // What is held back or cannot come moves nothing.
-        if place != usize::MAX || cluster.what == What::LetGo {
+        if place != usize::MAX || matches!(cluster.what, What::LetGo | What::Absent) {
             let count = |replicas: Option<i32>| i64::from(replicas.unwrap_or(0));
             counts[4] += count(cluster.after) - count(cluster.before);
         }
@@ -192,6 +198,7 @@ fn word(what: &What) -> &'static str {
         What::Created => "created",
         What::Deleted => "deleted",
         What::LetGo => "stays, no longer managed",
+        What::Absent => "is not there",
         What::Lost => "lost with its cluster",
         What::Changed(_) => "changed",
         What::Held(_) => "held back: dispatching is suspended",
@@ -205,6 +212,7 @@ fn action(what: &What) -> &'static str {
     match what {
         What::LetGo => "let go",
         What::Held(_) => "held back",
+        What::Absent => "absent",
         other => word(other),
     }
 }

@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::names::{cluster_of_execution_space, work_name};
-use binding::{Draft, targets};
+use api::well_known::annotations::CONFLICT_RESOLUTION;
+use api::well_known::conditions::work::APPLIED;
+use api::well_known::labels::{RETAIN_REPLICAS, TRUE, permanent_id};
+use binding::{Draft, targets, terms};
+use interpret::{Interpreter, KindRef, Operation};
 use object::{Object, Value};
 
-use super::change;
-use super::fate::{ClusterFate, What};
-use super::{Template, Templates};
+use super::fate::{ClusterFate, Look, What};
+use super::{Template, Templates, change, spaces};
 use crate::picture::{Picture, Placed, Share, completions};
 
 /// The control plane as it is and as it would be, for one look at all templates.
@@ -52,9 +55,16 @@ pub(super) fn in_clusters(
         .map(|target| (target.name.as_str(), target.replicas))
         .collect();
     let works = works_of(scene.templates, &template.object);
+    let binding = scene.templates.bindings.get(&terms::key(&template.object));
     let mut names: BTreeSet<&str> = gets.keys().copied().collect();
-    names.extend(works.keys());
+    let owned = works.iter().filter(|(_, work)| is_of(work, binding));
+    names.extend(owned.map(|(cluster, _)| *cluster));
     names.extend(had.keys().map(String::as_str));
+    // A namespace goes to the other clusters by itself, whoever claims it.
+    let travels = spaces::travels(scene, &template.object);
+    if travels {
+        names.extend(scene.after.clusters.keys().map(String::as_str));
+    }
     let is_workload = placed.spec.is_workload();
     let completions = completions(&template.object, &placed.spec);
     let stays: BTreeSet<&str> = targets::expected(&placed.spec);
@@ -72,6 +82,8 @@ pub(super) fn in_clusters(
             write(scene, template, placed, (cluster, share), work)
         } else if stays.contains(cluster) {
             what(What::Stays)
+        } else if travels && !work.is_some_and(|work| is_of(work, binding)) {
+            spaces::in_cluster(scene, template, cluster, work)
         } else {
             work.map_or_else(|| what(What::Stays), withdrawn)
         };
@@ -92,13 +104,38 @@ fn what(what: What) -> ClusterFate {
     }
 }
 
-/// What becomes of an object whose work goes. Deletion is never held back.
+/// Whether a work is one of a binding's; others of the name stay when the binding leaves their cluster.
+fn is_of(work: &Object, binding: Option<&Object>) -> bool {
+    let shares = |label: &str| {
+        let id = binding.and_then(|binding| binding.label(label));
+        id.is_some() && work.label(label) == id
+    };
+    shares(permanent_id::RESOURCE_BINDING) || shares(permanent_id::CLUSTER_RESOURCE_BINDING)
+}
+
+/// Whether the cluster is known to have what a work says, and from here.
+fn has_arrived(work: &Object) -> bool {
+    let conditions = work.at(&["status", "conditions"]).and_then(Value::as_array);
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|condition| condition["type"] == APPLIED && condition["status"] == "True")
+}
+
+/// What becomes of an object whose work goes. Deletion is never held back; but what never arrived cannot be deleted, and
+/// what stood in its way is not.
 fn withdrawn(work: &Object) -> ClusterFate {
     let is_kept = work.at(&["spec", "preserveResourcesOnDeletion"]) == Some(&Value::Bool(true));
-    what(match is_kept {
-        true => What::LetGo,
-        false => What::Deleted,
-    })
+    let object = Object::from_value(manifest_of(work)).ok();
+    let look = object.filter(|_| !has_arrived(work)).map(|object| {
+        let work = (work.namespace().to_owned(), work.name().to_owned());
+        Look::Withdrawn { object, work }
+    });
+    ClusterFate {
+        look,
+        ..what(match is_kept {
+            true => What::LetGo,
+            false => What::Deleted,
+        })
+    }
 }
 
 /// What a cluster would get, against what it was sent before.
@@ -135,48 +172,82 @@ fn write(
         existing: work,
     });
     match draft {
-        Ok(draft) => compare(
-            work,
-            &draft,
-            binding::work::is_suspended(&placed.spec, cluster),
-        ),
+        Ok(draft) => {
+            let is_held = binding::work::is_suspended(&placed.spec, cluster);
+            let keeps = keeps_fields(&scene.after.interpreter, &template.object);
+            compare(work, &draft, (is_held, keeps))
+        }
         Err(error) => what(What::Refused(error.to_string())),
     }
 }
 
-/// A work as it would be against the one there is. `is_held` says whether its dispatching would be suspended.
-pub(super) fn compare(work: Option<&Object>, draft: &Object, is_held: bool) -> ClusterFate {
-    let sent = || Object::from_value(manifest_of(draft)).ok();
-    let Some(work) = work else {
-        return match is_held {
-            true => what(What::Held(Vec::new())),
-            false => ClusterFate {
-                sent: sent(),
-                ..what(What::Created)
-            },
-        };
-    };
-    let was_held = work.at(&["spec", "suspendDispatching"]) == Some(&Value::Bool(true));
-    let lines = change::lines(&manifest_of(work), &manifest_of(draft));
+/// Whether members keep fields of such an object as they have them, whatever they are sent. Of a Deployment they keep
+/// nothing unless its author asks for it.
+fn keeps_fields(interpreter: &Interpreter, object: &Object) -> bool {
+    let is_kept = interpreter.covers(KindRef::of(object), Operation::Retain);
+    let is_asked = object.label(RETAIN_REPLICAS) == Some(TRUE);
+    is_kept && (object.kind() != "Deployment" || is_asked)
+}
+
+/// A work as it would be against the one there is. `is_held` says whether its dispatching would be suspended, `keeps`
+/// whether members keep fields of such objects.
+fn compare(work: Option<&Object>, draft: &Object, (is_held, keeps): (bool, bool)) -> ClusterFate {
+    let was_held = work
+        .is_some_and(|work| work.at(&["spec", "suspendDispatching"]) == Some(&Value::Bool(true)));
+    let sent = manifest_of(draft);
+    let lines = work.map_or_else(Vec::new, |work| change::lines(&manifest_of(work), &sent));
     match (was_held, is_held) {
-        (true, true) => ClusterFate {
+        (true, true) if lines.is_empty() => ClusterFate {
             note: Some("its dispatching is suspended".to_owned()),
-            is_old: lines.is_empty(),
-            ..what(match lines.is_empty() {
-                true => What::Stays,
-                false => What::Held(lines),
-            })
+            is_old: true,
+            ..what(What::Stays)
         },
-        (false, true) => what(What::Held(lines)),
+        (_, true) => what(What::Held(lines)),
         // What waited may never have reached the cluster: only the cluster knows what it has.
         (true, false) => ClusterFate {
             note: Some("its dispatching goes on".to_owned()),
-            sent: sent(),
+            look: look(work, sent),
             ..what(What::Changed(lines))
         },
-        (false, false) if lines.is_empty() => what(What::Stays),
-        (false, false) => what(What::Changed(lines)),
+        (false, false) => send(work, sent, keeps),
     }
+}
+
+/// What comes of sending a cluster something, after what it was sent before. `keeps` says whether members keep fields of
+/// such objects.
+pub(super) fn send(work: Option<&Object>, sent: Value, keeps: bool) -> ClusterFate {
+    let Some(known) = work else {
+        return ClusterFate {
+            look: look(None, sent),
+            ..what(What::Created)
+        };
+    };
+    let before = manifest_of(known);
+    let lines = change::lines(&before, &sent);
+    let is_same = lines.is_empty();
+    let what = what(match is_same {
+        true => What::Stays,
+        false => What::Changed(lines),
+    });
+    if has_arrived(known) && (is_same || !keeps) {
+        return what;
+    }
+    // What stands in the way today is no news, unless it is treated otherwise.
+    ClusterFate {
+        is_old: is_same && conflict_resolution(&before) == conflict_resolution(&sent),
+        look: look(work, sent),
+        ..what
+    }
+}
+
+fn look(work: Option<&Object>, sent: Value) -> Option<Look> {
+    let object = Object::from_value(sent).ok()?;
+    let before = work.map(manifest_of);
+    Some(Look::Sent { object, before })
+}
+
+fn conflict_resolution(manifest: &Value) -> &Value {
+    &manifest["metadata"]["annotations"][CONFLICT_RESOLUTION]
 }
 
 #[cfg(test)]
@@ -194,6 +265,7 @@ mod tests {
                     "suspendDispatching": held, "preserveResourcesOnDeletion": kept,
                     "workload": {"manifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"colour": colour}}]},
                 },
+                "status": {"conditions": [{"type": "Applied", "status": "True"}]},
             }))
             .unwrap()
         };
@@ -203,7 +275,7 @@ mod tests {
                 What::Held(lines) => format!("held {}", lines.len()),
                 other => format!("{other:?}").to_lowercase(),
             };
-            let (looks, old) = (fate.sent.is_some(), !fate.is_affected());
+            let (looks, old) = (fate.look.is_some(), !fate.is_affected());
             format!("{what} looks={looks} old={old}")
         };
         for (before, after, held, expected) in [
@@ -253,10 +325,77 @@ mod tests {
             ),
         ] {
             let existing = before.map(|(colour, held)| work(colour, held, false));
-            let fate = compare(existing.as_ref(), &work(after, held, false), held);
+            let draft = work(after, held, false);
+            let fate = compare(existing.as_ref(), &draft, (held, false));
             assert_eq!(told(&fate), expected, "{before:?} -> {after} held={held}");
         }
         assert_eq!(withdrawn(&work("blue", true, false)).what, What::Deleted);
         assert_eq!(withdrawn(&work("blue", false, true)).what, What::LetGo);
+    }
+
+    #[test]
+    fn what_is_not_known_to_have_arrived_is_asked_for() {
+        let work = |colour: &str, how: &str, applied: &str| {
+            Object::from_value(json!({
+                "metadata": {"name": "w", "namespace": "karmada-es-east"},
+                "spec": {"workload": {"manifests": [{
+                    "apiVersion": "v1", "kind": "ConfigMap",
+                    "metadata": {"name": "a", "annotations": {"work.karmada.io/conflict-resolution": how}},
+                    "data": {"colour": colour},
+                }]}},
+                "status": {"conditions": [{"type": "Applied", "status": applied}]},
+            }))
+            .unwrap()
+        };
+        let (abort, overwrite) = ("abort", "overwrite");
+        for (before, after, expected) in [
+            // (looks, is old)
+            (("blue", abort, "True"), ("blue", abort), (false, false)),
+            (("blue", abort, "True"), ("red", abort), (false, false)),
+            (("blue", abort, "True"), ("blue", overwrite), (false, false)),
+            (("blue", abort, "False"), ("blue", abort), (true, true)),
+            (("blue", abort, "False"), ("red", abort), (true, false)),
+            (("blue", abort, "False"), ("blue", overwrite), (true, false)),
+            (("blue", abort, "Unknown"), ("blue", abort), (true, true)),
+        ] {
+            let existing = work(before.0, before.1, before.2);
+            let fate = compare(Some(&existing), &work(after.0, after.1, ""), (false, false));
+            let found = (fate.look.is_some(), fate.is_old);
+            assert_eq!(found, expected, "{before:?} -> {after:?}");
+        }
+        // What arrived is asked for where the cluster may keep what it has.
+        for (after, looks) in [("blue", false), ("red", true)] {
+            let existing = work("blue", abort, "True");
+            let fate = compare(Some(&existing), &work(after, abort, ""), (false, true));
+            assert_eq!(
+                (fate.look.is_some(), fate.is_old),
+                (looks, false),
+                "{after}"
+            );
+        }
+        for (applied, looks) in [("True", false), ("False", true)] {
+            let fate = withdrawn(&work("blue", abort, applied));
+            assert_eq!((fate.what, fate.look.is_some()), (What::Deleted, looks));
+        }
+    }
+
+    #[test]
+    fn works_are_known_by_the_binding_that_made_them() {
+        let labelled = |label: &str, id: &str| {
+            Object::from_value(json!({"metadata": {"name": "x", "labels": {label: id}}})).unwrap()
+        };
+        let (cluster, other) = (
+            permanent_id::CLUSTER_RESOURCE_BINDING,
+            permanent_id::RESOURCE_BINDING,
+        );
+        for (work, binding, expected) in [
+            (labelled(cluster, "1"), Some(labelled(cluster, "1")), true),
+            (labelled(cluster, "1"), Some(labelled(cluster, "2")), false),
+            (labelled(other, "1"), Some(labelled(cluster, "1")), false),
+            (labelled("a", "1"), Some(labelled("a", "1")), false),
+            (labelled(cluster, "1"), None, false),
+        ] {
+            assert_eq!(is_of(&work, binding.as_ref()), expected);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What pods use.
 
 use client::Client;
-use object::Value;
+use object::{ObjectKey, ResourceType, Value};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::amounts::Amounts;
@@ -34,7 +34,10 @@ pub async fn top_pods(control: &Client, query: &UsageQuery) -> Result<Answer, Fa
         (None, _) => control.raw().default_namespace().to_owned(),
     };
     let path = path(query, &namespace)?;
-    let (found, failed) = ask_members(control, &query.clusters, |place| ask(place, &path)).await?;
+    let named = query.name.as_ref();
+    let named = named.map(|name| ObjectKey::namespaced(&namespace, name));
+    let asking = |place| ask(place, &path, named.as_ref());
+    let (found, failed) = ask_members(control, &query.clusters, asking).await?;
     let mut pods: Vec<Pod> = Vec::new();
     for (cluster, found) in found {
         pods.extend(found.into_iter().map(|pod| Pod {
@@ -101,8 +104,11 @@ fn path(query: &UsageQuery, namespace: &str) -> Result<String, Failure> {
     Ok(path)
 }
 
-async fn ask(place: Place, path: &str) -> Result<Vec<Pod>, Failure> {
-    let answer = read(&place, path).await?;
+async fn ask(place: Place, path: &str, named: Option<&ObjectKey>) -> Result<Vec<Pod>, Failure> {
+    let answer = match (read(&place, path).await, named) {
+        (Err(failure), Some(key)) => return Err(absent(&place, key).await.unwrap_or(failure)),
+        (answer, _) => answer?,
+    };
     let one = std::slice::from_ref(&answer);
     let items = answer["items"].as_array().map_or(one, Vec::as_slice);
     let text = |value: &Value| clean(value.as_str().unwrap_or_default());
@@ -118,6 +124,14 @@ async fn ask(place: Place, path: &str) -> Result<Vec<Pod>, Failure> {
             .collect(),
     };
     Ok(items.iter().map(pod).collect())
+}
+
+/// That a pod has no metrics is no news if it is not there at all.
+async fn absent(place: &Place, key: &ObjectKey) -> Option<Failure> {
+    let pods = ResourceType::namespaced("", "v1", "Pod", "pods");
+    let found = place.client().get_metadata(&pods, key).await;
+    let error = found.err().filter(client::CallError::is_not_found)?;
+    Some(place.failure(&error))
 }
 
 fn table(pods: &[Pod], query: &UsageQuery) -> Table {

@@ -1,10 +1,14 @@
 //! Objects as files say them, and on request the policies that send them to clusters.
 
-use client::{CallError, Client, ListOptions};
+use std::time::Duration;
+
+use client::{CallError, Client, Discovery, ListOptions};
 use intent::Part;
-use object::{Object, ObjectKey, ResourceType};
+use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
+use tokio::time::Instant;
 
 use super::handover::{finish_rehearsal, hand_over};
+use super::last_applied::renew;
 use super::policies::{Strictness, policy_for};
 use super::{DryRun, Writing, discover};
 use crate::failure::Failure;
@@ -13,7 +17,12 @@ use crate::nearest::cluster_hint;
 use crate::reach::call_failure;
 use crate::reading::{self, Answer, Sink};
 use crate::schema::write_failure;
+use crate::simulate::is_definition;
 
+/// How long a kind that was just defined may take to be served.
+const COMING: Duration = Duration::from_secs(10);
+/// Between two looks for it.
+const LOOK: Duration = Duration::from_millis(100);
 /// How often a state that somebody else changes meanwhile is looked at anew.
 const ATTEMPTS: usize = 5;
 
@@ -47,11 +56,16 @@ pub async fn apply(
     options: &ApplyOptions,
     print: Sink<'_>,
 ) -> Result<Answer, Failure> {
-    let discovery = discover(control).await?;
+    let mut discovery = discover(control).await?;
     check_clusters(control, &options.propagation).await?;
     let namespace = options.writing.namespace(control);
-    let mut failures = Vec::new();
+    let (mut failures, mut has_defined) = (Vec::new(), false);
     for manifest in manifests {
+        let kind = manifest.object.group_version_kind();
+        if has_defined && discovery.find(&kind).is_none() {
+            discovery = wait_for(control, &kind, discovery).await?;
+        }
+        has_defined |= is_definition(&manifest.object) && options.writing.dry_run == DryRun::No;
         let applied = async {
             let (resource, object) = manifest.locate(&discovery, &namespace)?;
             print(&one(control, &resource, &object, options).await?)?;
@@ -71,6 +85,20 @@ pub async fn apply(
         failure: reading::blame_places(failures),
         ..Answer::default()
     })
+}
+
+/// What is served once that has a kind which a definition before it brings; as it is if that does not come about.
+async fn wait_for(
+    control: &Client,
+    kind: &GroupVersionKind,
+    mut discovery: Discovery,
+) -> Result<Discovery, Failure> {
+    let begun = Instant::now();
+    while discovery.find(kind).is_none() && begun.elapsed() < COMING {
+        tokio::time::sleep(LOOK).await;
+        discovery = discover(control).await?;
+    }
+    Ok(discovery)
 }
 
 /// Unknown clusters are named before anything is written.
@@ -207,13 +235,17 @@ async fn over(
                 let finished = finish_rehearsal(control, resource, applied, &how).await?;
                 return Ok((before, finished));
             }
-            Ok(applied) => return Ok((before, applied)),
+            Ok(applied) => {
+                let noted = renew(control, resource, object, applied, &how).await?;
+                return Ok((before, noted));
+            }
         }
     }
     let applied = control
         .apply(resource, object, force, &Part::Object, &how)
         .await?;
-    Ok((before, applied))
+    let noted = renew(control, resource, object, applied, &how).await?;
+    Ok((before, noted))
 }
 
 /// Whether nothing was changed but the records of who wrote what.

@@ -1,17 +1,19 @@
 //! Taking objects away.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use client::{CallError, Client, DeleteOptions, Deleted, ListOptions};
 use intent::Propagation;
 use object::{Object, ResourceType, Value};
 
+use super::policies::made_for;
 use super::{DryRun, Writing, discover, kind_of, name_of};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::missing;
 use crate::reach::call_failure;
-use crate::reading::{self, Answer, Sink, Wanted, blame_places};
+use crate::reading::{self, Answer, Sink, Wanted, blame_objects};
 
 /// Between two looks at an object that is going.
 const LOOK: Duration = Duration::from_millis(100);
@@ -48,7 +50,8 @@ pub struct DeleteQuery {
 /// Asks whether to go on, after telling what is about to happen.
 pub type Asking<'a> = &'a mut dyn FnMut(&str) -> Result<bool, Failure>;
 
-/// Deletes objects, and waits until they are gone if asked to. Somebody who is to be asked first says whether.
+/// Deletes objects, along with the policies that `apply` made for them, and waits until they are gone if asked to. Somebody
+/// who is to be asked first says whether.
 pub async fn delete(
     control: &Client,
     query: &DeleteQuery,
@@ -71,46 +74,82 @@ pub async fn delete(
         }
     }
     let mut going: Vec<(ResourceType, Object)> = Vec::new();
-    for (resource, object) in found {
-        let line = format!(
-            "{} {:?} deleted{}{}\n",
-            kind_of(&resource),
-            object.name(),
-            match object.namespace() {
-                "" => String::new(),
-                namespace => format!(" from {namespace} namespace"),
-            },
-            query.writing.dry_run.suffix()
-        );
-        if query.writing.dry_run == DryRun::Client {
-            print(&line)?;
-            continue;
-        }
-        let options = DeleteOptions {
-            uid: Some(object.uid().to_owned()),
-            propagation: query.propagation,
-            grace_seconds: query.grace_seconds,
-            dry_run: query.writing.dry_run == DryRun::Server,
-            ..DeleteOptions::default()
-        };
-        match control.delete(&resource, &object.key(), &options).await {
-            Ok(deleted) => {
-                print(&line)?;
-                if matches!(deleted, Deleted::Ending(_)) && query.writing.dry_run == DryRun::No {
-                    going.push((resource, object));
-                }
+    let mut left: VecDeque<(ResourceType, Object)> = found.into();
+    while let Some((resource, object)) = left.pop_front() {
+        match remove(control, query, &resource, &object, &mut *print).await {
+            Ok(Removed::Not) => continue,
+            Ok(Removed::Gone) => {}
+            Ok(Removed::Ending) => going.push((resource.clone(), object.clone())),
+            Err(failure) => {
+                failures.push((object.key().to_string(), failure));
+                continue;
             }
-            Err(error) if error.is_not_found() && query.ignore_not_found => {}
-            Err(error) => failures.push((object.key().to_string(), call_failure(&error))),
+        }
+        if let Some((kind, policy)) = made_for(control, &resource, &object).await
+            && !left.iter().any(|(_, other)| other.uid() == policy.uid())
+        {
+            left.push_front((kind, policy));
         }
     }
     if query.wait {
         wait(control, going, query.timeout).await?;
     }
     Ok(Answer {
-        failure: blame_places(failures),
+        failure: blame_objects(failures),
         ..Answer::default()
     })
+}
+
+/// What became of an object.
+enum Removed {
+    /// Nothing was there.
+    Not,
+    /// It is gone, or would be.
+    Gone,
+    /// It goes once everybody has let go of it.
+    Ending,
+}
+
+async fn remove(
+    control: &Client,
+    query: &DeleteQuery,
+    resource: &ResourceType,
+    object: &Object,
+    print: Sink<'_>,
+) -> Result<Removed, Failure> {
+    let line = format!(
+        "{} {:?} deleted{}{}\n",
+        kind_of(resource),
+        object.name(),
+        match object.namespace() {
+            "" => String::new(),
+            namespace => format!(" from {namespace} namespace"),
+        },
+        query.writing.dry_run.suffix()
+    );
+    if query.writing.dry_run == DryRun::Client {
+        print(&line)?;
+        return Ok(Removed::Gone);
+    }
+    let options = DeleteOptions {
+        uid: Some(object.uid().to_owned()),
+        propagation: query.propagation,
+        grace_seconds: query.grace_seconds,
+        dry_run: query.writing.dry_run == DryRun::Server,
+        ..DeleteOptions::default()
+    };
+    match control.delete(resource, &object.key(), &options).await {
+        Ok(deleted) => {
+            print(&line)?;
+            let is_real = query.writing.dry_run == DryRun::No;
+            Ok(match deleted {
+                Deleted::Ending(_) if is_real => Removed::Ending,
+                _ => Removed::Gone,
+            })
+        }
+        Err(error) if error.is_not_found() && query.ignore_not_found => Ok(Removed::Not),
+        Err(error) => Err(call_failure(&error)),
+    }
 }
 
 async fn wait(

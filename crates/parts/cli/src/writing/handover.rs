@@ -103,16 +103,28 @@ fn joined(object: &Object, manager: &str) -> Option<Vec<Value>> {
             join(fields, further);
         }
     }
-    // The note stays for those who go on applying at the client; it is in no file.
-    let annotations = fields
-        .get_mut("f:metadata")
-        .and_then(|metadata| metadata.get_mut("f:annotations"))
-        .and_then(Value::as_object_mut);
-    if let Some(annotations) = annotations {
-        annotations.shift_remove(&format!("f:{NOTE}"));
-        annotations.shift_remove(".");
-    }
+    forget_note(fields);
     Some(kept)
+}
+
+/// Takes the note out of a set of fields: it stays for those who go on applying at the client, and is in no file.
+///
+/// Invariant: a step that names nothing below itself means all that is there, so that none may be left empty.
+fn forget_note(fields: &mut Map<String, Value>) {
+    let Some(Value::Object(metadata)) = fields.get_mut("f:metadata") else {
+        return;
+    };
+    let Some(Value::Object(annotations)) = metadata.get_mut("f:annotations") else {
+        return;
+    };
+    annotations.shift_remove(&format!("f:{NOTE}"));
+    annotations.shift_remove(".");
+    if annotations.is_empty() {
+        metadata.shift_remove("f:annotations");
+    }
+    if metadata.is_empty() {
+        fields.shift_remove("f:metadata");
+    }
 }
 
 /// The object without what only records of client-side `apply` claim; `None` if that is nothing.
@@ -264,6 +276,25 @@ mod tests {
                     "me",
                     "Apply",
                     json!({"f:metadata": bare["f:metadata"], "f:spec": paused["f:spec"]})
+                )])),
+            ),
+            // Without the note nothing is left of the annotations, and nothing must mean all of them.
+            (
+                json!([client(json!({
+                    "f:metadata": {"f:annotations": {".": {}, (format!("f:{NOTE}")): {}}}, "f:spec": replicas["f:spec"],
+                }))]),
+                true,
+                Some(json!([record("me", "Apply", replicas.clone())])),
+            ),
+            (
+                json!([client(json!({
+                    "f:metadata": {"f:annotations": {(format!("f:{NOTE}")): {}}, "f:labels": {"f:a": {}}},
+                }))]),
+                true,
+                Some(json!([record(
+                    "me",
+                    "Apply",
+                    json!({"f:metadata": {"f:labels": {"f:a": {}}}})
                 )])),
             ),
             (json!([client(replicas.clone())]), false, None),

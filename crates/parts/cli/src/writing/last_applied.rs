@@ -1,11 +1,12 @@
 //! What objects were last applied with.
 //!
 //! Karavel applies on the server, which keeps a record of the fields that everybody applied. kubectl's client-side `apply`
-//! keeps the whole text on the object, and without it its next `apply` cannot tell what was taken out of a file: whoever
-//! uses both has it noted with `--save-config`.
+//! keeps the whole text on the object, and without it its next `apply` cannot tell what was taken out of a file: where the
+//! text is, it is kept up to date; whoever uses both from the beginning has it noted with `--save-config`.
 
-use client::Client;
-use object::{Object, Value};
+use client::{CallError, Client, WriteOptions};
+use intent::Part;
+use object::{Object, ResourceType, Value};
 use serde_json::json;
 
 use super::{MANAGER, Writing, discover};
@@ -15,6 +16,8 @@ use crate::reading::{self, Answer};
 
 /// Where the note is.
 pub(super) const NOTE: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// Who writes it where others apply. Upstream: kubectl's own name for itself in that case.
+const NOTER: &str = "kubectl-last-applied";
 /// Fields that the server keeps, and nobody applies.
 const SERVERS_OWN: [&[&str]; 7] = [
     &["metadata", "creationTimestamp"],
@@ -28,13 +31,58 @@ const SERVERS_OWN: [&[&str]; 7] = [
 
 /// Notes on an object what it says.
 pub(super) fn note(object: &mut Object) -> Result<(), Failure> {
+    let text = text_of(object);
+    let set = object.set(&["metadata", "annotations", NOTE], text);
+    set.map_err(|error| Failure::refused(error.to_string(), "correct metadata.annotations"))
+}
+
+fn text_of(object: &Object) -> String {
     let mut bare = object.clone();
     for path in SERVERS_OWN {
         bare.remove(path);
     }
-    let text = format!("{}\n", bare.into_value());
-    let set = object.set(&["metadata", "annotations", NOTE], text);
-    set.map_err(|error| Failure::refused(error.to_string(), "correct metadata.annotations"))
+    format!("{}\n", bare.into_value())
+}
+
+/// Brings the note on an object, which has become `applied`, to what was applied; an object without a note gets none.
+///
+/// The note has an owner of its own, so that applying without it does not take it away.
+pub(super) async fn renew(
+    control: &Client,
+    resource: &ResourceType,
+    sent: &Object,
+    applied: Object,
+    options: &WriteOptions,
+) -> Result<Object, CallError> {
+    let text = match applied.annotation(NOTE) {
+        Some(noted) if !is_noted(noted, sent) => text_of(sent),
+        _ => return Ok(applied),
+    };
+    let mut noted = Object::new(&resource.kind, &applied.key());
+    // Text always fits where nothing is yet.
+    let _ = noted.set(&["metadata", "annotations", NOTE], text);
+    let options = WriteOptions {
+        field_manager: NOTER.into(),
+        ..options.clone()
+    };
+    control
+        .apply(resource, &noted, true, &Part::Object, &options)
+        .await
+}
+
+/// Whether a note says what is sent, in whatever order and spelling.
+fn is_noted(note: &str, sent: &Object) -> bool {
+    let plain = |text: &str| {
+        let mut value: Value = serde_json::from_str(text).ok()?;
+        let metadata = value.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(metadata) = metadata {
+            metadata.retain(|_, field| {
+                !field.is_null() && field.as_object().is_none_or(|fields| !fields.is_empty())
+            });
+        }
+        Some(value)
+    };
+    plain(note).is_some_and(|note| Some(note) == plain(&text_of(sent)))
 }
 
 /// Shows what objects were last applied with, in YAML unless JSON is wanted.
@@ -194,6 +242,31 @@ mod tests {
             (&json!("a"), &Value::Null)
         );
         assert!(show(&object, false).unwrap().contains("kind: ConfigMap"));
+    }
+
+    #[test]
+    fn a_note_is_renewed_only_where_it_says_something_else() {
+        let sent = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}, "data": {"x": "<1>"}});
+        let sent = Object::from_value(sent).unwrap();
+        for (note, expected) in [
+            // As kubectl writes it: keys by name, empty annotations, letters escaped.
+            (
+                r#"{"apiVersion":"v1","data":{"x":"\u003c1\u003e"},"kind":"ConfigMap","metadata":{"annotations":{},"creationTimestamp":null,"name":"a","namespace":"n"}}"#,
+                true,
+            ),
+            (
+                r#"{"apiVersion":"v1","data":{"x":"2"},"kind":"ConfigMap","metadata":{"name":"a","namespace":"n"}}"#,
+                false,
+            ),
+            (
+                r#"{"apiVersion":"v1","data":{"x":"<1>"},"kind":"ConfigMap","metadata":{"labels":{"l":"1"},"name":"a","namespace":"n"}}"#,
+                false,
+            ),
+            ("{}", false),
+            ("no JSON", false),
+        ] {
+            assert_eq!(is_noted(note, &sent), expected, "{note}");
+        }
     }
 
     #[test]

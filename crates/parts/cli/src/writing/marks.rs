@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::missing;
 use crate::reach::call_failure;
-use crate::reading::{self, Answer, Sink, blame_places};
+use crate::reading::{self, Answer, Sink, blame_objects};
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub async fn mark(control: &Client, query: &MarkQuery, print: Sink<'_>) -> Resul
         }
     }
     Ok(Answer {
-        failure: blame_places(failures),
+        failure: blame_objects(failures),
         ..Answer::default()
     })
 }

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::nearest::missing;
 use crate::reading;
 use crate::schema::write_failure;
+use crate::yaml;
 
 /// What is changed.
 #[derive(Clone, Debug)]
@@ -67,7 +68,7 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<String, Failu
 
 /// Reads a change: a list of operations for a JSON patch, an object otherwise.
 fn read(text: &str, kind: PatchKind) -> Result<Value, Failure> {
-    let parsed = serde_saphyr::from_str::<Value>(text);
+    let parsed = yaml::read_document(text);
     let patch = parsed.map_err(|error| {
         Failure::refused(
             format!("the patch is neither JSON nor YAML: {error}"),

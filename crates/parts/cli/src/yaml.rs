@@ -1,0 +1,106 @@
+//! YAML as those write it who use kubectl.
+//!
+//! Upstream: it is read by the rules of YAML 1.1. A bare `y`, `no` or `on` is a boolean, and `0644` is octal.
+
+use object::Value;
+use serde_saphyr::{Error, Options};
+
+/// What to do where a word without quotes is taken for something else than text.
+pub(crate) const QUOTES: &str = "put it in quotes: without them y, yes, on, n, no and off are true and false in YAML, and what looks like a number is one";
+
+/// The documents of a text.
+pub(crate) fn read_documents(text: &str) -> Result<Vec<Value>, Error> {
+    serde_saphyr::from_multiple_with_options(text, options())
+}
+
+/// The one document of a text.
+pub(crate) fn read_document(text: &str) -> Result<Value, Error> {
+    serde_saphyr::from_str_with_options(text, options())
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        legacy_octal_numbers: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_without_quotes_mean_what_kubectl_takes_them_for() {
+        for (text, expected) in [
+            ("y", json!(true)),
+            ("N", json!(false)),
+            ("yes", json!(true)),
+            ("No", json!(false)),
+            ("ON", json!(true)),
+            ("off", json!(false)),
+            ("'y'", json!("y")),
+            ("\"no\"", json!("no")),
+            ("!!str yes", json!("yes")),
+            ("yep", json!("yep")),
+            ("0644", json!(420)),
+            ("0o17", json!(15)),
+            ("0x1F", json!(31)),
+            ("1_000", json!(1000)),
+            ("0", json!(0)),
+            ("-7", json!(-7)),
+            ("1:30", json!("1:30")),
+            ("2020-01-01", json!("2020-01-01")),
+            ("~", Value::Null),
+            ("{\"a\": 0.5}", json!({"a": 0.5})),
+            // A key is text, whatever it looks like.
+            ("y: 1", json!({"y": 1})),
+        ] {
+            assert_eq!(read_document(text).unwrap(), expected, "{text}");
+            assert_eq!(
+                read_documents(text).unwrap().pop().unwrap_or_default(),
+                expected,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_what_it_was() {
+        for text in [
+            "y",
+            "n",
+            "yes",
+            "No",
+            "on",
+            "OFF",
+            "true",
+            "null",
+            "~",
+            "",
+            "0644",
+            "017",
+            "0x1F",
+            "1_000",
+            "1e3",
+            ".5",
+            "2020-01-01",
+            "1:30",
+            "+1",
+            "-",
+            "a: b",
+            "#",
+            " padded ",
+            "two\nlines\n",
+            "0o7",
+            "0b1",
+            ".inf",
+            "<<",
+            "=",
+        ] {
+            let document = json!({"text": text, "list": [text], (text): 1});
+            let written = crate::reading::write_document(&document, true).unwrap();
+            assert_eq!(read_document(&written).unwrap(), document, "{written}");
+        }
+    }
+}
