@@ -52,28 +52,26 @@ impl Content {
         }
     }
 
-    /// All there is, from a list that was finished: what is held and not among it went.
-    pub(crate) fn replace(&mut self, mut found: BTreeSet<Packed>) -> Vec<Step> {
-        let mut steps = Vec::new();
+    /// What is held and not among all there is went.
+    pub(super) fn retain(&mut self, found: &BTreeSet<Packed>) -> Vec<Step> {
         let gone: Vec<Packed> = self
             .objects
             .iter()
             .filter(|held| !found.contains(held.key()))
             .cloned()
             .collect();
-        for held in gone {
-            steps.extend(self.remove(held.key()));
+        let gone = gone.iter().filter_map(|held| self.remove(held.key()));
+        gone.collect()
+    }
+
+    /// Takes in all there is at once, where that is possible: it is much cheaper than one by one. Else all of it is given
+    /// back.
+    pub(super) fn fill(&mut self, found: BTreeSet<Packed>) -> Result<Vec<Step>, BTreeSet<Packed>> {
+        if !self.objects.is_empty() || !self.indexes.is_empty() {
+            return Err(found);
         }
-        if self.objects.is_empty() && self.indexes.is_empty() {
-            // The first list is put together at once, which is much cheaper than one by one.
-            self.objects = std::mem::take(&mut found).into_iter().collect();
-            steps.extend(self.objects.iter().cloned().map(Step::came));
-        }
-        for object in found {
-            steps.extend(self.put(object));
-        }
-        self.complete = true;
-        steps
+        self.objects = found.into_iter().collect();
+        Ok(self.objects.iter().cloned().map(Step::came).collect())
     }
 
     pub(super) fn index_by(&mut self, name: &'static str, keys: fn(&Object) -> Vec<String>) {

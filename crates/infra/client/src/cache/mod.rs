@@ -520,11 +520,30 @@ impl Shared {
     /// Takes in all there is, from a list that was finished, and tells the subscribers what came of it. Of what the first
     /// list has they are told [in the background](runtime::in_the_background).
     pub(crate) fn take_list(&self, found: BTreeSet<Packed>) {
-        let change = || lock(&self.content).replace(found);
-        match *self.synced.borrow() {
-            true => self.subscribers.deliver(change),
-            false => self.subscribers.deliver_first(change),
+        if *self.synced.borrow() {
+            return self.replace(found);
         }
+        runtime::in_the_background(|| self.replace(found));
+    }
+
+    fn replace(&self, found: BTreeSet<Packed>) {
+        self.subscribers.deliver_all(|tell| {
+            // Whoever is told may look into the cache: no lock is held by then, not even by a temporary.
+            let gone = lock(&self.content).retain(&found);
+            tell(gone);
+            let filled = lock(&self.content).fill(found);
+            match filled {
+                Ok(steps) => tell(steps),
+                // Each is told of at once, while the tree is there that its indexes were made from.
+                Err(found) => {
+                    for object in found {
+                        let steps = lock(&self.content).put(object);
+                        tell(steps);
+                    }
+                }
+            }
+            lock(&self.content).complete = true;
+        });
     }
 
     /// The first list is finished, or there is nothing to list.

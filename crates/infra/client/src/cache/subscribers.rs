@@ -26,6 +26,21 @@ struct Inner {
     callbacks: BTreeMap<u64, Callback>,
 }
 
+impl Inner {
+    fn tell(&self, steps: Vec<Step>) {
+        if self.callbacks.is_empty() {
+            return;
+        }
+        for step in steps {
+            // One after the other: a list of a hundred thousand is never there as trees.
+            let change = step.open();
+            for callback in self.callbacks.values() {
+                callback(&change);
+            }
+        }
+    }
+}
+
 impl Subscribers {
     pub(super) fn add(&self, callback: Callback, objects: impl FnOnce() -> OrdSet<Packed>) -> u64 {
         let mut inner = self.lock();
@@ -44,24 +59,15 @@ impl Subscribers {
         self.lock().callbacks.remove(&id);
     }
 
-    /// Takes in what there is and tells everybody about it, as of what can wait: it was there before anybody looked.
-    pub(super) fn deliver_first(&self, change: impl FnOnce() -> Vec<Step>) {
-        runtime::in_the_background(|| self.deliver(change));
-    }
-
     /// Makes changes and tells everybody about them.
     pub(super) fn deliver(&self, change: impl FnOnce() -> Vec<Step>) {
+        self.deliver_all(|tell| tell(change()));
+    }
+
+    /// Makes changes, of which each is told when it is handed over.
+    pub(super) fn deliver_all(&self, changes: impl FnOnce(&dyn Fn(Vec<Step>))) {
         let inner = self.lock();
-        for step in change() {
-            if inner.callbacks.is_empty() {
-                return;
-            }
-            // One after the other: a list of a hundred thousand is never there as trees.
-            let change = step.open();
-            for callback in inner.callbacks.values() {
-                callback(&change);
-            }
-        }
+        changes(&|steps| inner.tell(steps));
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

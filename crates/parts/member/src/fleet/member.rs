@@ -244,7 +244,7 @@ impl Member {
         let Ok(connection) = self.link.borrow().clone() else {
             return;
         };
-        for work in works.in_namespace(&execution_space(&self.name)) {
+        for work in works.walk_namespace(&execution_space(&self.name)) {
             connection.look_at(work.key(), priority(&work));
         }
     }
