@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
 
 use crate::process::{Karavel, Running, pause, wait_until};
 use crate::script::make_folder;
@@ -21,8 +22,10 @@ pub struct Choice {
     pub members: usize,
 }
 
-/// How many join at once.
-const JOINERS: usize = 4;
+/// How many join at once: joining is mostly waiting for the other side.
+const JOINERS: usize = 8;
+/// After how many members it is told how far joining has come.
+const STEP: usize = 100;
 /// Nothing is measured before everything that joining set off is over.
 const REST: Duration = Duration::from_secs(45);
 /// How long is measured.
@@ -40,6 +43,7 @@ pub fn run(choice: &Choice) -> Result<bool> {
     pause(Duration::from_secs(5));
     let empty = memory(&server)?;
     let mut sim = start_members(&choice.karavel, &folder, choice.members)?;
+    split(&folder.join("sim/kubeconfig"), &folder)?;
     let begun = Instant::now();
     join(&choice.karavel, &folder, &server, choice.members)?;
     let joined = begun.elapsed();
@@ -106,8 +110,38 @@ fn start_members(program: &Path, folder: &Path, members: usize) -> Result<Runnin
     Ok(sim)
 }
 
+/// Writes a kubeconfig for each member: one with all of them takes longer to read than a member to join.
+fn split(all: &Path, folder: &Path) -> Result<()> {
+    let folder = make_folder(folder, "contexts")?;
+    let text = std::fs::read_to_string(all).context("the members wrote no kubeconfig")?;
+    let all: Value = serde_saphyr::from_str(&text).context("the members' kubeconfig is odd")?;
+    let named = |list: &str, name: &Value| -> Result<Value> {
+        let items = all[list].as_array().context("a list is missing")?;
+        let found = items.iter().find(|item| item["name"] == *name);
+        found
+            .cloned()
+            .with_context(|| format!("{list} lacks {name}"))
+    };
+    for context in all["contexts"]
+        .as_array()
+        .context("there are no contexts")?
+    {
+        let name = context["name"].as_str().context("a context has no name")?;
+        let one = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": name,
+            "contexts": [context],
+            "clusters": [named("clusters", &context["context"]["cluster"])?],
+            "users": [named("users", &context["context"]["user"])?],
+        });
+        std::fs::write(folder.join(name), one.to_string())?;
+    }
+    Ok(())
+}
+
 fn join(program: &Path, folder: &Path, server: &Karavel, members: usize) -> Result<()> {
-    let next = AtomicUsize::new(1);
+    let (next, begun) = (AtomicUsize::new(1), Instant::now());
     let joined = std::thread::scope(|scope| {
         let joiners: Vec<_> = (0..JOINERS)
             .map(|_| {
@@ -118,6 +152,10 @@ fn join(program: &Path, folder: &Path, server: &Karavel, members: usize) -> Resu
                             return Ok(());
                         }
                         join_one(program, folder, server, &format!("m-{number}"))?;
+                        if number.is_multiple_of(STEP) {
+                            let seconds = begun.elapsed().as_secs_f64();
+                            println!("idle-members: {number} joined after {seconds:.1} s");
+                        }
                     }
                 })
             })
@@ -135,9 +173,8 @@ fn join(program: &Path, folder: &Path, server: &Karavel, members: usize) -> Resu
 
 fn join_one(program: &Path, folder: &Path, server: &Karavel, name: &str) -> Result<()> {
     let output = Command::new(program)
-        .args(["join", name, "--cluster-context", name])
-        .arg("--cluster-kubeconfig")
-        .arg(folder.join("sim/kubeconfig"))
+        .args(["join", name, "--cluster-kubeconfig"])
+        .arg(folder.join("contexts").join(name))
         .arg("--kubeconfig")
         .arg(server.kubeconfig())
         .stdin(Stdio::null())

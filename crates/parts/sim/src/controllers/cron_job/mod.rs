@@ -5,7 +5,6 @@
 //! Keeps:  a Job for each time of the schedule has a name derived from that time, so none is made twice.
 
 mod plan;
-mod schedule;
 
 use std::sync::Arc;
 

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use calendar::{Schedule, ScheduleError};
 use object::time::Time;
 use object::{Object, Value};
 use serde_json::json;
 
-use crate::controllers::cron_job::schedule::{Schedule, ScheduleError};
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
 use crate::read;

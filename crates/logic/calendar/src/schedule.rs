@@ -7,16 +7,21 @@ use object::time::Time;
 
 /// When something is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Schedule {
+pub enum Schedule {
     /// At certain times of the day, on certain days, by the clocks of a time zone.
-    Calendar { times: Times, zone: TimeZone },
+    Calendar {
+        /// Which times.
+        times: Times,
+        /// Whose clocks show them.
+        zone: TimeZone,
+    },
     /// So many seconds after the last time.
     Every(i64),
 }
 
 /// Which minutes of which hours of which days.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Times {
+pub struct Times {
     minutes: u64,
     hours: u64,
     days: u64,
@@ -38,16 +43,18 @@ const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 /// Why a schedule means nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ScheduleError {
+pub enum ScheduleError {
+    /// It is not written as schedules are.
     #[error("unparseable schedule: {0}")]
     Text(String),
+    /// There is no such time zone, or it is the machine's own.
     #[error("unknown time zone: {0}")]
     Zone(String),
 }
 
 impl Schedule {
     /// Reads a schedule in a time zone; UTC if none is named.
-    pub(crate) fn parse(text: &str, zone: Option<&str>) -> Result<Self, ScheduleError> {
+    pub fn parse(text: &str, zone: Option<&str>) -> Result<Self, ScheduleError> {
         let unreadable = || ScheduleError::Text(text.to_owned());
         if let Some(span) = text.trim().strip_prefix("@every ") {
             let span: object::duration::Duration = span.trim().parse().map_err(|_| unreadable())?;
@@ -66,8 +73,9 @@ impl Schedule {
         Ok(Self::Calendar { times, zone })
     }
 
-    /// The first time after another.
-    pub(crate) fn after(&self, time: Time) -> Option<Time> {
+    /// The first time after another; `None` if there is none in the next eight years.
+    #[must_use]
+    pub fn after(&self, time: Time) -> Option<Time> {
         match self {
             Self::Every(seconds) => Some(time.plus_seconds(*seconds)),
             Self::Calendar { times, zone } => times.after(time, zone),
