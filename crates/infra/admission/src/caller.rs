@@ -64,8 +64,16 @@ pub enum CallError {
     #[error("the address cannot be called")]
     Address,
     /// It did not answer in time.
-    #[error("no answer within {}s: context deadline exceeded", .0.as_secs())]
-    Late(Duration),
+    #[error("context deadline exceeded")]
+    Late,
+    /// Nothing came of a call to this address.
+    #[error("Post {address:?}: {why}")]
+    Call {
+        /// The address, with the path and how long somebody waited.
+        address: String,
+        /// What happened.
+        why: Box<CallError>,
+    },
     /// It cannot be reached, is not whom it should be, or hung up.
     #[error("{0}")]
     Unreachable(String),
@@ -106,8 +114,22 @@ impl Caller {
         document: Bytes,
         limit: Duration,
     ) -> Result<Bytes, CallError> {
-        let called = tokio::time::timeout(limit, self.post_in_turn(endpoint, document, limit));
-        called.await.unwrap_or(Err(CallError::Late(limit)))
+        let address = self.resolve(endpoint);
+        // Upstream: the webhook is told how long somebody waits for it.
+        let mark = if address.path.contains('?') { '&' } else { '?' };
+        let path = format!("{}{mark}timeout={}s", address.path, limit.as_secs().max(1));
+        let uri = uri(&address, &path)?;
+        let called = uri.to_string();
+        let request = Request::post(uri).header(CONTENT_TYPE, "application/json");
+        let answered = self.send(endpoint, address, request, document);
+        let answered = tokio::time::timeout(limit, answered).await;
+        match answered.unwrap_or(Err(CallError::Late)) {
+            Err(why @ (CallError::Late | CallError::Unreachable(_))) => Err(CallError::Call {
+                address: called,
+                why: Box::new(why),
+            }),
+            other => other,
+        }
     }
 
     /// Fetches a document.
@@ -121,21 +143,7 @@ impl Caller {
             self.send(endpoint, address, request, Bytes::new()).await
         };
         let fetched = tokio::time::timeout(limit, fetching);
-        fetched.await.unwrap_or(Err(CallError::Late(limit)))
-    }
-
-    async fn post_in_turn(
-        &self,
-        endpoint: &Endpoint,
-        document: Bytes,
-        limit: Duration,
-    ) -> Result<Bytes, CallError> {
-        let address = self.resolve(endpoint);
-        // Upstream: the webhook is told how long somebody waits for it.
-        let mark = if address.path.contains('?') { '&' } else { '?' };
-        let path = format!("{}{mark}timeout={}s", address.path, limit.as_secs().max(1));
-        let request = Request::post(uri(&address, &path)?).header(CONTENT_TYPE, "application/json");
-        self.send(endpoint, address, request, document).await
+        fetched.await.unwrap_or(Err(CallError::Late))
     }
 
     fn resolve(&self, endpoint: &Endpoint) -> Address {

@@ -102,7 +102,7 @@ impl Conditions {
                     programs.push((text("name").unwrap_or_default().to_owned(), program));
                 }
                 Ok(_) => problems.push((place, "must evaluate to bool".to_owned())),
-                Err(error) => problems.push((place, error.to_string())),
+                Err(error) => problems.push((place, format!("compilation failed: {error}"))),
             }
         }
         if problems.is_empty() {

@@ -94,7 +94,7 @@ impl Hook {
         let answer = caller
             .post(&self.config, document, LIMIT)
             .await
-            .map_err(|why| failed(&format!("Post: {why}")))?;
+            .map_err(|why| failed(&why.to_string()))?;
         let answer = object::parse::parse_json(&answer)
             .map_err(|error| failed(&format!("the answer is no JSON: {error}")))?
             .value;

@@ -200,8 +200,32 @@ fn read(
             with_status,
             expressions,
             converter,
+            defaults_since: defaults_since(definition),
         }),
     })
+}
+
+/// The revision of a definition whose schemas give defaults; 0 for one of which no object lacks any.
+fn defaults_since(definition: &Value) -> u64 {
+    let schemas = definition.pointer("/spec/versions");
+    if !schemas.is_some_and(has_default) {
+        return 0;
+    }
+    let revision = definition.pointer("/metadata/resourceVersion");
+    let revision = revision.and_then(Value::as_str).map(str::parse);
+    revision.and_then(Result::ok).unwrap_or(0)
+}
+
+/// Whether something in a value is called `default`. A property of that name counts too, which costs a look at objects
+/// that lack nothing.
+fn has_default(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| name == "default" || has_default(value)),
+        Value::Array(items) => items.iter().any(has_default),
+        _ => false,
+    }
 }
 
 /// A version of a definition.
@@ -320,6 +344,8 @@ struct DefinedRules {
     expressions: BTreeMap<String, Rules>,
     /// Only for kinds of several versions.
     converter: Option<Box<dyn Converter>>,
+    /// When its schemas last changed, if they give defaults.
+    defaults_since: u64,
 }
 
 impl KindRules for DefinedRules {
@@ -339,6 +365,10 @@ impl KindRules for DefinedRules {
 
     fn converter(&self) -> Option<&dyn Converter> {
         self.converter.as_deref()
+    }
+
+    fn defaults_since(&self) -> u64 {
+        self.defaults_since
     }
 
     fn needs_revision(&self) -> bool {

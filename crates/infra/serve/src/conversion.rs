@@ -11,9 +11,11 @@ use std::sync::Arc;
 use object::Value;
 use store::Entry;
 
+use crate::cache::Snapshot;
 use crate::call::Call;
 use crate::record::Record;
 use crate::resource::{Resource, Served};
+use crate::select::Selection;
 use crate::server::{Server, Surroundings};
 use crate::status::Status;
 use crate::verbs::encode;
@@ -70,6 +72,7 @@ pub(crate) async fn convert(
     let mut converted = converted.into_iter().map(|mut object| {
         if let Some(schema) = schema {
             schema.prune(&mut object);
+            schema.apply_defaults(&mut object);
         }
         object
     });
@@ -85,8 +88,68 @@ pub(crate) async fn convert(
     Ok(made)
 }
 
-/// Records in the version that is served; the same ones where they are in it already.
+/// A state in which a selection can be looked for: where fields decide, everything it may be about is in the version that
+/// is served, whose fields they are.
+pub(crate) async fn selectable(
+    served: &Served,
+    selection: &Selection,
+    mut snapshot: Snapshot,
+    surroundings: &dyn Surroundings,
+) -> Result<Snapshot, Status> {
+    let rules = &served.resource.rules;
+    let is_as_stored = rules.converter().is_none() && rules.defaults_since() == 0;
+    if !selection.needs_body() || is_as_stored {
+        return Ok(snapshot);
+    }
+    let (keys, records): (Vec<Arc<str>>, Vec<Arc<Record>>) = snapshot
+        .objects
+        .iter()
+        .filter(|(_, record)| selection.may_include(record))
+        .map(|(key, record)| (Arc::clone(key), Arc::clone(record)))
+        .unzip();
+    let records = convert_records(served, records, surroundings).await?;
+    snapshot.objects.extend(keys.into_iter().zip(records));
+    Ok(snapshot)
+}
+
+/// Records in the version that is served, with the defaults it gives now; the same ones where they are so already.
 pub(crate) async fn convert_records(
+    served: &Served,
+    records: Vec<Arc<Record>>,
+    surroundings: &dyn Surroundings,
+) -> Result<Vec<Arc<Record>>, Status> {
+    let records = in_served_version(served, records, surroundings).await?;
+    if served.resource.rules.defaults_since() == 0 {
+        return Ok(records);
+    }
+    let records = records.into_iter().map(|record| settled(served, record));
+    Ok(records.collect())
+}
+
+/// A record with the defaults that its kind has got since it was written. Upstream: what is read has them, and what is
+/// stored gets them with its next write.
+pub(crate) fn settled(served: &Served, record: Arc<Record>) -> Arc<Record> {
+    if record.revision().0 >= served.resource.rules.defaults_since() {
+        return record;
+    }
+    let Some(schema) = &served.version().schema else {
+        return record;
+    };
+    let stored = record.value();
+    let mut filled = stored.clone();
+    schema.apply_defaults(&mut filled);
+    if filled == stored {
+        return record;
+    }
+    let entry = Entry {
+        value: encode(&filled),
+        ..(**record.entry()).clone()
+    };
+    // Invariant: defaults take no name away, so that this is still an object.
+    Record::new(Arc::new(entry)).map_or(record, Arc::new)
+}
+
+async fn in_served_version(
     served: &Served,
     records: Vec<Arc<Record>>,
     surroundings: &dyn Surroundings,
@@ -141,8 +204,9 @@ impl Server {
         call: &Call,
         record: Arc<Record>,
     ) -> Result<Arc<Record>, Status> {
-        if call.served.resource.rules.converter().is_none() {
-            return Ok(record);
+        let rules = &call.served.resource.rules;
+        if rules.converter().is_none() {
+            return Ok(settled(&call.served, record));
         }
         let records = convert_records(&call.served, vec![record], &*self.surroundings).await?;
         let missing = || Status::internal("a conversion lost an object", None);

@@ -5,28 +5,73 @@ use http::{Response, StatusCode};
 use crate::body::{self, Body};
 use crate::server::Server;
 
+/// The paths that ask for health.
+const PATHS: [&str; 3] = ["healthz", "livez", "readyz"];
+
+/// What is done or loaded before the first request is answered, by the names Kubernetes' server gives the steps of its
+/// start: probes and tools ask for them one by one. There is no state in which one of them could fail and be asked.
+const STARTED: [&str; 19] = [
+    "log",
+    "poststarthook/start-apiserver-admission-initializer",
+    "poststarthook/generic-apiserver-start-informers",
+    "poststarthook/start-apiextensions-informers",
+    "poststarthook/start-apiextensions-controllers",
+    "poststarthook/crd-informer-synced",
+    "poststarthook/bootstrap-controller",
+    "poststarthook/start-system-namespaces-controller",
+    "poststarthook/start-service-ip-repair-controllers",
+    "poststarthook/scheduling/bootstrap-system-priority-classes",
+    "poststarthook/start-cluster-authentication-info-controller",
+    "poststarthook/start-kube-aggregator-informers",
+    "poststarthook/apiservice-registration-controller",
+    "poststarthook/apiservice-status-local-available-controller",
+    "poststarthook/apiservice-status-remote-available-controller",
+    "poststarthook/kube-apiserver-autoregistration",
+    "poststarthook/storage-readiness",
+    "poststarthook/apiservice-openapi-controller",
+    "autoregister-completion",
+];
+/// Asked for by `readyz` alone.
+const LOADED: &str = "informer-sync";
+
 /// Whether a path asks for health.
 pub(crate) fn is_asked(path: &str) -> bool {
-    matches!(
-        path.split('/').find(|segment| !segment.is_empty()),
-        Some("healthz" | "livez" | "readyz")
-    )
+    let first = path.split('/').find(|segment| !segment.is_empty());
+    first.is_some_and(|first| PATHS.contains(&first))
+}
+
+/// Every path that can be asked.
+pub(crate) fn paths() -> impl Iterator<Item = String> {
+    PATHS.iter().flat_map(|asked| {
+        let below = names(asked).map(move |name| format!("/{asked}/{name}"));
+        std::iter::once(format!("/{asked}")).chain(below)
+    })
+}
+
+/// The checks below a path. The store has two names: its own, and that of the one it stands for.
+fn names(asked: &str) -> impl Iterator<Item = &'static str> {
+    let loaded = (asked == "readyz").then_some(LOADED);
+    let first = ["ping", "store", "etcd"].into_iter();
+    first.chain(loaded).chain(STARTED)
 }
 
 impl Server {
     /// `ok`, or what fails. A store that takes no more writes fails all three: only a restart can mend it, once its cause
     /// is gone.
     pub(crate) async fn health(&self, path: &str, verbose: bool) -> Response<Body> {
-        let mut segments = path.split('/').filter(|segment| !segment.is_empty());
-        let (asked, one) = (segments.next().unwrap_or_default(), segments.next());
+        let path = path.trim_start_matches('/');
+        let (asked, one) = path.split_once('/').unwrap_or((path, ""));
         let store = match self.store.status().await {
             Ok(status) => status.read_only.map(|why| why.to_string()),
             Err(error) => Some(error.to_string()),
         };
-        let checks = [("ping", None), ("store", store)];
-        let chosen: Vec<&(&str, Option<String>)> = checks
-            .iter()
-            .filter(|(name, _)| one.is_none_or(|one| one == *name))
+        let problem_of = |name: &str| match name {
+            "store" | "etcd" => store.clone(),
+            _ => None,
+        };
+        let chosen: Vec<(&str, Option<String>)> = names(asked)
+            .filter(|name| one.is_empty() || one == *name)
+            .map(|name| (name, problem_of(name)))
             .collect();
         if chosen.is_empty() {
             return body::text(StatusCode::NOT_FOUND, "there is no such check\n");

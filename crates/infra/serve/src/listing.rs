@@ -24,8 +24,10 @@ pub struct Listed {
 /// Where a list goes on: in which state, after which key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Continuation {
-    /// The state all pages are read from; `None` reads each from the newest, for whoever came too late.
+    /// The state all pages are read from; `None` reads the next from the newest, for whoever came too late.
     pub revision: Option<Revision>,
+    /// When the first page of that state was read, in seconds.
+    pub begun: i64,
     /// The key the previous page ended with.
     pub after: String,
 }
@@ -84,35 +86,47 @@ pub fn page(
     listed
 }
 
+/// For how long after its first page a list goes on in the same state, in seconds. Upstream: so long history is kept.
+const PATIENCE: i64 = 300;
+
 /// The state a list that goes on after a key was begun in. Whoever asks too late is told how to go on in the present one.
 pub fn earlier_state(
     collection: &Collection,
     revision: Revision,
-    after: &str,
+    continuation: &Continuation,
+    now: i64,
 ) -> Result<Snapshot, Status> {
-    collection.snapshot_at(revision).map_err(|error| {
-        let mut expired = Status::expired(format!(
-            "The provided continue parameter is too old to display a consistent list result: {error}. \
-             Start a new list without the continue parameter, or go on with the continue token of this answer, \
-             which reads the rest as it is now: what came, changed or went since the first page may be in it or not."
-        ));
-        expired.details.continues = Continuation {
-            revision: None,
-            after: after.to_owned(),
+    let why = if now.saturating_sub(continuation.begun) > PATIENCE {
+        format!("its first page was read more than {PATIENCE} seconds ago")
+    } else {
+        match collection.snapshot_at(revision) {
+            Ok(snapshot) => return Ok(snapshot),
+            Err(error) => error.to_string(),
         }
-        .token();
-        expired
-    })
+    };
+    let mut expired = Status::expired(format!(
+        "The provided continue parameter is too old to display a consistent list result: {why}. \
+         Start a new list without the continue parameter, or go on with the continue token of this answer, \
+         which reads the rest as it is now: what came, changed or went since the first page may be in it or not."
+    ));
+    expired.details.continues = Continuation {
+        revision: None,
+        begun: now,
+        after: continuation.after.clone(),
+    }
+    .token();
+    Err(expired)
 }
 
 impl Continuation {
     /// An opaque token. It is the client's to give back, so it is checked when it returns.
     #[must_use]
     pub fn token(&self) -> String {
+        let Self { begun, .. } = self;
         let after = hex(self.after.as_bytes());
         match self.revision {
-            Some(revision) => format!("v1.{revision}.{after}"),
-            None => format!("v1.{NEWEST}.{after}"),
+            Some(revision) => format!("v1.{revision}.{begun}.{after}"),
+            None => format!("v1.{NEWEST}.{begun}.{after}"),
         }
     }
 
@@ -121,12 +135,12 @@ impl Continuation {
         let refuse = || {
             Status::bad_request("continue key is not valid: it was not given out by this server")
         };
-        let mut parts = token.splitn(3, '.');
-        let (Some("v1"), Some(revision), Some(after)) = (parts.next(), parts.next(), parts.next())
-        else {
+        let parts: Vec<&str> = token.splitn(4, '.').collect();
+        let ["v1", revision, begun, after] = parts.as_slice() else {
             return Err(refuse());
         };
-        let revision = match revision {
+        let begun = begun.parse().map_err(|_| refuse())?;
+        let revision = match *revision {
             NEWEST => None,
             "0" => return Err(refuse()),
             number => Some(Revision(number.parse().map_err(|_| refuse())?)),
@@ -134,7 +148,11 @@ impl Continuation {
         let after = unhex(after)
             .and_then(|bytes| String::from_utf8(bytes).ok())
             .ok_or_else(refuse)?;
-        Ok(Self { revision, after })
+        Ok(Self {
+            revision,
+            begun,
+            after,
+        })
     }
 }
 
@@ -166,6 +184,7 @@ mod tests {
         for revision in [Some(Revision(42)), None] {
             let continuation = Continuation {
                 revision,
+                begun: 1_767_323_045,
                 after: "shop/wéb".to_owned(),
             };
             assert_eq!(
@@ -174,7 +193,17 @@ mod tests {
             );
         }
         for forged in [
-            "", "v1", "v1.x.61", "v1.1.6", "v1.1.zz", "v2.1.61", "v1.1.ff", "v1.-1.61", "v1.0.61",
+            "",
+            "v1",
+            "v1.1.61",
+            "v1.x.7.61",
+            "v1.1.x.61",
+            "v1.1.7.6",
+            "v1.1.7.zz",
+            "v2.1.7.61",
+            "v1.1.7.ff",
+            "v1.-1.7.61",
+            "v1.0.7.61",
         ] {
             assert_eq!(
                 Continuation::parse(forged).unwrap_err().code,

@@ -135,6 +135,21 @@ impl Params {
     }
 }
 
+/// How long a client is willing to wait for an answer, if it says so: `timeout`, which client libraries send along with
+/// their own patience. Nothing at all and no time mean the server's own limit.
+pub fn patience(params: &Params) -> Result<Option<Duration>, Status> {
+    let text = params.text("timeout");
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let parsed: object::duration::Duration = text.parse().map_err(|_| {
+        Status::bad_request(format!(
+            "invalid timeout specified in the request URL - time: invalid duration {text:?}"
+        ))
+    })?;
+    Ok(Some(parsed.to_wait()).filter(|wait| !wait.is_zero()))
+}
+
 impl ListOptions {
     /// From the query string.
     pub fn from_params(params: &Params) -> Result<Self, Status> {

@@ -35,6 +35,15 @@ pub enum Include {
     Object,
 }
 
+/// Whether a table says what its columns are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heading {
+    /// It does.
+    Columns,
+    /// Whoever reads it was told before.
+    None,
+}
+
 /// What a list says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListMeta {
@@ -86,10 +95,8 @@ impl Output {
         let shown = match self.shape {
             Shape::Table => self.table(
                 &[self.in_version(record, revision)],
-                &ListMeta {
-                    revision,
-                    ..ListMeta::default()
-                },
+                &ListMeta::at(revision),
+                Heading::Columns,
             ),
             Shape::Metadata => metadata_of(&self.in_version(record, revision)),
             Shape::Whole | Shape::Discovery => self.in_version(record, revision),
@@ -97,10 +104,35 @@ impl Output {
         append(&shown, out);
     }
 
+    /// Appends one object as a table of one row, for a stream of them.
+    pub fn write_row(
+        &self,
+        record: &Record,
+        revision: Revision,
+        heading: Heading,
+        out: &mut Vec<u8>,
+    ) {
+        let object = self.in_version(record, revision);
+        append(
+            &self.table(&[object], &ListMeta::at(revision), heading),
+            out,
+        );
+    }
+
+    /// What is no stored object, as a table of one row.
+    #[must_use]
+    pub fn row_of(&self, object: Value, revision: Revision) -> Value {
+        self.table(&[object], &ListMeta::at(revision), Heading::None)
+    }
+
     /// Appends one object that is not stored, such as the answer to a rehearsal. It is in the version asked for.
     pub fn write_value(&self, value: &Value, out: &mut Vec<u8>) {
         let shown = match self.shape {
-            Shape::Table => self.table(std::slice::from_ref(value), &ListMeta::default()),
+            Shape::Table => self.table(
+                std::slice::from_ref(value),
+                &ListMeta::default(),
+                Heading::Columns,
+            ),
             Shape::Metadata => metadata_of(value),
             Shape::Whole | Shape::Discovery => value.clone(),
         };
@@ -116,7 +148,7 @@ impl Output {
                 let objects: Vec<Value> = records
                     .map(|record| self.in_version(record, record.revision()))
                     .collect();
-                append(&self.table(&objects, meta), &mut out);
+                append(&self.table(&objects, meta, Heading::Columns), &mut out);
                 return out;
             }
             Shape::Metadata => {
@@ -175,18 +207,21 @@ impl Output {
         converted.unwrap_or(value)
     }
 
-    fn table(&self, objects: &[Value], meta: &ListMeta) -> Value {
+    fn table(&self, objects: &[Value], meta: &ListMeta, heading: Heading) -> Value {
         let version = self.served.version();
-        let columns: Vec<Value> = version
-            .columns
-            .iter()
-            .map(|column| {
-                json!({
-                    "name": &*column.name, "type": &*column.kind, "format": &*column.format,
-                    "description": &*column.description, "priority": column.priority,
+        let columns = match heading {
+            Heading::None => Value::Null,
+            Heading::Columns => version
+                .columns
+                .iter()
+                .map(|column| {
+                    json!({
+                        "name": &*column.name, "type": &*column.kind, "format": &*column.format,
+                        "description": &*column.description, "priority": column.priority,
+                    })
                 })
-            })
-            .collect();
+                .collect(),
+        };
         let rows: Vec<Value> = objects
             .iter()
             .map(|object| {
@@ -213,6 +248,14 @@ impl Output {
 }
 
 impl ListMeta {
+    /// Of what was read from one state and is all there.
+    fn at(revision: Revision) -> Self {
+        Self {
+            revision,
+            ..Self::default()
+        }
+    }
+
     fn to_value(&self) -> Value {
         let mut fields = Map::new();
         fields.insert(

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::body::{self, Body};
 use crate::discovery;
+use crate::health;
 use crate::negotiate::{Answer, Encoding, Shape};
 use crate::openapi::{Page, Published};
 use crate::options::Params;
@@ -20,6 +21,9 @@ use crate::status::Status;
 const V2_MESSAGE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 /// The same as they write it: no media type has an `@`, so that an answer must not be called so.
 const V2_MESSAGE_ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+/// OpenAPI v3 in the same way.
+const V3_MESSAGE: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+const V3_MESSAGE_ASKED: &str = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
 
 impl Server {
     /// Answers for a path that is not a resource's.
@@ -52,7 +56,7 @@ impl Server {
             (["apis", group], _) => discovery::group(&table, group),
             (["api", version], _) => discovery::resource_list(&table, "", version),
             (["apis", group, version], _) => discovery::resource_list(&table, group, version),
-            (["openapi", "v2"], _) if wants_message(&parts.headers) => {
+            (["openapi", "v2"], _) if wants(&parts.headers, [V2_MESSAGE, V2_MESSAGE_ASKED]) => {
                 let known = self.published(&table);
                 let page = known.1.v2_message(&known.0, &self.about.version);
                 let mut response = described(&parts.headers, Encoding::Json, page);
@@ -74,7 +78,17 @@ impl Server {
                 if !asked.is_empty() && asked != page.fingerprint {
                     return Ok(moved(&below, &page.fingerprint));
                 }
+                let message = match wants_v3_message(&parts.headers, path) {
+                    true => self.published(&table).1.find_message(&below),
+                    false => None,
+                };
+                let is_message = message.is_some();
+                let page = message.unwrap_or(page);
                 let mut response = described(&parts.headers, answer.encoding, page);
+                if is_message {
+                    let media = HeaderValue::from_static(V3_MESSAGE);
+                    response.headers_mut().insert(CONTENT_TYPE, media);
+                }
                 if !asked.is_empty() {
                     // What has its fingerprint in its address never changes.
                     let forever = HeaderValue::from_static("public, immutable, max-age=31536000");
@@ -101,26 +115,14 @@ impl Server {
 
     /// What may be asked for besides resources.
     fn all_paths(&self, table: &Table) -> Value {
-        const OWN: [&str; 12] = [
-            "/healthz",
-            "/healthz/ping",
-            "/healthz/store",
-            "/livez",
-            "/livez/ping",
-            "/livez/store",
-            "/metrics",
-            "/openapi/v2",
-            "/readyz",
-            "/readyz/ping",
-            "/readyz/store",
-            "/version",
-        ];
+        const OWN: [&str; 3] = ["/metrics", "/openapi/v2", "/version"];
         let documents = self.published(&self.table());
         let documents = documents
             .1
             .paths()
             .map(|path| format!("/openapi/v3/{path}"));
         let mut paths: Vec<String> = OWN.iter().map(|path| (*path).to_owned()).collect();
+        paths.extend(health::paths());
         paths.extend(documents);
         paths.push("/openapi/v3".to_owned());
         paths.extend(discovery::paths(table));
@@ -151,13 +153,16 @@ impl Server {
     }
 }
 
-/// Whether a client asks for OpenAPI v2 as a message and for nothing it would rather have.
-fn wants_message(headers: &HeaderMap) -> bool {
+/// Whether a client asks for a document of OpenAPI v3 as a message.
+pub(crate) fn wants_v3_message(headers: &HeaderMap, path: &str) -> bool {
+    path.starts_with("/openapi/v3") && wants(headers, [V3_MESSAGE, V3_MESSAGE_ASKED])
+}
+
+/// Whether a client asks for one of these forms and for nothing it would rather have.
+fn wants(headers: &HeaderMap, forms: [&str; 2]) -> bool {
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-    accepted.is_some_and(|accepted| {
-        let first = accepted.trim_start();
-        first.starts_with(V2_MESSAGE_ASKED) || first.starts_with(V2_MESSAGE)
-    })
+    let first = accepted.unwrap_or_default().trim_start();
+    forms.iter().any(|form| first.starts_with(form))
 }
 
 /// A document, or word that the client has it already.

@@ -193,6 +193,11 @@ pub trait KindRules: Send + Sync {
         None
     }
 
+    /// Objects written before this revision may lack defaults which the kind's schemas have got since; 0 if none does.
+    fn defaults_since(&self) -> u64 {
+        0
+    }
+
     /// The `Scale` of an object whose kind has one.
     fn scale_of(&self, object: &Value, paths: &ScalePaths) -> Value {
         scaling::scale_of(object, paths)

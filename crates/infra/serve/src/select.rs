@@ -85,22 +85,31 @@ impl Selection {
         self.name.is_none() && self.labels.is_empty() && self.fields.is_empty()
     }
 
+    /// Whether fields of a version decide, so that objects must be in it before they are looked at.
+    #[must_use]
+    pub fn needs_body(&self) -> bool {
+        self.needs_body
+    }
+
+    /// Whether it may be about this object, in whatever version it is.
+    #[must_use]
+    pub fn may_include(&self, record: &Record) -> bool {
+        let head = record.head();
+        (self.namespace.is_empty() || self.namespace == *head.namespace)
+            && self.name.as_deref().is_none_or(|name| name == &*head.name)
+            && self.labels.matches(|key| head.label(key))
+    }
+
     /// Whether it is about this object.
     #[must_use]
     pub fn includes(&self, served: &Served, record: &Record) -> bool {
-        let head = record.head();
-        if !self.namespace.is_empty() && self.namespace != *head.namespace {
-            return false;
-        }
-        if self.name.as_deref().is_some_and(|name| name != &*head.name) {
-            return false;
-        }
-        if !self.labels.matches(|key| head.label(key)) {
+        if !self.may_include(record) {
             return false;
         }
         if self.fields.is_empty() {
             return true;
         }
+        let head = record.head();
         let body = self.needs_body.then(|| record.value());
         let values: Vec<(&str, String)> = self
             .fields

@@ -23,8 +23,9 @@ use crate::health;
 use crate::measure::{Measured, count_objects};
 use crate::negotiate::{Answer, Content, Encoding, Sendable, Shape, readable};
 use crate::openapi::Published;
-use crate::options::{ListOptions, Params, WriteOptions};
+use crate::options::{ListOptions, Params, WriteOptions, patience};
 use crate::output::Include;
+use crate::paths::wants_v3_message;
 use crate::recent::Recent;
 use crate::record::RecordError;
 use crate::resource::{Action, SchemaDuty, Table};
@@ -201,6 +202,7 @@ impl Server {
             .map_err(|error| Status::bad_request(error.to_string()))?;
         let params = Params::parse(parts.uri.query().unwrap_or_default())?;
         let pretty = wants_pretty(&params, &parts.headers)?;
+        patience(&params)?;
         let table = self.table();
         let target = match target {
             Target::Path(path) if health::is_asked(&path) => {
@@ -211,6 +213,7 @@ impl Server {
                 // These have forms of their own, which are none of objects.
                 let answer = match &*path {
                     "/metrics" | "/openapi/v2" => answer.unwrap_or(Answer::JSON),
+                    _ if wants_v3_message(&parts.headers, &path) => Answer::JSON,
                     _ => answer?,
                 };
                 return self.path(parts, &path, answer);

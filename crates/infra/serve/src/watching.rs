@@ -1,6 +1,7 @@
 //! Watches: a stream of what changes, as each client selects and wants to see it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,9 +13,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::cache::{Cache, Change, Collection, FrameForm, Place};
-use crate::conversion::convert_records;
+use crate::conversion::{convert_records, settled};
 use crate::negotiate::{Encoding, Shape, Wire};
-use crate::output::Output;
+use crate::output::{Heading, Output};
 use crate::record::Record;
 use crate::select::Selection;
 use crate::server::Surroundings;
@@ -43,6 +44,8 @@ pub struct Watching {
     pub deadline: Instant,
     /// For conversions that take time.
     pub surroundings: Arc<dyn Surroundings>,
+    /// Whether the client knows the columns of its tables. Upstream: the first event tells them.
+    pub knows_columns: AtomicBool,
 }
 
 /// How a watch begins.
@@ -120,12 +123,13 @@ impl Watching {
             }
             Beginning::Everything { marked } => {
                 let (snapshot, place) = self.collection.begin();
-                let records: Vec<&Arc<Record>> = snapshot.objects.values().collect();
+                let served = &self.output.served;
+                let records = snapshot.objects.values().cloned();
                 for record in records
-                    .into_iter()
-                    .filter(|record| self.selection.includes(&self.output.served, record))
+                    .map(|record| settled(served, record))
+                    .filter(|record| self.selection.includes(served, record))
                 {
-                    self.write(Meaning::Added, record, record.revision(), &mut out);
+                    self.write(Meaning::Added, &record, record.revision(), &mut out);
                 }
                 if marked {
                     self.write_bookmark(snapshot.revision, true, &mut out);
@@ -250,7 +254,15 @@ impl Watching {
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(meaning.as_str().as_bytes());
         out.extend_from_slice(b"\",\"object\":");
-        self.output.write(record, revision, out);
+        if self.output.shape == Shape::Table {
+            let heading = match self.knows_columns.swap(true, Ordering::Relaxed) {
+                true => Heading::None,
+                false => Heading::Columns,
+            };
+            self.output.write_row(record, revision, heading, out);
+        } else {
+            self.output.write(record, revision, out);
+        }
         out.extend_from_slice(b"}\n");
     }
 
@@ -270,7 +282,10 @@ impl Watching {
                 self.output.served.api_version(),
             ),
         };
-        let object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
+        let mut object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
+        if self.output.shape == Shape::Table {
+            object = self.output.row_of(object, revision);
+        }
         self.write_event("BOOKMARK", &object, out);
     }
 

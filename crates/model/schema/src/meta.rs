@@ -71,7 +71,9 @@ pub(crate) fn object_meta(types: &mut SchemaBuilder) -> Vec<Property> {
     vec![
         Property::new("annotations", texts)
             .described("Notes of tools and people; not used to select objects."),
-        Property::new("creationTimestamp", time).described("When the server created the object."),
+        Property::new("creationTimestamp", time).described(
+            "CreationTimestamp is a timestamp of the moment the server created the object.",
+        ),
         Property::new("deletionGracePeriodSeconds", number)
             .described("How long the object has to end by itself."),
         Property::new("deletionTimestamp", time)

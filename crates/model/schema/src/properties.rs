@@ -160,6 +160,6 @@ fn version_2_leaves_out_what_it_cannot_say() {
     );
     assert_eq!(
         published["properties"]["metadata"],
-        json!({"$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "description": "The object's metadata."})
+        json!({"$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "description": "Standard object's metadata: its name and what the server knows of it."})
     );
 }

@@ -19,6 +19,7 @@ use object::Value;
 use serve::body::{self, Body};
 use serve::call::User;
 use serve::negotiate::Encoding;
+use serve::options::{self, Params};
 use serve::server::Server;
 use serve::status::Status;
 use store::Store;
@@ -182,7 +183,7 @@ impl Front {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
-        let deadline = Instant::now() + LONGEST;
+        let deadline = Instant::now() + patience(parts.uri.query());
         let Some(audit) = &self.audit else {
             let admitted = match admitted {
                 Ok(admitted) => admitted,
@@ -312,12 +313,20 @@ const IN_MEMORY: &str = "objects are kept in memory; there is nothing to save th
 /// How long a request may take from its head on, with its body and everything that is asked about it. Upstream: the same.
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// How long a request may take if its client says how long it waits. What it says wrongly is refused further on.
+fn patience(query: Option<&str>) -> Duration {
+    let Some(query) = query.filter(|query| query.contains("timeout=")) else {
+        return LONGEST;
+    };
+    let said = Params::parse(query).and_then(|params| options::patience(&params));
+    said.ok().flatten().unwrap_or(LONGEST).min(LONGEST)
+}
+
 fn late() -> Status {
-    let seconds = LONGEST.as_secs();
     Status {
         code: 504,
         reason: "Timeout",
-        message: format!("Timeout: request did not complete within the allotted {seconds}s"),
+        message: "Timeout: request did not complete within requested timeout".to_owned(),
         details: Box::default(),
         warnings: Vec::new(),
         cause: None,

@@ -1,4 +1,4 @@
-//! `pods/binding`: places a pod on a node.
+//! `pods/binding`, and the older `bindings` that names the pod in its document: places a pod on a node.
 
 use http::{Response, StatusCode};
 use object::Value;
@@ -9,7 +9,7 @@ use serve::call::Call;
 use serve::handler::{Asked, Handler, Outcome};
 use serve::intake;
 use serve::server::Server;
-use serve::status::Status;
+use serve::status::{Status, Subject};
 
 use super::text;
 
@@ -34,8 +34,9 @@ async fn bind(server: &Server, call: &Call, asked: Asked) -> Result<Response<Bod
         return Err(Status::bad_request("target.name: Required value"));
     }
     let now = server.now();
+    let aimed = aimed_at_pod(server, call, text(&binding, "/metadata/name"))?;
     server
-        .change(call, &|pod| place(call, pod, &node, &uid, now))
+        .change(&aimed, &|pod| place(&aimed, pod, &node, &uid, now))
         .await?;
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201,
@@ -43,11 +44,39 @@ async fn bind(server: &Server, call: &Call, asked: Asked) -> Result<Response<Bod
     Ok(body::value(StatusCode::CREATED, encoding, &status))
 }
 
+/// What a refusal is about. Upstream: the part, where others name the object.
+fn subject(call: &Call) -> Subject<'_> {
+    Subject {
+        group: "",
+        resource: "pods/binding",
+        name: &call.target.name,
+    }
+}
+
+/// The call as one on the part of a pod, wherever the pod's name was.
+fn aimed_at_pod(server: &Server, call: &Call, named: &str) -> Result<Call, Status> {
+    let mut aimed = call.clone();
+    if call.target.resource == "pods" {
+        return Ok(aimed);
+    }
+    if named.is_empty() {
+        return Err(Status::bad_request(
+            "metadata.name: Required value: the pod to bind",
+        ));
+    }
+    let pods = server.table().find("", "v1", "pods");
+    aimed.served = pods.ok_or_else(Status::unknown_path)?;
+    aimed.target.resource = "pods".to_owned();
+    aimed.target.subresource = "binding".to_owned();
+    aimed.target.name = named.to_owned();
+    Ok(aimed)
+}
+
 fn place(call: &Call, pod: &Value, node: &str, uid: &str, now: Time) -> Result<Value, Status> {
     let metadata = pod.get("metadata").unwrap_or(&Value::Null);
     if !uid.is_empty() && text(metadata, "/uid") != uid {
         let why = format!("Precondition failed: UID in precondition: {uid}");
-        return Err(Status::conflict(call.subject(), &why));
+        return Err(Status::conflict(subject(call), &why));
     }
     let present = text(pod, "/spec/nodeName");
     if !present.is_empty() {
@@ -55,14 +84,14 @@ fn place(call: &Call, pod: &Value, node: &str, uid: &str, now: Time) -> Result<V
             "pod {} is already assigned to node {present:?}",
             call.target.name
         );
-        return Err(Status::conflict(call.subject(), &why));
+        return Err(Status::conflict(subject(call), &why));
     }
     if metadata.get("deletionTimestamp").is_some() {
         let why = format!(
             "pod {} is being deleted, cannot be assigned to a host",
             call.target.name
         );
-        return Err(Status::conflict(call.subject(), &why));
+        return Err(Status::conflict(subject(call), &why));
     }
     let mut placed = pod.clone();
     if let Some(spec) = placed.get_mut("spec").and_then(Value::as_object_mut) {

@@ -17,6 +17,7 @@ use nowhere::Nowhere;
 /// Answers evictions and bindings of pods from now on. What evictions take from budgets is written by `bookkeeper`.
 pub fn insert_pod_calls(handlers: &mut Handlers, bookkeeper: User) {
     handlers.insert("", "pods", "binding", Arc::new(Binding));
+    handlers.insert("", "bindings", "", Arc::new(Binding));
     handlers.insert("", "pods", "eviction", Arc::new(Eviction { bookkeeper }));
 }
 

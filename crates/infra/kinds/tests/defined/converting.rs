@@ -149,6 +149,84 @@ async fn objects_are_read_and_written_in_every_version() {
     );
 }
 
+#[tokio::test]
+async fn fields_select_objects_as_the_version_asked_for_has_them() {
+    let mut definition = definition("v1");
+    for (place, field) in [(0, ".spec.size"), (1, ".spec.length")] {
+        definition["spec"]["versions"][place]["selectableFields"] = json!([{"jsonPath": field}]);
+    }
+    let api = Api::start(&definition, Some(Hook::new(|_| {}))).await;
+    for (name, size) in [("a", 5), ("b", 7)] {
+        let object = gadget("v1", name, json!({"size": size}));
+        assert_eq!(api.send("POST", &path("v1", ""), &object).await.0, 201);
+    }
+    let names = |list: &Value| -> Vec<String> {
+        let items = list["items"].as_array().unwrap();
+        let name = |item: &Value| item["metadata"]["name"].as_str().unwrap().to_owned();
+        items.iter().map(name).collect()
+    };
+    for (version, selector, expected) in [
+        ("v1", "spec.size=5", &["a"][..]),
+        ("v2", "spec.length=5", &["a"][..]),
+        ("v2", "spec.length!=5", &["b"][..]),
+        ("v2", "spec.length=6", &[][..]),
+    ] {
+        let line = path(version, &format!("?fieldSelector={selector}"));
+        let (_, list) = api.send("GET", &line, &Value::Null).await;
+        assert_eq!(names(&list), expected, "{version} {selector}");
+    }
+    let line = path(
+        "v2",
+        "?watch=true&timeoutSeconds=1&fieldSelector=spec.length=7",
+    );
+    let events = watched(&api, &line).await;
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0]["object"]["metadata"]["name"], "b");
+    let line = path("v2", "?fieldSelector=spec.length=5");
+    let (code, ended) = api.send("DELETE", &line, &Value::Null).await;
+    assert_eq!((code, names(&ended)), (200, vec!["a".to_owned()]));
+    let (_, left) = api.send("GET", &path("v1", ""), &Value::Null).await;
+    assert_eq!(names(&left), ["b"]);
+}
+
+#[tokio::test]
+async fn defaults_that_came_after_an_object_are_read_with_it_and_stay_when_they_go() {
+    let definition = |size: Value, revision: &str| {
+        let versions = json!([version("v1", true, json!({"size": size}), json!([]))]);
+        let mut definition = gadgets(versions, json!({"strategy": "None"}));
+        definition["metadata"]["resourceVersion"] = json!(revision);
+        definition
+    };
+    let plain = json!({"type": "integer"});
+    let api = Api::start(&definition(plain.clone(), "1"), None).await;
+    for name in ["a", "b"] {
+        let object = gadget("v1", name, json!({}));
+        assert_eq!(api.send("POST", &path("v1", ""), &object).await.0, 201);
+    }
+    let sizes = async || {
+        let (_, one) = api.send("GET", &path("v1", "/a"), &Value::Null).await;
+        let (_, list) = api.send("GET", &path("v1", ""), &Value::Null).await;
+        let line = path("v1", "?watch=true&timeoutSeconds=1");
+        let events = watched(&api, &line).await;
+        let size = |object: &Value| object["spec"]["size"].clone();
+        let listed = list["items"].as_array().unwrap().iter().map(size);
+        let told = events.iter().map(|event| size(&event["object"]));
+        let all: Vec<Value> = [size(&one)].into_iter().chain(listed).chain(told).collect();
+        json!(all)
+    };
+    assert_eq!(sizes().await, json!([null, null, null, null, null]));
+    api.serve(
+        &definition(json!({"type": "integer", "default": 3}), "100"),
+        None,
+    );
+    assert_eq!(sizes().await, json!([3, 3, 3, 3, 3]));
+    let label = json!({"metadata": {"labels": {"written": "again"}}});
+    let (_, written) = api.send("PATCH", &path("v1", "/a"), &label).await;
+    assert_eq!(written["spec"]["size"], 3);
+    api.serve(&definition(plain, "101"), None);
+    assert_eq!(sizes().await, json!([3, 3, null, 3, null]));
+}
+
 async fn watched(api: &Api, path: &str) -> Vec<Value> {
     use http_body_util::BodyExt;
     let request = http::Request::get(path)

@@ -17,6 +17,11 @@ use crate::record::Record;
 /// How many changes the ring keeps. A watcher may be this far behind; each costs the object before the change, which
 /// nothing else keeps alive.
 pub const RING_LENGTH: usize = 4096;
+/// How many bytes of objects the changes in the ring may hold, before and after: as much as 4,096 changes of objects of
+/// 8 KiB. Changes of large objects leave it earlier, and whoever is behind them lists again.
+const RING_BYTES: usize = 64 * 1024 * 1024;
+/// So many changes stay however large they are, so that a watcher which is a moment late need not list again.
+const RING_LEAST: usize = 16;
 /// How many of them have their event ready for all watchers. Whoever is further behind writes it anew.
 const READY_LENGTH: usize = 256;
 
@@ -77,10 +82,19 @@ pub struct Collection {
 struct State {
     snapshot: Snapshot,
     ring: VecDeque<Arc<Change>>,
+    /// What the changes in the ring weigh.
+    bytes: usize,
     /// How many changes have left the ring: the place of its first one.
     departed: u64,
     /// Every change after this revision is in the ring.
     base: Revision,
+}
+
+impl State {
+    /// Whether the oldest change has to leave.
+    fn is_full(&self) -> bool {
+        self.ring.len() > RING_LENGTH || (self.bytes > RING_BYTES && self.ring.len() > RING_LEAST)
+    }
 }
 
 impl Change {
@@ -114,6 +128,13 @@ impl Change {
     }
 
     /// Lets go of the shared frames.
+    /// How many bytes of objects it holds.
+    fn weight(&self) -> usize {
+        let both = [&self.current, &self.previous];
+        let lengths = both.into_iter().flatten();
+        lengths.map(|record| record.entry().value.len()).sum()
+    }
+
     fn grow_old(&self) {
         *self.frames() = None;
     }
@@ -196,20 +217,24 @@ impl Collection {
             (None, None) => {}
         }
         state.snapshot.revision = change.revision;
+        state.bytes = state.bytes.saturating_add(change.weight());
         state.ring.push_back(change);
         let is_old = state.ring.len().checked_sub(READY_LENGTH + 1);
         if let Some(old) = is_old.and_then(|position| state.ring.get(position)) {
             old.grow_old();
         }
-        if state.ring.len() > RING_LENGTH
+        let mut gone = Vec::new();
+        while state.is_full()
             && let Some(oldest) = state.ring.pop_front()
         {
             state.base = oldest.revision;
             state.departed += 1;
-            // What nobody else holds goes when nobody has to wait for it.
-            drop(state);
-            drop(oldest);
+            state.bytes = state.bytes.saturating_sub(oldest.weight());
+            gone.push(oldest);
         }
+        // What nobody else holds goes when nobody has to wait for it.
+        drop(state);
+        drop(gone);
     }
 
     /// Wakes those who sleep until something changes: once for all that came together.

@@ -24,6 +24,10 @@ impl Feed {
     }
 
     fn put(&mut self, name: &str, spec: i64) {
+        self.put_value(name, json!(spec));
+    }
+
+    fn put_value(&mut self, name: &str, spec: serde_json::Value) {
         self.revision += 1;
         let object = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "d"}, "spec": spec,
@@ -123,6 +127,31 @@ fn a_watcher_gets_every_change_once_and_in_order() {
     let (changes, _) = pods.changes(place, 10).unwrap();
     assert_eq!(changes.len(), 1);
     assert!(changes[0].current.is_none() && changes[0].previous.is_some());
+}
+
+#[test]
+fn changes_of_large_objects_leave_the_ring_earlier() {
+    let mut feed = Feed::new();
+    let pods = feed.cache.collection("core/pods");
+    let large = "x".repeat(4 * 1024 * 1024);
+    for _ in 0..40 {
+        feed.put_value("a", json!(large)); // 11 to 50
+    }
+    let oldest = |pods: &Collection| pods.snapshot_at(Revision(1)).unwrap_err().oldest.0;
+    assert_eq!(
+        oldest(&pods),
+        34,
+        "sixteen changes stay, whatever they weigh"
+    );
+    feed.put("a", 1);
+    for number in 0..16 {
+        feed.put("b", number); // 52 to 67
+    }
+    assert_eq!(
+        oldest(&pods),
+        43,
+        "eight of them fit beside those of small objects"
+    );
 }
 
 #[test]

@@ -85,6 +85,13 @@ impl Published {
         }
     }
 
+    /// What is below `/openapi/v3` as the message that clients in Go ask for. The index is none. Made for each who asks:
+    /// few do, and those keep what they get.
+    pub(crate) fn find_message(&self, path: &str) -> Option<Page> {
+        let document: Value = serde_json::from_slice(&self.documents.get(path)?.bytes).ok()?;
+        Some(Page::new(message::encode_v3(&document)))
+    }
+
     /// Where the documents are, below `/openapi/v3/`.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.documents.keys().map(String::as_str)
@@ -98,7 +105,7 @@ impl Published {
 
     /// The same, as the message that clients in Go ask for.
     pub(crate) fn v2_message(&self, table: &Table, version: &str) -> Page {
-        let make = || Page::new(message::encode(&v2::document(table, version)));
+        let make = || Page::new(message::encode_v2(&v2::document(table, version)));
         self.v2_message.get_or_init(make).clone()
     }
 }
@@ -202,7 +209,9 @@ impl Document {
         let parameters: Vec<Value> = placeholders
             .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
             .collect();
-        item.insert("parameters".to_owned(), Value::Array(parameters));
+        if !parameters.is_empty() {
+            item.insert("parameters".to_owned(), Value::Array(parameters));
+        }
         self.paths.insert(path.to_owned(), Value::Object(item));
     }
 
@@ -279,9 +288,15 @@ fn operation(verb: Verb, gvk: &Value, schema: &str) -> Value {
     let content =
         json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}});
     let mut operation = json!({
-        "parameters": parameters, "x-kubernetes-action": action, "x-kubernetes-group-version-kind": gvk,
+        "x-kubernetes-action": action, "x-kubernetes-group-version-kind": gvk,
         "responses": {"200": {"description": "OK", "content": content}},
     });
+    // An empty list would be gone when a client in Go writes down what it read.
+    if !parameters.is_empty()
+        && let Some(fields) = operation.as_object_mut()
+    {
+        fields.insert("parameters".to_owned(), Value::Array(parameters));
+    }
     if matches!(verb, Verb::Create | Verb::Update)
         && let Some(fields) = operation.as_object_mut()
     {

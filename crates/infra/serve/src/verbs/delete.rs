@@ -9,8 +9,9 @@ use object::field::{FieldError, FieldPath};
 use store::{CommitError, Expect, Txn};
 
 use crate::body::{self, Body};
+use crate::cache;
 use crate::call::Call;
-use crate::conversion::convert_records;
+use crate::conversion::{convert_records, selectable};
 use crate::intake;
 use crate::lifecycle::{self, Farewell, Propagation};
 use crate::listing;
@@ -150,8 +151,15 @@ impl Server {
             .cache
             .collection(&call.served.resource.collection)
             .snapshot();
-        let selected = listing::page(&snapshot, &selection, &call.served, None, list.limit);
-        let removals = selected.records.into_iter();
+        let seen = snapshot.clone();
+        let seen = selectable(&call.served, &selection, seen, &*self.surroundings).await?;
+        let selected = listing::page(&seen, &selection, &call.served, None, list.limit);
+        // What goes is what is stored, in whatever version that is.
+        let removals = selected.records.into_iter().filter_map(|record| {
+            let head = record.head();
+            let key = cache::object_key(&head.namespace, &head.name);
+            snapshot.objects.get(key.as_str()).cloned()
+        });
         let removals = removals.map(|record| self.remove_selected(call, options, record));
         let mut removals = stream::iter(removals).buffered(REMOVED_AT_ONCE);
         let mut ended = Vec::new();

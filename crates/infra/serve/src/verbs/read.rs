@@ -1,6 +1,7 @@
 //! Get, list and watch: all from memory, in the state the client will accept.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use http::{Response, StatusCode};
@@ -10,7 +11,7 @@ use tokio::time::Instant;
 use crate::body::{self, Body};
 use crate::cache::{self, Change, Collection, Snapshot};
 use crate::call::Call;
-use crate::conversion::convert_records;
+use crate::conversion::{convert_records, selectable};
 use crate::listing::{self, Continuation};
 use crate::negotiate::{Answer, Encoding};
 use crate::options::{Freshness, ListOptions};
@@ -62,15 +63,24 @@ impl Server {
         let (snapshot, revision) = self
             .state_for(&collection, options.freshness, continuation.as_ref())
             .await?;
+        let snapshot = selectable(&call.served, &selection, snapshot, &*self.surroundings).await?;
         let after = continuation
             .as_ref()
             .map(|continuation| continuation.after.as_str());
         let listed = listing::page(&snapshot, &selection, &call.served, after, options.limit);
-        // Whoever reads pages of the newest state goes on reading the newest.
-        let moves = matches!(continuation, Some(Continuation { revision: None, .. }));
+        // Whoever came too late reads one page of the newest state, and the others of the same.
+        let begun = match &continuation {
+            Some(Continuation {
+                revision: Some(_),
+                begun,
+                ..
+            }) => *begun,
+            _ => self.surroundings.now().unix_seconds(),
+        };
         let continues = listed.last.as_ref().map(|last| {
             Continuation {
-                revision: (!moves).then_some(revision),
+                revision: Some(revision),
+                begun,
                 after: last.to_string(),
             }
             .token()
@@ -122,6 +132,7 @@ impl Server {
             bookmarks: options.bookmarks,
             deadline: Instant::now() + lasting,
             surroundings: Arc::clone(&self.surroundings),
+            knows_columns: AtomicBool::new(false),
         };
         let mut response = Response::new(Body::Stream(Box::pin(watching.start(beginning))));
         let media = http::HeaderValue::from_static(match answer.encoding {
@@ -187,15 +198,14 @@ impl Server {
         freshness: Freshness,
         continuation: Option<&Continuation>,
     ) -> Result<(Snapshot, Revision), Status> {
-        if let Some(Continuation {
-            revision: Some(revision),
-            after,
-        }) = continuation
+        if let Some(continuation) = continuation
+            && let Some(revision) = continuation.revision
         {
             // Tokens are the clients' to write: one may name a revision nobody has reached.
             self.be_fresh(Freshness::NotOlderThan(revision.0)).await?;
-            let snapshot = listing::earlier_state(collection, *revision, after)?;
-            return Ok((snapshot, *revision));
+            let now = self.surroundings.now().unix_seconds();
+            let snapshot = listing::earlier_state(collection, revision, continuation, now)?;
+            return Ok((snapshot, revision));
         }
         self.be_fresh(freshness).await?;
         if let Freshness::Exactly(revision) = freshness {

@@ -90,6 +90,53 @@ async fn pages_of_a_list_are_all_of_one_state() {
 }
 
 #[tokio::test]
+async fn a_list_left_lying_for_long_goes_on_in_the_present_state_and_stays_there() {
+    let api = Api::start()
+        .await
+        .with_widgets(&["a", "b", "c", "d", "e"])
+        .await;
+    let first = api.get(&format!("{WIDGETS}?limit=1")).await;
+    let token = |answer: &Answer| {
+        answer.body["metadata"]["continue"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    // As if its first page had been read six minutes earlier.
+    let aged = |token: &str| {
+        let parts: Vec<&str> = token.split('.').collect();
+        let begun: i64 = parts[2].parse().unwrap();
+        format!("v1.{}.{}.{}", parts[1], begun - 360, parts[3])
+    };
+    let api = api.with_widgets(&["bb"]).await;
+    let late = api
+        .get(&format!(
+            "{WIDGETS}?limit=1&continue={}",
+            aged(&token(&first))
+        ))
+        .await;
+    assert_eq!(late.code, 410);
+    assert_eq!(late.body["reason"], "Expired");
+    let second = api
+        .get(&format!("{WIDGETS}?limit=2&continue={}", token(&late)))
+        .await;
+    assert_eq!(names(&second), "b bb");
+    assert_ne!(
+        second.body["metadata"]["resourceVersion"],
+        first.body["metadata"]["resourceVersion"]
+    );
+    api.send("DELETE", &format!("{WIDGETS}/c"), &[], "").await;
+    let third = api
+        .get(&format!("{WIDGETS}?limit=9&continue={}", token(&second)))
+        .await;
+    assert_eq!(names(&third), "c d e");
+    assert_eq!(
+        third.body["metadata"]["resourceVersion"],
+        second.body["metadata"]["resourceVersion"]
+    );
+}
+
+#[tokio::test]
 async fn an_exact_earlier_state_can_be_listed_and_a_future_one_cannot() {
     let api = Api::start().await.with_widgets(&["a"]).await;
     let version = api.get(WIDGETS).await.body["metadata"]["resourceVersion"]
@@ -145,7 +192,15 @@ async fn what_is_not_served_is_not_found_and_wrong_methods_are_not_allowed() {
         ("GET", "/version", 200),
         ("GET", "/readyz", 200),
         ("GET", "/readyz/store", 200),
+        ("GET", "/readyz/etcd", 200),
+        ("GET", "/readyz/informer-sync", 200),
+        ("GET", "/livez/informer-sync", 404),
+        ("GET", "/livez/poststarthook/bootstrap-controller", 200),
         ("GET", "/readyz/novel", 404),
+        ("GET", "/version?timeout=32s", 200),
+        ("GET", "/version?timeout=0s", 200),
+        ("GET", "/version?timeout=soon", 400),
+        ("GET", "/apis/test.io/v1/widgets?timeout=5", 400),
         ("GET", "/livez?verbose", 200),
         ("GET", "/apis/test.io/v1", 200),
     ] {
@@ -175,7 +230,13 @@ async fn a_store_that_is_closed_makes_the_server_unhealthy() {
     let api = Api::start().await;
     assert_eq!(api.get("/livez").await.code, 200);
     api.close_store().await;
-    for path in ["/healthz", "/livez", "/readyz", "/readyz/store"] {
+    for path in [
+        "/healthz",
+        "/livez",
+        "/readyz",
+        "/readyz/store",
+        "/livez/etcd",
+    ] {
         assert_eq!(api.get(path).await.code, 500, "{path}");
     }
     assert_eq!(api.get("/readyz/ping").await.code, 200);
@@ -211,30 +272,39 @@ async fn the_api_is_described_in_both_versions_and_not_sent_twice() {
     let etag = document.headers["etag"].to_str().unwrap().to_owned();
     let again = [("if-none-match", etag.as_str())];
     assert_eq!(api.send("GET", "/openapi/v2", &again, "").await.code, 304);
-    // Clients in Go insist on a message, which says the same.
-    let message = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-    let answer = api
-        .open("GET", "/openapi/v2", &[("accept", message)], "")
-        .await;
-    assert_eq!(
-        answer.headers()["content-type"],
-        message.replace('@', ".").as_str()
-    );
-    assert!(answer.headers().contains_key("etag"));
-    let bytes = answer.into_body().collect().await.unwrap().to_bytes();
-    let start = b"\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.34.0";
-    assert!(bytes.starts_with(start), "{bytes:?}");
-    let says = |text: &str| {
-        bytes
-            .windows(text.len())
-            .any(|part| part == text.as_bytes())
-    };
-    for text in [
-        "io.test.v1.Widget",
-        "colour",
-        "x-kubernetes-group-version-kind",
+    // Clients in Go insist on messages, which say the same.
+    for (path, message, start) in [
+        (
+            "/openapi/v2",
+            "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+            &b"\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.34.0"[..],
+        ),
+        (
+            &address,
+            "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+            &b"\x0a\x053.0.0\x12\x15\x0a\x0aKubernetes\x32\x07v1.34.0"[..],
+        ),
     ] {
-        assert!(says(text), "{text}: {bytes:?}");
+        let answer = api.open("GET", path, &[("accept", message)], "").await;
+        assert_eq!(
+            answer.headers()["content-type"],
+            message.replace('@', ".").as_str()
+        );
+        assert!(answer.headers().contains_key("etag"));
+        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+        assert!(bytes.starts_with(start), "{bytes:?}");
+        let says = |text: &str| {
+            bytes
+                .windows(text.len())
+                .any(|part| part == text.as_bytes())
+        };
+        for text in [
+            "io.test.v1.Widget",
+            "colour",
+            "x-kubernetes-group-version-kind",
+        ] {
+            assert!(says(text), "{text}: {bytes:?}");
+        }
     }
 }
 

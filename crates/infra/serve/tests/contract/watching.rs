@@ -1,4 +1,5 @@
-use serde_json::json;
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
 
 use crate::api::{Api, WIDGETS, widget};
 
@@ -28,6 +29,36 @@ async fn a_watch_begins_with_everything_or_after_a_revision() {
     );
     let expected = ["ADDED a=1", "ADDED b=2", "BOOKMARK"];
     assert_eq!(api.events(&streamed, expected.len()).await, expected);
+}
+
+#[tokio::test]
+async fn a_watch_of_tables_tells_columns_once_and_ends_its_beginning_with_a_row() {
+    let api = Api::start().await.with_widgets(&["a", "b"]).await;
+    let path = format!(
+        "{WIDGETS}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
+    );
+    let accepted = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
+    let mut body = api.open("GET", &path, &accepted, "").await.into_body();
+    let frame = body.frame().await.unwrap().unwrap().into_data().unwrap();
+    let text = String::from_utf8(frame.to_vec()).unwrap();
+    let events = text.lines().map(|line| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let table = &event["object"];
+        assert_eq!(table["kind"], "Table");
+        let columns = table["columnDefinitions"].as_array().map(Vec::len);
+        let metadata = &table["rows"][0]["object"]["metadata"];
+        let mark = &metadata["annotations"]["k8s.io/initial-events-end"];
+        let said = [&event["type"], &metadata["name"], mark].map(Value::to_string);
+        format!("{} {columns:?}", said.join(" "))
+    });
+    assert_eq!(
+        events.collect::<Vec<_>>(),
+        [
+            r#""ADDED" "a" null Some(2)"#,
+            r#""ADDED" "b" null None"#,
+            r#""BOOKMARK" null "true" None"#
+        ]
+    );
 }
 
 #[tokio::test]

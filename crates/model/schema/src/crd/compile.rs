@@ -131,7 +131,7 @@ impl Compiler {
         for (name, description) in [
             (
                 "apiVersion",
-                "The group and version of the schema this object is written in.",
+                "APIVersion defines the group and version of the schema this object is written in.",
             ),
             ("kind", "The kind of resource this object represents."),
         ] {
@@ -144,8 +144,9 @@ impl Compiler {
             .any(|property| &*property.name == "metadata")
         {
             let metadata = meta::object_meta_id(&mut self.types);
-            properties
-                .push(Property::new("metadata", metadata).described("The object's metadata."));
+            properties.push(Property::new("metadata", metadata).described(
+                "Standard object's metadata: its name and what the server knows of it.",
+            ));
         }
     }
 

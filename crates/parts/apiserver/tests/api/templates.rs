@@ -232,6 +232,51 @@ async fn whoever_may_evict_need_not_be_let_delete() {
 }
 
 #[tokio::test]
+async fn a_pod_is_placed_by_either_form_of_a_binding_and_only_once() {
+    let world = World::start().await;
+    for name in ["one", "two"] {
+        pod(&world, name, &["c"]).await;
+    }
+    let binding = |name: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": "n1"},
+        })
+    };
+    let whole = "POST /api/v1/namespaces/default/bindings".to_owned();
+    for (line, body, code, message) in [
+        (format!("POST {PODS}/one/binding"), binding("one"), 201, ""),
+        (whole.clone(), binding("two"), 201, ""),
+        (
+            whole.clone(),
+            binding("two"),
+            409,
+            "Operation cannot be fulfilled on pods/binding \"two\": pod two is already assigned to node \"n1\"",
+        ),
+        (
+            whole.clone(),
+            binding("none"),
+            404,
+            "pods \"none\" not found",
+        ),
+        (
+            whole,
+            binding(""),
+            400,
+            "metadata.name: Required value: the pod to bind",
+        ),
+    ] {
+        let found = said(&world, &line, body).await;
+        assert_eq!(found, (code, message.to_owned()), "{line}");
+    }
+    for name in ["one", "two"] {
+        let line = format!("GET {PODS}/{name}");
+        let placed = world.ask(&master(), &line, Value::Null).await;
+        assert_eq!(placed.body["spec"]["nodeName"], "n1");
+    }
+}
+
+#[tokio::test]
 async fn a_binding_to_a_cluster_that_cannot_exist_is_refused_by_kind_name_and_field() {
     let world = World::start().await;
     let bindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings";

@@ -1,9 +1,12 @@
-//! OpenAPI v2 as the protobuf message that clients in Go ask for.
+//! OpenAPI as the protobuf messages that clients in Go ask for.
 //!
-//! The message mirrors the JSON document field by field, so that it is written from the document by tables: a line for
+//! A message mirrors the JSON document field by field, so that it is written from the document by tables: a line for
 //! each field with its name there and its number here. Values of any kind are YAML text in it, for which JSON serves.
 //!
-//! Upstream: the message is `openapi.v2.Document` of gnostic.
+//! Upstream: the messages are `openapi.v2.Document` and `openapi.v3.Document` of gnostic.
+
+mod v2;
+mod v3;
 
 use bytes::Bytes;
 use object::{Map, Value};
@@ -34,143 +37,27 @@ enum Holds {
     Pairs(u32, &'static Holds),
     /// What the value itself says.
     Chosen(fn(&Value) -> Holds),
+    /// Nothing: there is no room for it.
+    Nothing,
 }
 
 /// Under this name a table has the number of everything whose name begins so.
 const EXTENSIONS: &str = "x-";
 
-static DOCUMENT: &[Field] = &[
-    ("swagger", 1, Holds::Text),
-    ("info", 2, Holds::Message(INFO)),
-    ("paths", 8, Holds::Pairs(2, &Holds::Message(PATH))),
-    ("definitions", 9, Holds::Pairs(1, &SCHEMA)),
-];
-
-static INFO: &[Field] = &[("title", 1, Holds::Text), ("version", 2, Holds::Text)];
-
-static PATH: &[Field] = &[
-    ("get", 2, OPERATION),
-    ("put", 3, OPERATION),
-    ("post", 4, OPERATION),
-    ("delete", 5, OPERATION),
-    ("options", 6, OPERATION),
-    ("head", 7, OPERATION),
-    ("patch", 8, OPERATION),
-    ("parameters", 9, PARAMETERS),
-    (EXTENSIONS, 10, Holds::Any),
-];
-
-const OPERATION: Holds = Holds::Message(&[
-    ("tags", 1, Holds::Each(&Holds::Text)),
-    ("summary", 2, Holds::Text),
-    ("description", 3, Holds::Text),
-    ("operationId", 5, Holds::Text),
-    ("produces", 6, Holds::Each(&Holds::Text)),
-    ("consumes", 7, Holds::Each(&Holds::Text)),
-    ("parameters", 8, PARAMETERS),
-    (
-        "responses",
-        9,
-        Holds::Pairs(1, &Holds::Within(1, &RESPONSE)),
-    ),
-    ("schemes", 10, Holds::Each(&Holds::Text)),
-    ("deprecated", 11, Holds::Flag),
-    (EXTENSIONS, 13, Holds::Any),
-]);
-
-const PARAMETERS: Holds = Holds::Each(&Holds::Within(1, &Holds::Chosen(parameter)));
-
-/// A parameter is in the body, in the query or in the path, each of which is a message of its own.
-fn parameter(value: &Value) -> Holds {
-    match value.get("in").and_then(Value::as_str) {
-        Some("body") => Holds::Within(1, &BODY),
-        Some("path") => Holds::Within(2, &PATH_PARAMETER),
-        _ => Holds::Within(2, &QUERY_PARAMETER),
-    }
+/// The message of a document of OpenAPI v2.
+pub(super) fn encode_v2(document: &Value) -> Bytes {
+    encode(v2::DOCUMENT, document)
 }
 
-static PATH_PARAMETER: Holds = Holds::Within(4, &IN_PATH);
-static QUERY_PARAMETER: Holds = Holds::Within(3, &IN_QUERY);
-
-static BODY: Holds = Holds::Message(&[
-    ("description", 1, Holds::Text),
-    ("name", 2, Holds::Text),
-    ("in", 3, Holds::Text),
-    ("required", 4, Holds::Flag),
-    ("schema", 5, SCHEMA),
-]);
-
-static IN_QUERY: Holds = Holds::Message(&[
-    ("required", 1, Holds::Flag),
-    ("in", 2, Holds::Text),
-    ("description", 3, Holds::Text),
-    ("name", 4, Holds::Text),
-    ("type", 6, Holds::Text),
-    ("uniqueItems", 20, Holds::Flag),
-]);
-
-static IN_PATH: Holds = Holds::Message(&[
-    ("required", 1, Holds::Flag),
-    ("in", 2, Holds::Text),
-    ("description", 3, Holds::Text),
-    ("name", 4, Holds::Text),
-    ("type", 5, Holds::Text),
-    ("uniqueItems", 19, Holds::Flag),
-]);
-
-const RESPONSE: Holds = Holds::Message(&[
-    ("description", 1, Holds::Text),
-    ("schema", 2, Holds::Within(1, &SCHEMA)),
-]);
-
-const SCHEMA: Holds = Holds::Chosen(|_| Holds::Message(SCHEMA_FIELDS));
-
-static SCHEMA_FIELDS: &[Field] = &[
-    ("$ref", 1, Holds::Text),
-    ("format", 2, Holds::Text),
-    ("title", 3, Holds::Text),
-    ("description", 4, Holds::Text),
-    ("default", 5, Holds::Any),
-    ("multipleOf", 6, Holds::Real),
-    ("maximum", 7, Holds::Real),
-    ("exclusiveMaximum", 8, Holds::Flag),
-    ("minimum", 9, Holds::Real),
-    ("exclusiveMinimum", 10, Holds::Flag),
-    ("maxLength", 11, Holds::Whole),
-    ("minLength", 12, Holds::Whole),
-    ("pattern", 13, Holds::Text),
-    ("maxItems", 14, Holds::Whole),
-    ("minItems", 15, Holds::Whole),
-    ("uniqueItems", 16, Holds::Flag),
-    ("maxProperties", 17, Holds::Whole),
-    ("minProperties", 18, Holds::Whole),
-    ("required", 19, Holds::Each(&Holds::Text)),
-    ("enum", 20, Holds::Each(&Holds::Any)),
-    ("additionalProperties", 21, Holds::Chosen(additional)),
-    ("type", 22, Holds::Within(1, &Holds::Each(&Holds::Text))),
-    ("items", 23, Holds::Within(1, &Holds::Each(&SCHEMA))),
-    ("allOf", 24, Holds::Each(&SCHEMA)),
-    ("properties", 25, Holds::Pairs(1, &SCHEMA)),
-    ("readOnly", 27, Holds::Flag),
-    ("externalDocs", 29, Holds::Message(DOCUMENTATION)),
-    ("example", 30, Holds::Any),
-    (EXTENSIONS, 31, Holds::Any),
-];
-
-static DOCUMENTATION: &[Field] = &[("description", 1, Holds::Text), ("url", 2, Holds::Text)];
-
-fn additional(value: &Value) -> Holds {
-    match value {
-        Value::Bool(_) => Holds::Within(2, &Holds::Flag),
-        _ => Holds::Within(1, &SCHEMA),
-    }
+/// The message of a document of OpenAPI v3.
+pub(super) fn encode_v3(document: &Value) -> Bytes {
+    encode(v3::DOCUMENT, document)
 }
 
-/// The message of a document.
-pub(super) fn encode(document: &Value) -> Bytes {
+fn encode(table: &[Field], document: &Value) -> Bytes {
     let mut out = Vec::new();
     if let Value::Object(fields) = document {
-        put_fields(&mut out, DOCUMENT, fields);
+        put_fields(&mut out, table, fields);
     }
     out.into()
 }
@@ -391,7 +278,54 @@ mod tests {
                 r#"8:{2:{1:"/a" 2:{3:{9:{1:{1:"200" 2:{1:{1:"OK"}}}}}}}}"#,
             ),
         ] {
-            let bytes = encode(&document);
+            let bytes = encode_v2(&document);
+            assert_eq!(read(&bytes).as_deref(), Some(expected), "{document}");
+        }
+    }
+
+    #[test]
+    fn the_third_version_has_numbers_of_its_own_and_tells_references_from_schemas() {
+        let schema = |schema: Value| json!({"components": {"schemas": {"T": schema}}});
+        for (document, expected) in [
+            (json!({"openapi": "3.0.0"}), r#"1:"3.0.0""#),
+            (
+                json!({"info": {"version": "v1", "title": "K"}}),
+                r#"2:{1:"K" 6:"v1"}"#,
+            ),
+            (
+                schema(json!({"type": "string", "nullable": true})),
+                r#"5:{1:{1:{1:"T" 2:{1:{1:1 25:"string"}}}}}"#,
+            ),
+            (
+                schema(json!({"allOf": [{"$ref": "#/U"}], "default": 5, "description": "d"})),
+                r##"5:{1:{1:{1:"T" 2:{1:{26:{2:{1:"#/U"}} 33:{1:5.0} 34:"d"}}}}}"##,
+            ),
+            (
+                schema(json!({"items": {"$ref": "#/U"}, "default": "x"})),
+                r##"5:{1:{1:{1:"T" 2:{1:{30:{1:{2:{1:"#/U"}}} 33:{3:"x"}}}}}}"##,
+            ),
+            (
+                schema(json!({"properties": {"p": {"title": "a"}}, "default": {}})),
+                r#"5:{1:{1:{1:"T" 2:{1:{31:{1:{1:"p" 2:{1:{9:"a"}}}}}}}}}"#,
+            ),
+            (
+                schema(json!({"additionalProperties": {"title": "a"}, "not": {"title": "b"}})),
+                r#"5:{1:{1:{1:"T" 2:{1:{29:{9:"b"} 32:{1:{1:{9:"a"}}}}}}}}"#,
+            ),
+            (
+                json!({"paths": {"/a": {"get": {"parameters": [{"in": "query", "name": "q"}]}}}}),
+                r#"4:{1:{1:"/a" 2:{4:{6:{1:{1:"q" 2:"query"}}}}}}"#,
+            ),
+            (
+                json!({"paths": {"/a": {"post": {"requestBody": {"content": {"j": {"schema": {"$ref": "#/U"}}}}}}}}),
+                r##"4:{1:{1:"/a" 2:{6:{7:{1:{2:{1:{1:"j" 2:{1:{2:{1:"#/U"}}}}}}}}}}}"##,
+            ),
+            (
+                json!({"paths": {"/a": {"put": {"responses": {"200": {"description": "OK"}}}}}}),
+                r#"4:{1:{1:"/a" 2:{5:{8:{2:{1:"200" 2:{1:{1:"OK"}}}}}}}}"#,
+            ),
+        ] {
+            let bytes = encode_v3(&document);
             assert_eq!(read(&bytes).as_deref(), Some(expected), "{document}");
         }
     }
