@@ -5,7 +5,7 @@
 //!
 //! News wait a moment, so that what several members say of one object is one write, and they give way: the writer rests
 //! for a multiple of what a write took, so that a server with much to do writes few of them and an idle one all. Warnings
-//! go first and do not rest.
+//! go first and do not rest. Of steps that went as they should, so many are told a second and no more.
 //!
 //! Upstream: core/v1 Events with a source component, named `{object}.{time in hexadecimal}`, counted by patching.
 
@@ -158,7 +158,7 @@ impl Shared {
                     self.lock().lost(&entry.note);
                 }
             }
-            if entry.note.kind == EventKind::Normal {
+            if entry.note.kind != EventKind::Warning {
                 sleep((took * REST).min(LONGEST_REST)).await;
             }
         }

@@ -113,6 +113,9 @@ pub enum Propagation {
 pub enum EventKind {
     /// For information.
     Normal,
+    /// That a step went as it should, for whoever follows an object closely. Told while there are few such: a server with
+    /// much to do leaves them out.
+    Progress,
     /// Somebody may have to do something.
     Warning,
 }
@@ -241,7 +244,7 @@ impl EventKind {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Normal => "Normal",
+            Self::Normal | Self::Progress => "Normal",
             Self::Warning => "Warning",
         }
     }

@@ -17,6 +17,10 @@ const COUNTED_SECONDS: i64 = 600;
 /// How many events of one object may come at once, and how many seconds one more takes. Upstream: 25, and one in 300 s.
 const BURST: i64 = 25;
 const REFILL_SECONDS: i64 = 300;
+/// How many steps that went as they should are told at once, and how many more for each second: enough for whoever tries
+/// things out, and next to nothing where thousands of objects come.
+const STEPS: i64 = 500;
+const STEPS_A_SECOND: i64 = 5;
 
 /// What makes two events the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +66,8 @@ pub(super) struct Table {
     allowances: HashMap<String, (i64, Time)>,
     /// When to forget those who have all of theirs again.
     next_sweep: Time,
+    /// How many more steps may be told, and as of when.
+    steps: (i64, Time),
     serial: u64,
     pub(super) dropped: u64,
 }
@@ -80,6 +86,7 @@ impl Table {
             settled: VecDeque::new(),
             allowances: HashMap::new(),
             next_sweep: now,
+            steps: (STEPS, now),
             serial: (seconds << 32) + (table << 24),
             dropped: 0,
         }
@@ -89,6 +96,9 @@ impl Table {
     pub(super) fn add(&mut self, mut note: Note, now: Time) -> bool {
         // The same thing said of a later state of the object is the same thing.
         note.about.revision.clear();
+        if note.kind == EventKind::Progress && !self.allow_step(now) {
+            return false;
+        }
         if !self.allow(&note.about, now) {
             self.dropped += 1;
             return false;
@@ -148,7 +158,7 @@ impl Table {
 
     fn wait(&mut self, note: Note) {
         match note.kind {
-            EventKind::Normal => self.waiting.push_back(note),
+            EventKind::Normal | EventKind::Progress => self.waiting.push_back(note),
             EventKind::Warning => self.warnings.push_back(note),
         }
     }
@@ -171,7 +181,7 @@ impl Table {
     fn make_room(&mut self, kind: EventKind) -> bool {
         while self.entries.len() >= ROOM {
             let Some(note) = self.settled.pop_front() else {
-                if kind == EventKind::Normal {
+                if kind != EventKind::Warning {
                     return false;
                 }
                 let Some(news) = self.waiting.pop_front() else {
@@ -187,6 +197,14 @@ impl Table {
             }
         }
         true
+    }
+
+    fn allow_step(&mut self, now: Time) -> bool {
+        let (left, since) = self.steps;
+        let earned = now.seconds_since(since).max(0) * STEPS_A_SECOND;
+        let left = (left + earned).min(STEPS);
+        self.steps = ((left - 1).max(0), now);
+        left > 0
     }
 
     fn allow(&mut self, about: &ObjectRef, now: Time) -> bool {

@@ -57,6 +57,25 @@ fn events_that_wait_are_written_once_with_the_count_they_reached() {
 }
 
 #[test]
+fn steps_are_told_while_there_are_few() {
+    let mut table = Table::new(at(0));
+    let mut told = |number: i64, kind: EventKind, seconds: i64| {
+        let mut note = note("a");
+        note.about.key.name = format!("web-{number}");
+        note.kind = kind;
+        let is_told = table.add(note, at(seconds));
+        while table.next().is_some() {}
+        is_told
+    };
+    let burst = (0..600).filter(|number| told(*number, EventKind::Progress, 1));
+    assert_eq!(burst.count(), 500);
+    // News is told all the same, and after a while so are steps.
+    assert!(told(600, EventKind::Normal, 1));
+    let later = (700..800).filter(|number| told(*number, EventKind::Progress, 11));
+    assert_eq!(later.count(), 50);
+}
+
+#[test]
 fn an_object_that_talks_too_much_is_cut_short() {
     let mut table = Table::new(at(0));
     let taken = |table: &mut Table, seconds| {
