@@ -64,10 +64,17 @@ fn aggregate(
     template: &Object,
     items: &[AggregatedStatusItem],
 ) -> Result<Option<Value>, RuleError> {
-    if !has_load_balancer(template)? {
-        return Ok(None);
+    if has_load_balancer(template)? {
+        return entry_points::aggregate(items);
     }
-    entry_points::aggregate(items)
+    // Upstream: the status stays as it is, which tells of addresses that are no longer there.
+    let root = Node::of(template);
+    let former = root.at(&["status", "loadBalancer", "ingress"])?;
+    if former.list()?.next().is_some() {
+        entry_points::aggregate(&[])
+    } else {
+        Ok(None)
+    }
 }
 
 /// It can be reached, if that is for somebody outside the cluster to bring about.

@@ -148,8 +148,9 @@ fn default_workers(spec: Node<'_, '_>) -> Result<i32, RuleError> {
     Ok(tasks / slots + i32::from(tasks % slots != 0))
 }
 
-/// What one pod of a sort needs. Memory is written as Flink does.
-/// Upstream: reads `2048m` as two bytes.
+/// What one pod of a sort needs.
+/// Upstream: memory is read as an amount of Kubernetes', so that `2048m` are two bytes, and bindings show what was written.
+/// What is none of those, such as `2g` and `512 mb`, is read as Flink reads it.
 fn needs(
     part: Node<'_, '_>,
     pods: Node<'_, '_>,
@@ -161,8 +162,12 @@ fn needs(
         }
     };
     put("cpu", part.at(&["resource", "cpu"])?.quantity()?);
-    let bytes = memory::bytes(part.at(&["resource", "memory"])?)?;
-    put("memory", bytes.map(memory::quantity));
+    let path = part.at(&["resource", "memory"])?;
+    let written = match path.quantity() {
+        Ok(amount) => amount,
+        Err(_) => memory::bytes(path)?.map(memory::quantity),
+    };
+    put("memory", written);
     let claim = NodeClaim {
         hard_node_affinity: None,
         node_selector: pods
