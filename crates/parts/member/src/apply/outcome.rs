@@ -43,7 +43,7 @@ pub(crate) fn plan(object: &Object, work: &Work, done: &[(&Object, Done)], now: 
     let mut conditions = work.status.conditions.clone();
     if let Some((condition, event)) = dispatching(object, work) {
         conditions = with_condition(conditions, condition, now).0;
-        plan.extend(event);
+        plan.push(event);
     }
     let applied = if work.spec.suspend_dispatching.unwrap_or_default() {
         missed(&conditions, done)
@@ -83,8 +83,8 @@ pub(crate) fn news(object: &Object, done: &[(&Object, Done)]) -> Plan {
     plan
 }
 
-/// Whether changes are held back, if that is news, and the event that says so. That a work begins as it should is no event.
-fn dispatching(object: &Object, work: &Work) -> Option<(Condition, Option<Action>)> {
+/// Whether changes are held back, if that is news, and the event that says so.
+fn dispatching(object: &Object, work: &Work) -> Option<(Condition, Action)> {
     let is_held = work.spec.suspend_dispatching.unwrap_or_default();
     let status = ConditionStatus::from(!is_held);
     if find(&work.status.conditions, DISPATCHING).is_some_and(|known| known.status == status) {
@@ -99,10 +99,12 @@ fn dispatching(object: &Object, work: &Work) -> Option<(Condition, Option<Action
         (DISPATCHING, "Work is being dispatched to member clusters.")
     };
     let is_flip = is_held || find(&work.status.conditions, DISPATCHING).is_some();
-    let event = is_flip.then(|| {
-        let about = ObjectRef::of(object);
-        Action::report(about, EventKind::Normal, WORK_DISPATCHING, message)
-    });
+    let kind = if is_flip {
+        EventKind::Normal
+    } else {
+        EventKind::Progress
+    };
+    let event = Action::report(ObjectRef::of(object), kind, WORK_DISPATCHING, message);
     Some((Condition::new(DISPATCHING, status, reason, message), event))
 }
 

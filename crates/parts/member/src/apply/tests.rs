@@ -386,6 +386,7 @@ fn a_work_says_what_became_of_it() {
         &outcome::plan(&object, &fresh, &[(&template, Done::Made)], at(0)),
         &[
             r#"patch Work karmada-es-m1/web-1 @w/status {"status":{"conditions":[{"type":"Dispatching","status":"True","lastTransitionTime":"<t0>","reason":"Dispatching","message":"Work is being dispatched to member clusters."},{"type":"Applied","status":"True","lastTransitionTime":"<t0>","reason":"AppliedSuccessful","message":"Manifest has been successfully applied"}]}}"#,
+            "report Work karmada-es-m1/web-1 Normal WorkDispatching: Work is being dispatched to member clusters.",
             "report Work karmada-es-m1/web-1 Normal SyncSucceed: applied Deployment shop/web to cluster m1",
             "report Deployment shop/web Normal SyncSucceed: applied Deployment shop/web to cluster m1",
         ],

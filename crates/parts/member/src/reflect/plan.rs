@@ -2,7 +2,10 @@
 
 use api::{
     names,
-    well_known::events::work::{INTERPRET_HEALTH_FAILED, REFLECT_STATUS_FAILED},
+    well_known::events::work::{
+        INTERPRET_HEALTH_FAILED, INTERPRET_HEALTH_SUCCEED, REFLECT_STATUS_FAILED,
+        REFLECT_STATUS_SUCCEED,
+    },
     work::{
         ResourceHealth,
         v1alpha1::{ManifestStatus, ResourceIdentifier, Work},
@@ -34,7 +37,14 @@ pub(crate) fn plan(
         let is_gone = gone.get(ordinal).copied().unwrap_or_default();
         let ordinal = i64::try_from(ordinal).unwrap_or(i64::MAX);
         match seen {
-            Some(seen) => next.push(report(object, ordinal, seen, &mut plan)),
+            Some(seen) => {
+                let known = reported
+                    .iter()
+                    .find(|known| known.identifier.ordinal == ordinal);
+                let new = report(object, ordinal, seen, &mut plan);
+                tell_first(&mut plan, object, seen, known, &new);
+                next.push(new);
+            }
             None if is_gone => {}
             None => next.extend(
                 reported
@@ -60,6 +70,29 @@ pub(crate) fn plan(
         },
     );
     plan
+}
+
+/// Tells what was learnt of an object for the first time.
+fn tell_first(
+    plan: &mut Plan,
+    work: &Object,
+    reading: &Reading<'_>,
+    known: Option<&ManifestStatus>,
+    new: &ManifestStatus,
+) {
+    let mut tell = |reason: &str, what: &str| {
+        let seen = reading.object;
+        let message = format!("{what} of {} {} is known", seen.kind(), seen.key());
+        let about = ObjectRef::of(work);
+        plan.push(Action::report(about, EventKind::Progress, reason, message));
+    };
+    let had_status = known.is_some_and(|known| known.status.is_some());
+    if new.status.is_some() && !had_status {
+        tell(REFLECT_STATUS_SUCCEED, "the status");
+    }
+    if known.is_none() && reading.health.is_ok() {
+        tell(INTERPRET_HEALTH_SUCCEED, "the health");
+    }
 }
 
 fn report(work: &Object, ordinal: i64, reading: &Reading<'_>, plan: &mut Plan) -> ManifestStatus {

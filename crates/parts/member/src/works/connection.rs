@@ -23,6 +23,7 @@ use crate::apply::undeclared::take_out;
 use crate::census::Feed;
 use crate::resources;
 use crate::works::atlas::Atlas;
+use crate::works::awaited::Awaited;
 use crate::works::figures::Counted;
 use crate::works::kinds::Kinds;
 
@@ -81,6 +82,8 @@ pub(crate) struct Connection {
     /// Whether reports should wait.
     pressure: Pressure,
     definitions: Definitions,
+    /// The works that a namespace is missing for.
+    awaited: Awaited,
 }
 
 impl Connection {
@@ -109,6 +112,7 @@ impl Connection {
             breaker: Mutex::default(),
             followed: Mutex::default(),
             works: OnceLock::new(),
+            awaited: Awaited::default(),
             pressure: surroundings.pressure.clone(),
             client,
         }
@@ -152,6 +156,18 @@ impl Connection {
         if let Some(queue) = self.queue.get() {
             queue.add_with(work, Instant::now(), priority);
         }
+    }
+
+    /// Wants a work looked at once the member has a namespace.
+    pub(crate) fn wait_for(&self, namespace: &str, work: &ObjectKey) {
+        if let Some(queue) = self.queue.get() {
+            self.awaited.wait(work, namespace, &self.caches, queue);
+        }
+    }
+
+    /// Keeps nothing about a work that is gone.
+    pub(crate) fn forget(&self, work: &ObjectKey) {
+        self.awaited.forget(work);
     }
 
     /// Lets followers of kinds that were missing look again, and works that may have waited for a kind.

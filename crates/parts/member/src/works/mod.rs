@@ -6,6 +6,7 @@
 //!         not read from the member itself just before.
 
 pub(crate) mod atlas;
+mod awaited;
 pub(crate) mod connection;
 mod figures;
 mod kinds;
@@ -46,6 +47,7 @@ impl Reconcile for Works {
 
     async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         let Some(object) = self.works.get(key) else {
+            self.connection.forget(key);
             return Ok(Wake::OnChange);
         };
         // While the member is not ready nothing is tried; all its works are looked at again when it is.

@@ -13,6 +13,7 @@ use crate::apply::outcome::Done;
 use crate::apply::plan::{Inputs, Refusal, Step, plan};
 use crate::apply::record::{Version, Written, fingerprint};
 use crate::works::Works;
+use crate::works::awaited::lacks_namespace;
 use crate::works::connection::work_of;
 use crate::works::kinds::KindError;
 
@@ -80,7 +81,12 @@ impl Works {
             }
             result => result,
         };
-        let mut synced = synced.map_err(of_call)?;
+        let mut synced = synced.map_err(|error| {
+            if lacks_namespace(&error) {
+                self.connection.wait_for(manifest.namespace(), work);
+            }
+            of_call(error)
+        })?;
         synced.seen = synced.seen.filter(|object| is_of(object, work));
         Ok(synced)
     }
