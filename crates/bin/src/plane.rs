@@ -272,7 +272,7 @@ impl Parts {
         housekeeping::start(Chores::default(), &caches, &chores, spawner);
         let options = settings.controllers.clone();
         let manager = cx("controllers", "karmada-controller-manager");
-        let rules = controllers::customizations::follow(&caches, &manager, spawner);
+        let rules = controllers::customizations::follow(&caches, &manager, spawner, &options.gates);
         controllers::run(&manager, &caches, spawner, rules.clone(), options);
         let nearby = settings.ledgers.map(|ledgers| {
             let (client, connector) = (self.client("member"), Arc::clone(&self.way.connector));

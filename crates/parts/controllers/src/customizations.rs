@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::registry;
+use api::well_known::feature_gates::{FeatureGates, Gate};
 use client::{Cache, Caches, Scope};
 use control::{Cx, Recorder};
 use intent::{Action, EventKind, ObjectRef, Plan};
 use interpret::script::{Limits, ScriptError, Surroundings};
-use interpret::{Courier, Engine, Interpreter, Options, Problems};
+use interpret::{Courier, Engine, Interpreter, Layers, Options, Problems};
 use object::time::Time;
 use object::{ObjectKey, ResourceType};
 use runtime::{Clock, Spawner};
@@ -38,8 +39,15 @@ const FAILED: &str = "InterpreterRuleFailed";
 
 /// Follows customizations; what is received is current once everything there is has been seen.
 #[must_use]
-pub fn follow(caches: &Caches, cx: &Cx, spawner: &Spawner) -> watch::Receiver<Arc<Interpreter>> {
-    let options = Options::default();
+pub fn follow(
+    caches: &Caches,
+    cx: &Cx,
+    spawner: &Spawner,
+    gates: &FeatureGates,
+) -> watch::Receiver<Arc<Interpreter>> {
+    let options = Options {
+        resource_quota_estimate: gates.is_enabled(Gate::ResourceQuotaEstimate),
+    };
     let (customizations, webhooks) = objects(caches);
     let outside = Outside {
         clock: cx.clock.clone(),
@@ -50,7 +58,8 @@ pub fn follow(caches: &Caches, cx: &Cx, spawner: &Spawner) -> watch::Receiver<Ar
     let engine = Arc::new(Engine::new(Limits::default(), options, Arc::new(outside)));
     count_machines(&engine, &cx.metrics);
     let courier: Arc<dyn Courier> = Arc::new(Network::new(caches));
-    let (sender, receiver) = watch::channel(Arc::new(Interpreter::default()));
+    let first = Interpreter::new(Layers::default(), options);
+    let (sender, receiver) = watch::channel(Arc::new(first));
     spawner.spawn("customizations", |stop| async move {
         let changed = Arc::new(Notify::new());
         let _subscriptions = [&customizations, &webhooks].map(|cache| {

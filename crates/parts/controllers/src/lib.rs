@@ -3,14 +3,14 @@
 //! Stand around the scheduler. Before it, [`claim`] says which policy a template belongs to and writes its binding, and
 //! [`policies`] lets policies go. After it, [`works`] renders the template for each target cluster; [`dependencies`] sends
 //! along what it refers to; [`aggregate`] brings back what members report. Beside it, [`evictions`] moves workloads away from
-//! trouble, [`rebalancer`] asks for fresh decisions, [`marks`] writes on clusters what their conditions call for, and [`quotas`]
-//! shares out what a namespace may use.
+//! trouble, [`rebalancer`] asks for fresh decisions, [`autoscaling`] leaves replicas to members, [`clockwork`] scales by the
+//! clock, [`marks`] writes on clusters what their conditions call for, and [`quotas`] shares out what a namespace may use.
 //!
 //! Entry point: [`run`]. It starts what [`Enabled`] allows and returns; everything runs until the spawner is stopped:
 //!
 //! ```ignore
 //! let options = controllers::Options::default(); // gates, exemptions, workers, which controllers
-//! let rules = controllers::customizations::follow(&caches, &cx, &spawner);
+//! let rules = controllers::customizations::follow(&caches, &cx, &spawner, &options.gates);
 //! controllers::run(&cx, &caches, &spawner, rules, options);
 //! ```
 //!
@@ -41,7 +41,9 @@ pub mod templates;
 pub mod views;
 
 pub mod aggregate;
+pub mod autoscaling;
 pub mod claim;
+pub mod clockwork;
 pub mod dependencies;
 pub mod evictions;
 pub mod marks;
@@ -70,7 +72,9 @@ pub use crate::enabled::Enabled;
 use crate::{
     aggregate::Aggregator,
     answers::{Answers, Components},
+    autoscaling::{Marker, Syncer},
     claim::Claims,
+    clockwork::Clockwork,
     marks::{Remedies, TaintPolicies},
     policies::{PolicyReleaser, unserved::UnservedKinds},
     quotas::Quotas,
@@ -183,6 +187,18 @@ pub fn run(
     }
     if options.enabled.is_on("workloadRebalancer") {
         Rebalancer::start(&views, caches, spawner, cx);
+    }
+    if options.enabled.is_on("hpaScaleTargetMarker") {
+        Marker::start(&views, caches, spawner, cx);
+    }
+    if options.enabled.is_on("deploymentReplicasSyncer") {
+        Syncer::start(&views, spawner, cx);
+    }
+    if options
+        .enabled
+        .is_on("cronFederatedHorizontalPodAutoscaler")
+    {
+        Clockwork::start(&views.templates, caches, spawner, cx);
     }
     if options.enabled.is_on("remedy") {
         Remedies::start(&views.clusters, caches, spawner, cx);

@@ -1,6 +1,6 @@
 //! Plans as lines of text, for the cases of all controllers.
 
-use intent::{Action, Plan};
+use intent::{Action, EventKind, Plan};
 use object::Object;
 
 /// The documents of a case.
@@ -13,22 +13,29 @@ pub(crate) fn one(text: &str) -> Object {
     serde_saphyr::from_str(text).unwrap()
 }
 
-/// Each action as a line; objects and patches as compact JSON.
+/// Each action as a line, but for steps that went as they should; objects and patches as compact JSON.
 pub(crate) fn told(plan: &Plan) -> String {
-    if plan.actions.is_empty() {
-        return "nothing".to_owned();
-    }
-    plan.actions.iter().map(line).collect::<Vec<_>>().join("\n")
+    lines(plan, |action| !is_step(action))
+}
+
+/// The steps that went as they should, each as a line.
+pub(crate) fn steps(plan: &Plan) -> String {
+    lines(plan, is_step)
 }
 
 /// The same without events.
 pub(crate) fn done(plan: &Plan) -> String {
-    let lines: Vec<String> = plan
-        .actions
-        .iter()
-        .filter(|action| !matches!(action, Action::Report { .. }))
-        .map(line)
-        .collect();
+    lines(plan, |action| !matches!(action, Action::Report { .. }))
+}
+
+fn is_step(action: &Action) -> bool {
+    let step = EventKind::Progress;
+    matches!(action, Action::Report { kind, .. } if *kind == step)
+}
+
+fn lines(plan: &Plan, wanted: impl Fn(&Action) -> bool) -> String {
+    let actions = plan.actions.iter().filter(|action| wanted(action));
+    let lines: Vec<String> = actions.map(line).collect();
     if lines.is_empty() {
         return "nothing".to_owned();
     }

@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use api::{
@@ -13,11 +14,16 @@ use api::{
     well_known::conditions::cluster::{CLUSTER_NOT_REACHABLE, READY},
 };
 use client::{Cache, Caches, Scope};
+use intent::Wake;
 use object::{Object, ObjectKey, ObjectMeta, Value};
 use policy::Exemptions;
 use runtime::Spawner;
 
 use crate::{bindings::Bindings, kinds, rulebook::Rulebook, templates::Templates};
+
+/// How soon something is looked at again that could not be decided because not everything was in view: that all of it is
+/// again is told to nobody.
+pub(crate) const UNTIL_IN_VIEW: Wake = Wake::After(Duration::from_secs(2));
 
 /// What the controllers look at; clones are the same.
 #[derive(Clone, Debug)]

@@ -280,12 +280,10 @@ fn status_of(
 fn writing_failed(error: &CallError) -> Writing {
     let text = chain(error).to_string();
     if error.code() == 403 && error.reason() == "QuotaExceeded" {
-        // Who reads the condition wants to know of the quota, not of the request that met it.
-        let said = error
-            .refusal()
-            .map_or(text.as_str(), |refusal| &refusal.message);
-        let why = said.split_once("denied the request: ");
-        return Writing::QuotaExceeded(why.map_or(said, |(_, why)| why).to_owned());
+        // Who reads the condition wants to know of the quota, not of the request that met it. Upstream: who watches for it
+        // looks for the words of admission.
+        let said = error.refusal().map(|refusal| refusal.message.clone());
+        return Writing::QuotaExceeded(said.unwrap_or(text));
     }
     Writing::Failed(text)
 }

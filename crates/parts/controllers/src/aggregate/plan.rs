@@ -117,17 +117,25 @@ impl Inputs<'_> {
     /// from one of them is told by whoever found out.
     fn tell_fulfilment(&self, plan: &mut Plan) {
         let next = &self.folded.condition;
-        // How a binding starts is told by its status; an event is for what comes after.
-        let was_lacking = condition::is_false(&self.current.conditions, &next.r#type);
-        if !was_lacking || !next.is_true() {
+        let conditions = &self.current.conditions;
+        if !next.is_true() || condition::is_true(conditions, &next.r#type) {
             return;
         }
-        plan.push(Action::report(
-            ObjectRef::of(self.binding),
-            EventKind::Normal,
-            events::binding::AGGREGATE_STATUS_SUCCEED,
-            &next.message,
-        ));
+        // How a binding starts is told by its status; news is what comes after.
+        let kind = if condition::is_false(conditions, &next.r#type) {
+            EventKind::Normal
+        } else {
+            EventKind::Progress
+        };
+        let template = self.template.as_ref().map(|template| template.object);
+        for about in [Some(self.binding), template].into_iter().flatten() {
+            plan.push(Action::report(
+                ObjectRef::of(about),
+                kind,
+                events::binding::AGGREGATE_STATUS_SUCCEED,
+                &next.message,
+            ));
+        }
     }
 
     fn write_template(&self, plan: &mut Plan, template: &TemplateInputs<'_>) {

@@ -237,8 +237,9 @@ impl Reconcile for Claims {
     async fn reconcile(&self, key: &TemplateKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
         let begun = Instant::now();
-        let (plan, again, bearing) = match self.views.templates.find(key) {
-            Some(found) => self.decide(key, &found, cx).await,
+        let template = self.views.templates.find(key);
+        let (plan, again, bearing) = match &template {
+            Some(found) => self.decide(key, found, cx).await,
             None => {
                 lock(&self.unanswered).remove(key);
                 (self.plan_gone(key), None, Bearing::default())
@@ -246,6 +247,16 @@ impl Reconcile for Claims {
         };
         let carried = cx.carry_out(&plan).await;
         bearing.count(&cx.metrics, begun.elapsed(), carried.is_ok());
+        if let (Err(error), Some(found)) = (&carried, &template)
+            && let Some(refusal) = error
+                .source
+                .refusal()
+                .filter(|_| error.source.is_forbidden())
+        {
+            // What admission has against the binding is for the author of the template to know.
+            let plan = plan::plan_refused(&found.object, &refusal.message);
+            cx.carry_out(&plan).await?;
+        }
         carried?;
         again.map_or(Ok(plan.wake), Err)
     }

@@ -5,7 +5,7 @@ use api::{
     registry::Scope,
     well_known::conditions::binding::POLICY_APPLIED,
     well_known::events::template::{
-        APPLY_POLICY_FAILED, APPLY_POLICY_SUCCEED, PREEMPT_POLICY_SUCCEED,
+        APPLY_POLICY_FAILED, APPLY_POLICY_SUCCEED, GET_REPLICAS_SUCCEED, PREEMPT_POLICY_SUCCEED,
     },
     work::v1alpha2::{ClusterResourceBinding, ResourceBinding, ResourceBindingSpec},
 };
@@ -80,6 +80,19 @@ pub fn plan_gone(binding: &Object) -> Plan {
             format!("its template {} {} is gone", owner.kind, owner.name),
         ));
     }
+    plan
+}
+
+/// What is told of a template whose binding was refused.
+#[must_use]
+pub fn plan_refused(template: &Object, message: &str) -> Plan {
+    let mut plan = Plan::default();
+    plan.push(Action::report(
+        ObjectRef::of(template),
+        EventKind::Warning,
+        APPLY_POLICY_FAILED,
+        message,
+    ));
     plan
 }
 
@@ -178,6 +191,14 @@ impl Inputs<'_> {
         fields.insert("spec".to_owned(), json!(spec));
         plan.push(Action::Create { resource, object });
         self.tell_applied(plan, policy);
+        if spec.replicas > 0 {
+            plan.push(Action::report(
+                ObjectRef::of(self.template),
+                EventKind::Progress,
+                GET_REPLICAS_SUCCEED,
+                format!("it asks for {} replicas", spec.replicas),
+            ));
+        }
     }
 
     fn update(&self, plan: &mut Plan, policy: &Policy, lookups: &Lookups, binding: &Object) {

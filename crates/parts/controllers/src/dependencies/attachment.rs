@@ -12,6 +12,7 @@ use api::{
         annotations::ACTIVATION_FINGERPRINT,
         events::binding::{
             DEPENDENCY_POLICY_CONFLICT, SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES_FAILED,
+            SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES_SUCCEED,
         },
         finalizers,
         labels::{DEPENDED_BY_PREFIX, depended_by},
@@ -24,7 +25,10 @@ use object::{Map, Object, ObjectKey, Value, patch};
 use policy::{Holder, activation::Fingerprint};
 use serde_json::json;
 
-use crate::binding_view::{self, Binding};
+use crate::{
+    binding_view::{self, Binding},
+    views::UNTIL_IN_VIEW,
+};
 
 /// Everything the decision may look at.
 #[derive(Clone, Debug)]
@@ -64,9 +68,13 @@ struct Wishes {
 #[must_use]
 pub fn plan(inputs: &Inputs<'_>) -> Plan {
     let mut plan = Plan::default();
+    if !inputs.are_all {
+        plan.wake = UNTIL_IN_VIEW;
+    }
     match (inputs.binding, inputs.dependency) {
         (None, Some(dependency)) if !inputs.referrers.is_empty() => {
             plan.push(inputs.create(dependency));
+            inputs.tell_handed_on(&mut plan, dependency, &[]);
         }
         (None, _) => {}
         (Some(binding), dependency) if !binding.is_terminating() => {
@@ -164,6 +172,9 @@ impl Inputs<'_> {
                 Value::Object(patch),
                 Part::Object,
             ));
+            if let Some(dependency) = dependency {
+                self.tell_handed_on(plan, dependency, &current.spec.required_by);
+            }
         }
         // Also where nothing changes: a binding that was made for several who disagree is looked at once it is there.
         if let Some(disagreement) = disagreement {
@@ -237,17 +248,37 @@ impl Inputs<'_> {
 
     fn warn(&self, plan: &mut Plan, referrer: &Referrer, message: String) {
         plan.problem(referrer.key.to_string(), &message);
-        let about = ObjectRef {
-            kind: binding_view::resource(self.namespace).kind,
-            key: referrer.key.clone(),
-            ..ObjectRef::default()
-        };
         plan.push(Action::report(
-            about,
+            self.about(&referrer.key),
             EventKind::Warning,
             SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES_FAILED,
             message,
         ));
+    }
+
+    /// Tells those whose clusters were not handed on before.
+    fn tell_handed_on(&self, plan: &mut Plan, dependency: &Object, before: &[BindingSnapshot]) {
+        for new in self.snapshots() {
+            if new.clusters.is_empty() || before.contains(&new) {
+                continue;
+            }
+            let key = ObjectKey::namespaced(&*new.namespace, &*new.name);
+            plan.push(Action::report(
+                self.about(&key),
+                EventKind::Progress,
+                SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES_SUCCEED,
+                format!("{} {} goes along", dependency.kind(), dependency.key()),
+            ));
+        }
+    }
+
+    /// A binding that refers to the object, as events name it.
+    fn about(&self, referrer: &ObjectKey) -> ObjectRef {
+        ObjectRef {
+            kind: binding_view::resource(self.namespace).kind,
+            key: referrer.clone(),
+            ..ObjectRef::default()
+        }
     }
 }
 
@@ -278,12 +309,19 @@ fn wishes(referrers: &[Referrer]) -> Wishes {
     let count = |wish: &dyn Fn(&Referrer) -> bool| referrers.iter().filter(|r| wish(r)).count();
     let (overwriting, preserving) = (count(&overwrites), count(&preserves));
     let mut disagreements = Vec::new();
-    for (field, number) in [
-        ("conflictResolution", overwriting),
-        ("preserveResourcesOnDeletion", preserving),
+    // Upstream: who watches for these events looks for just these words.
+    for (words, number) in [
+        (
+            "ConflictResolution conflicted (Overwrite vs Abort)",
+            overwriting,
+        ),
+        (
+            "PreserveResourcesOnDeletion conflicted (true vs false)",
+            preserving,
+        ),
     ] {
         if number != 0 && number != referrers.len() {
-            disagreements.push(field);
+            disagreements.push(words);
         }
     }
     Wishes {
@@ -295,8 +333,8 @@ fn wishes(referrers: &[Referrer]) -> Wishes {
         preserve: Some(preserving > 0),
         disagreement: (!disagreements.is_empty()).then(|| {
             format!(
-                "the bindings that refer to this one disagree about {}",
-                disagreements.join(" and ")
+                "the bindings that refer to this one disagree, and whoever wants more has it: {}",
+                disagreements.join("; ")
             )
         }),
     }

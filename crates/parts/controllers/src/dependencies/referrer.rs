@@ -3,7 +3,8 @@
 use api::{
     config::DependentObjectReference,
     well_known::{
-        annotations::DEPENDENCIES, events::template::GET_DEPENDENCIES_FAILED,
+        annotations::DEPENDENCIES,
+        events::template::{GET_DEPENDENCIES_FAILED, GET_DEPENDENCIES_SUCCEED},
         finalizers::DEPENDENCIES_DISTRIBUTOR,
     },
     work::v1alpha2::ResourceBindingSpec,
@@ -94,6 +95,14 @@ impl Inputs<'_> {
                 Value::from(json!(references).to_string())
             };
             metadata.insert("annotations".to_owned(), json!({ DEPENDENCIES: note }));
+            if let Some(template) = self.template.filter(|_| !references.is_empty()) {
+                plan.push(Action::report(
+                    ObjectRef::of(template),
+                    EventKind::Progress,
+                    GET_DEPENDENCIES_SUCCEED,
+                    format!("it refers to {}", named(references)),
+                ));
+            }
         }
         if let Some(finalizers) = self.finalizers(!references.is_empty()) {
             metadata.insert("finalizers".to_owned(), json!(finalizers));
@@ -127,4 +136,16 @@ impl Inputs<'_> {
         }
         None
     }
+}
+
+/// The objects that are referred to, for people.
+fn named(references: &[DependentObjectReference]) -> String {
+    let names = references.iter().map(|reference| {
+        if reference.name.is_empty() {
+            format!("{}s by their labels", reference.kind)
+        } else {
+            format!("{} {}", reference.kind, reference.name)
+        }
+    });
+    names.collect::<Vec<_>>().join(", ")
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     binding_view::Binding,
-    told::{done, one, told},
+    told::{done, one, steps, told},
 };
 
 const CONFIG: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: test, uid: c1, resourceVersion: '4', labels: {tier: front}}, data: {a: b}}";
@@ -70,8 +70,16 @@ fn what_is_referred_to_is_bound_to_the_clusters_of_those_who_refer_to_it() {
     let referrers = [as_referrer(&referring("web", BY_NAME, ""))];
     let plan = attach(None, &referrers, true);
     insta::assert_snapshot!(told(&plan), @r#"create ResourceBinding test/settings-configmap {"metadata":{"name":"settings-configmap","namespace":"test","labels":{"resourcebinding.karmada.io/depended-by-85bd97db5b":"id-web"},"annotations":{"resourcetemplate.karmada.io/activation-fingerprint":"c7e95357b66a86c7"},"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"settings","uid":"c1","controller":true,"blockOwnerDeletion":true}],"finalizers":["karmada.io/binding-controller"]},"spec":{"resource":{"apiVersion":"v1","kind":"ConfigMap","namespace":"test","name":"settings","uid":"c1","resourceVersion":"4"},"requiredBy":[{"namespace":"test","name":"web","clusters":[{"name":"m1","replicas":2}]}],"conflictResolution":"Abort","preserveResourcesOnDeletion":false}}"#);
+    assert_eq!(
+        steps(&plan),
+        "report ResourceBinding test/web Normal SyncScheduleResultToDependenciesSucceed: ConfigMap test/settings goes along"
+    );
     let binding = bound(None, &plan);
-    assert_eq!(told(&attach(Some(&binding), &referrers, true)), "nothing");
+    let again = attach(Some(&binding), &referrers, true);
+    assert_eq!(
+        (told(&again), steps(&again)),
+        ("nothing".into(), "nothing".into())
+    );
 }
 
 #[test]
@@ -82,7 +90,7 @@ fn any_number_of_referrers_is_one_write() {
     let plan = attach(None, &referrers[..1], true);
     let binding = bound(None, &plan);
     let plan = attach(Some(&binding), &referrers, true);
-    assert_eq!(plan.actions.len(), 1);
+    assert_eq!(done(&plan).lines().count(), 1);
     let binding = bound(Some(binding), &plan);
     assert_eq!(told(&attach(Some(&binding), &referrers, true)), "nothing");
 }
@@ -114,7 +122,7 @@ fn overwriting_goes_before_aborting_and_a_disagreement_is_told() {
         text.contains(r#""conflictResolution":"Overwrite""#),
         "{text}"
     );
-    assert!(text.ends_with("report ResourceBinding test/settings-configmap Warning DependencyPolicyConflict: the bindings that refer to this one disagree about conflictResolution"), "{text}");
+    assert!(text.ends_with("report ResourceBinding test/settings-configmap Warning DependencyPolicyConflict: the bindings that refer to this one disagree, and whoever wants more has it: ConflictResolution conflicted (Overwrite vs Abort)"), "{text}");
     let binding = bound(Some(binding), &plan);
     let text = told(&attach(Some(&binding), &one_of_each[1..], true));
     assert!(

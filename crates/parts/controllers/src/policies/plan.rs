@@ -5,7 +5,7 @@ use object::{Object, ResourceType};
 use policy::{Holder, Policy, holder};
 use serde_json::json;
 
-use crate::binding_view;
+use crate::{binding_view, views::UNTIL_IN_VIEW};
 
 /// Everything the decision may look at.
 #[derive(Clone, Debug)]
@@ -42,6 +42,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
         return plan;
     }
     let (Some(templates), Some(bindings)) = (inputs.templates, inputs.bindings) else {
+        plan.wake = UNTIL_IN_VIEW;
         return plan;
     };
     let holder = Holder::from(inputs.policy);

@@ -144,13 +144,16 @@ impl Reconcile for Quotas {
                 && self.views.clusters.complete().is_some(),
             bindings: asked.as_deref(),
         };
+        let mut wake = Wake::OnChange;
         if self.options.shares {
-            cx.carry_out(&plan::share(&inputs)).await?;
+            let plan = plan::share(&inputs);
+            cx.carry_out(&plan).await?;
+            wake = plan.wake;
         }
         if self.options.counts {
             cx.carry_out(&plan::count(&inputs)).await?;
         }
-        Ok(Wake::OnChange)
+        Ok(wake)
     }
 }
 

@@ -12,7 +12,9 @@ use api::{
     },
     well_known::{
         annotations::{WORK_NAME, WORK_NAMESPACE},
-        conditions, finalizers,
+        conditions,
+        events::quota as events,
+        finalizers,
         labels::{
             FEDERATED_RESOURCE_QUOTA_NAME, FEDERATED_RESOURCE_QUOTA_NAMESPACE, MANAGED, TRUE,
             permanent_id,
@@ -21,12 +23,12 @@ use api::{
     work::{v1alpha1::Work, v1alpha2::ResourceBindingSpec},
 };
 use binding::manifest;
-use intent::{Action, Part, Plan};
+use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use object::{GroupVersionKind, Object, ObjectKey, Value, object::SetError};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::kinds;
+use crate::{kinds, views::UNTIL_IN_VIEW};
 
 /// Everything the decision may look at.
 #[derive(Clone, Debug)]
@@ -65,7 +67,17 @@ pub fn share(inputs: &Inputs<'_>) -> Plan {
             Err(error) => plan.problem(*cluster, error.to_string()),
         }
     }
-    if inputs.are_all {
+    if let Some(quota) = inputs.quota.filter(|_| !plan.actions.is_empty()) {
+        let reason = events::SYNC_WORK_SUCCEED;
+        plan.push(progress(
+            quota.object,
+            reason,
+            "the shares are on their way",
+        ));
+    }
+    if !inputs.are_all {
+        plan.wake = UNTIL_IN_VIEW;
+    } else {
         for work in inputs.works.iter().filter(|work| !work.is_terminating()) {
             let cluster = names::cluster_of_execution_space(work.namespace()).unwrap_or_default();
             if !shares.contains_key(cluster) {
@@ -113,7 +125,19 @@ pub fn count(inputs: &Inputs<'_>) -> Plan {
         json!({ "status": patch }),
         Part::Status,
     ));
+    if next.aggregated_status != quota.status.aggregated_status {
+        let reason = events::AGGREGATE_STATUS_SUCCEED;
+        plan.push(progress(object, reason, "what members use of it is known"));
+    }
+    if next.overall_used != quota.status.overall_used || next.overall != quota.status.overall {
+        let reason = events::COLLECT_OVERALL_STATUS_SUCCEED;
+        plan.push(progress(object, reason, "what is used of it is known"));
+    }
     plan
+}
+
+fn progress(quota: &Object, reason: &str, message: &str) -> Action {
+    Action::report(ObjectRef::of(quota), EventKind::Progress, reason, message)
 }
 
 /// What the bindings of the quota's namespace ask for, of what the quota limits.

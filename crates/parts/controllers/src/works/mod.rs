@@ -34,7 +34,7 @@ use crate::{
     bindings::{binding_of, misplacement, template_of},
     rulebook::Amendment,
     templates::Found,
-    views::Views,
+    views::{UNTIL_IN_VIEW, Views},
 };
 
 /// What is switched on or off.
@@ -212,7 +212,13 @@ impl WorkMaker {
                 namesakes: Vec::new(),
                 are_all: view.is_some(),
             };
+            let is_undecided = !works.are_all;
             decision.plans.push(plan::plan_gone(key, &works));
+            if is_undecided {
+                decision.news.wake = UNTIL_IN_VIEW;
+            }
+        } else {
+            decision.news.wake = UNTIL_IN_VIEW;
         }
         decision
     }

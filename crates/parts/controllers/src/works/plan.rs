@@ -22,6 +22,7 @@ use serde_json::json;
 use crate::{
     binding_view, kinds,
     setback::{self, Setback},
+    views::UNTIL_IN_VIEW,
 };
 
 /// How many clusters a condition tells of; events tell of all.
@@ -89,14 +90,21 @@ struct Drafted<'w> {
     /// As it is, if it is there.
     existing: Option<&'w Object>,
     draft: Object,
+    /// Whether override policies had a say in it.
+    is_overridden: bool,
 }
 
 /// What is to be done for a binding.
 #[must_use]
 pub fn plan(inputs: &Inputs<'_>) -> Decision {
+    let mut news = Plan::default();
+    if !inputs.works.are_all {
+        news.wake = UNTIL_IN_VIEW;
+    }
     if inputs.binding.is_terminating() {
         return Decision {
             plans: vec![inputs.release()],
+            news,
             ..Decision::default()
         };
     }
@@ -105,6 +113,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     }
     let mut decision = Decision {
         plans: vec![inputs.remove_orphans()],
+        news,
         ..Decision::default()
     };
     let Some(template) = inputs.template else {
@@ -112,6 +121,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     };
     let is_spoken_of = is_spoken_of(inputs.binding, template.object);
     let mut written = 0_usize;
+    let mut overridden: Vec<&str> = Vec::new();
     let mut is_whole = true;
     let mut refused: Vec<(&str, Refusal)> = Vec::new();
     for (target, share) in inputs.shares(&template) {
@@ -121,10 +131,12 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
             continue;
         }
         let mut plan = Plan::default();
-        match drafted.map(|Drafted { existing, draft }| write(existing, draft)) {
+        let is_overridden = drafted.as_ref().is_ok_and(|draft| draft.is_overridden);
+        match drafted.map(|drafted| write(drafted.existing, drafted.draft)) {
             Ok(None) => continue,
             Ok(Some(action)) => {
                 written += 1;
+                overridden.extend(is_overridden.then_some(target.name.as_str()));
                 plan.push(action);
             }
             Err(refusal) => {
@@ -151,6 +163,14 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
             EventKind::Normal,
             events::binding::SYNC_WORK_SUCCEED,
             format!("works of {} are up to date", inputs.view.key()),
+        ));
+    }
+    if !overridden.is_empty() {
+        decision.news.push(Action::report(
+            ObjectRef::of(template.object),
+            EventKind::Progress,
+            events::template::APPLY_OVERRIDE_POLICY_SUCCEED,
+            format!("overridden for {}", overridden.join(", ")),
         ));
     }
     decision
@@ -341,11 +361,13 @@ impl Inputs<'_> {
             .hands_state_over
             .then(|| failover::inherited_labels(self.view.spec, &target.name))
             .flatten();
+        let applied_overrides = rendered.annotations();
+        let is_overridden = !applied_overrides.is_empty();
         let draft = binding::draft(Draft {
             binding: self.view,
             template: template.object,
             cluster: &target.name,
-            applied_overrides: rendered.annotations(),
+            applied_overrides,
             rendered: rendered.object,
             inherited_labels,
             existing,
@@ -354,7 +376,11 @@ impl Inputs<'_> {
             WorkError::Terminating(_) => Refusal::passing(error.to_string()),
             WorkError::Metadata { .. } => Refusal::sync(error.to_string()),
         })?;
-        Ok(Drafted { existing, draft })
+        Ok(Drafted {
+            existing,
+            draft,
+            is_overridden,
+        })
     }
 
     fn refuse(

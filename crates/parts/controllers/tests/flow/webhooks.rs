@@ -151,7 +151,12 @@ async fn interpreter(
     authority: &str,
 ) -> watch::Receiver<Arc<Interpreter>> {
     let spawner = plane.tasks.spawner();
-    let mut rules = customizations::follow(&plane.caches, &cx(plane), &spawner);
+    let mut rules = customizations::follow(
+        &plane.caches,
+        &cx(plane),
+        &spawner,
+        &api::well_known::feature_gates::FeatureGates::default(),
+    );
     plane.create(&service.configuration(authority)).await;
     let web = web();
     let knows =
