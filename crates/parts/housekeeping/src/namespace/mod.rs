@@ -10,9 +10,10 @@ mod tests;
 
 use std::time::Duration;
 
-use client::{Cache, Caches, CallError, Client, Discovered, ListOptions, Scope};
+use client::{Cache, Caches, CallError, Change, Client, Discovered, ListOptions, Scope};
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use futures_util::{StreamExt as _, stream};
+use object::time::Time;
 use object::{Object, ObjectKey, ResourceType};
 use runtime::Spawner;
 use telemetry::chain;
@@ -26,6 +27,9 @@ const WORKERS: usize = 10;
 const LISTS: usize = 8;
 /// How soon a namespace is looked at again that still has something in it.
 const AGAIN: Duration = Duration::from_secs(1);
+/// How long a namespace is left alone that begins to go, so that whoever is just about to write into it or to it finds it.
+/// Upstream: five seconds.
+const GRACE: i64 = 3;
 /// The same when nothing can be done but wait for others.
 const LATER: Duration = Duration::from_secs(5);
 
@@ -40,13 +44,7 @@ pub(crate) fn start(caches: &Caches, cx: &Cx, spawner: &Spawner) {
     };
     Controller::new("namespace", cleaner)
         .workers(WORKERS)
-        .watch(&namespaces, |change| {
-            let ends = change
-                .after
-                .as_ref()
-                .is_some_and(|after| after.is_terminating());
-            ends.then(|| change.key().name)
-        })
+        .watch(&namespaces, of_namespace)
         .run(spawner, cx.clone());
 }
 
@@ -57,8 +55,11 @@ impl Reconcile for Cleaner {
         let Some(namespace) = self.namespaces.get(&ObjectKey::cluster(name.as_str())) else {
             return Ok(Wake::OnChange);
         };
-        if !namespace.is_terminating() {
+        let Some(begin) = grace_end(&namespace) else {
             return Ok(Wake::OnChange);
+        };
+        if cx.now() < begin {
+            return Ok(Wake::At(begin));
         }
         let discovery = cx.client.discover().await?;
         let undiscovered: Vec<String> = discovery
@@ -72,9 +73,11 @@ impl Reconcile for Cleaner {
             .map(|found| found.resource.clone())
             .collect();
         let (content, mut failures) = list(cx, kinds, name).await;
+        let mut is_refused = false;
         for content in &content {
             // One kind that cannot be deleted must not hold the others up.
             if let Err(error) = cx.carry_out(&plan_content(&namespace, content)).await {
+                is_refused |= error.source.is_forbidden();
                 failures.push(chain(&error).to_string());
             }
         }
@@ -91,8 +94,39 @@ impl Reconcile for Cleaner {
         let is_idle = plan.is_empty();
         cx.carry_out(&plan).await?;
         // What is left goes when others have done their part; nobody tells us.
-        Ok(Wake::After(if is_idle { LATER } else { AGAIN }))
+        let is_for_others = is_idle || is_refused;
+        Ok(Wake::After(if is_for_others { LATER } else { AGAIN }))
     }
+}
+
+/// When a namespace that goes may be taken apart; `None` if it does not go.
+fn grace_end(namespace: &Object) -> Option<Time> {
+    let since = namespace.text_at(&["metadata", "deletionTimestamp"])?;
+    Some(
+        since
+            .parse()
+            .ok()
+            .map_or(Time::MIN, |since: Time| since.plus_seconds(GRACE)),
+    )
+}
+
+/// A namespace that begins to go, or that somebody holds no longer. Whatever else changes on one that goes is no reason to
+/// look before its time: who protects something in it may just be about to change their mind.
+fn of_namespace(change: &Change) -> Option<String> {
+    let after = change.after.as_deref()?;
+    if !after.is_terminating() {
+        return None;
+    }
+    let holders = |namespace: &Object| {
+        let finalizers: Vec<String> = namespace.finalizers().map(str::to_owned).collect();
+        (
+            namespace.is_terminating(),
+            finalizers,
+            namespace.at(&["spec", "finalizers"]).cloned(),
+        )
+    };
+    let is_news = change.before.as_deref().map(holders) != Some(holders(after));
+    is_news.then(|| after.name().to_owned())
 }
 
 fn is_content(found: &Discovered) -> bool {
