@@ -14,7 +14,7 @@ use serve::options::{ListOptions, Params};
 use serve::resource::{Column, KindRules, Resource, Version};
 use serve::select::Selection;
 use serve::server::Server;
-use serve::status::Status;
+use serve::status::{Status, Subject};
 use serve::target::Verb;
 
 use crate::behaviour::Rules;
@@ -115,9 +115,12 @@ impl Metrics {
             let object = collection
                 .find(&key)
                 .and_then(|record| Object::from_value(record.value()).ok());
-            return object
-                .and_then(|object| one(&object))
-                .ok_or_else(|| Status::not_found(call.subject()));
+            return object.and_then(|object| one(&object)).ok_or_else(|| {
+                // What is missing is the pod or the node itself, which is of another group.
+                let group = "";
+                let subject = call.subject();
+                Status::not_found(Subject { group, ..subject })
+            });
         }
         let params = Params::parse(asked.parts.uri.query().unwrap_or_default())?;
         let list = ListOptions::from_params(&params)?;

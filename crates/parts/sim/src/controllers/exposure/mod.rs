@@ -2,11 +2,11 @@
 //!
 //! Reads:  services, ingresses.
 //! Writes: their `status.loadBalancer`.
-//! Keeps:  the address of an object is always the same.
+//! Keeps:  the address of an object is always the same; one that somebody else gave out stays.
 
 use std::sync::Arc;
 
-use object::Object;
+use object::{Object, Value};
 use serde_json::json;
 
 use crate::engine::action::{Plan, Writer};
@@ -43,6 +43,13 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
     if object.is_terminating() {
         return plan;
     }
+    let has_address = object
+        .at(&["status", "loadBalancer", "ingress"])
+        .and_then(Value::as_array)
+        .is_some_and(|entries| !entries.is_empty());
+    let is_asked = object
+        .text_at(&["spec", "loadBalancerIP"])
+        .is_some_and(|asked| !asked.is_empty());
     let is_balanced =
         kind.0 == Kind::Ingress || object.text_at(&["spec", "type"]) == Some("LoadBalancer");
     let balancer = if is_balanced {
@@ -54,7 +61,13 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
     } else {
         json!({})
     };
-    if !is_balanced && object.at(&["status", "loadBalancer", "ingress"]).is_none() {
+    // An address that somebody else gave out is as good as any.
+    let is_settled = if is_balanced {
+        has_address && !is_asked
+    } else {
+        !has_address
+    };
+    if is_settled {
         return plan;
     }
     let mut status = object.at(&["status"]).cloned().unwrap_or_else(|| json!({}));
