@@ -7,8 +7,10 @@
 mod spot;
 mod stage;
 
+mod autoscaling;
 mod bad_input;
 mod claims;
+mod clockwork;
 mod clusters;
 mod costs;
 mod crash;
@@ -24,3 +26,4 @@ mod ownership;
 mod quotas;
 mod rendering;
 mod statuses;
+mod steps;

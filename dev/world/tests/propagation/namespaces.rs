@@ -1,8 +1,10 @@
 //! Namespaces are in every member.
 
+use std::time::Duration;
+
 use world::{World, config, json};
 
-use crate::stage::Stage;
+use crate::stage::{SOON, Stage};
 
 #[tokio::test(start_paused = true)]
 async fn a34_a_namespace_is_everywhere_unless_it_opts_out() {
@@ -61,5 +63,39 @@ async fn a35_a_namespace_is_overridden_for_one_member() {
     stage
         .copy("m2", "namespaces", "test")
         .keeps("metadata.labels.only", json!(null))
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_work_goes_on_its_way_when_its_namespace_arrives() {
+    let stage = Stage::with(1).await;
+    stage
+        .apply("{apiVersion: v1, kind: Namespace, metadata: {name: late, labels: {namespace.karmada.io/skip-auto-propagation: 'true'}}}")
+        .await;
+    stage
+        .apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: late}, data: {a: b}}\n---\n{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p, namespace: late}, spec: {resourceSelectors: [{apiVersion: v1, kind: ConfigMap}], placement: {clusterAffinity: {clusterNames: [m1]}}}}")
+        .await;
+    let failed = async || {
+        let work = stage.work("ConfigMap", "c", "m1").await;
+        work.is_some_and(|work| {
+            let conditions = work.at(&["status", "conditions"]).cloned();
+            conditions
+                .unwrap_or_default()
+                .to_string()
+                .contains("AppliedFailed")
+        })
+    };
+    stage
+        .until("the work says that it failed", SOON, failed)
+        .await;
+    // So long that the next try is far away.
+    stage.advance(Duration::from_secs(300)).await;
+    let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: late}}";
+    stage.member("m1").apply(namespace).await;
+    let copy = stage.copy("m1", "configmaps", "late/c");
+    stage
+        .until("it is there", Duration::from_secs(1), async || {
+            copy.is_there().await
+        })
         .await;
 }

@@ -19,6 +19,9 @@ fn quota(cpu: u32) -> String {
     )
 }
 
+/// The words of admission, which operators look for.
+const DENIED: &str = "admission webhook \"resourcebinding.karmada.io\" denied the request";
+
 async fn uses(stage: &Stage, cpu: &str) {
     stage
         .template("federatedresourcequotas", "test/q")
@@ -42,8 +45,16 @@ async fn what_would_use_too_much_is_not_placed_until_there_is_room() {
     let why = why.as_str().unwrap_or_default();
     assert_eq!(
         why,
-        "FederatedResourceQuota test/q exceeded: cpu would be 6, limit 5."
+        format!("{DENIED}: FederatedResourceQuota test/q exceeded: cpu would be 6, limit 5.")
     );
+    for (kind, name) in [
+        ("ResourceBinding", "test/large-deployment"),
+        ("Deployment", "test/large"),
+    ] {
+        stage
+            .told(kind, name, "ScheduleBindingFailed", DENIED)
+            .await;
+    }
     stage.advance(WHILE).await;
     for member in ["m1", "m2"] {
         let copy = stage.copy(member, "deployments", "test/large").get().await;
@@ -81,6 +92,13 @@ async fn scaling_beyond_a_quota_is_refused_and_what_runs_goes_on() {
     web.patch(json!({"spec": {"replicas": 3}})).await;
     web_in_m1.shows("spec.replicas", 3).await;
     uses(&stage, "3").await;
+    // Replicas that ask for more are refused when the binding is to say so.
+    stage
+        .apply(&asking("web", 3).replace("cpu: '1'", "cpu: '2'"))
+        .await;
+    stage
+        .told("Deployment", "test/web", "ApplyPolicyFailed", DENIED)
+        .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -93,4 +111,24 @@ async fn a_namespace_without_a_quota_is_not_limited() {
         ]))
         .await;
     stage.copy("m1", "deployments", "test/web").comes().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn bindings_say_where_replicas_run_if_quotas_of_members_are_heeded() {
+    for (gates, expected) in [
+        ("ResourceQuotaEstimate=true", json!("test")),
+        ("ResourceQuotaEstimate=false", json!(null)),
+    ] {
+        let stage = Stage::gated(1, gates).await;
+        stage
+            .apply(&all(&[
+                policy("p", DEPLOYMENTS, &on("m1")),
+                asking("web", 1),
+            ]))
+            .await;
+        stage.copy("m1", "deployments", "test/web").comes().await;
+        let binding = stage.template("rb", "test/web-deployment");
+        let place = "spec.replicaRequirements.namespace";
+        assert_eq!(binding.field(place).await, expected, "{gates}");
+    }
 }

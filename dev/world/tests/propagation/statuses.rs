@@ -180,6 +180,10 @@ async fn a29_one_address_of_two_load_balancers_is_told_once() {
     stage.advance(WHILE).await;
     let ingress = lb.field("status.loadBalancer.ingress").await;
     assert_eq!(ingress.as_array().map(Vec::len), Some(1), "{ingress}");
+    // One that is no load balancer any more has no address to tell.
+    lb.patch(json!({"spec": {"type": "ClusterIP", "loadBalancerIP": null}}))
+        .await;
+    lb.shows("status.loadBalancer.ingress", Value::Null).await;
 }
 
 #[tokio::test(start_paused = true)]
