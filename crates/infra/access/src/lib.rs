@@ -6,7 +6,7 @@
 //! Entry points: [`access::Access::new`] and [`access::Access::admit`] in front of a server; [`reviews::insert`] and
 //! [`token_request::insert`] for what is asked of it; [`creation::CreationCheck`] and
 //! [`escalation::EscalationCheck`] among its admission; [`bootstrap::ensure`] at its start and
-//! [`account_chores::follow`] while it runs.
+//! [`account_chores::follow`] and [`root_authority::follow`] while it runs.
 //!
 //! Invariants: nobody is served without a name; a decision is as current as the cache; a rule is parsed when it changes
 //! and not when it is applied; nobody gives away what they do not have; no token, key or secret is ever logged or part of
@@ -36,6 +36,7 @@ pub mod oidc;
 pub mod policy;
 pub mod reviews;
 pub mod roles;
+pub mod root_authority;
 pub mod rule;
 pub mod service_account;
 pub mod token_request;

@@ -123,11 +123,7 @@ impl Exemptions {
         if let Some(exemption) = self.check_namespace(object.namespace()) {
             return Some(exemption);
         }
-        if kind.group.is_empty()
-            && kind.kind == "ConfigMap"
-            && object.namespace() == "kube-system"
-            && object.name() == "extension-apiserver-authentication"
-        {
+        if is_server_owned(&kind, object) {
             return Some(Exemption::ServerOwned);
         }
         object
@@ -200,6 +196,23 @@ impl Exemptions {
     fn add_kinds(&mut self, version: &GroupVersion, kinds: &str) {
         let kinds = kinds.split(',').filter(|kind| !kind.is_empty());
         self.kinds.extend(kinds.map(|kind| version.with_kind(kind)));
+    }
+}
+
+/// Whether every API server makes the object of this name for itself. A member has its own, and what the control plane
+/// says of itself is wrong there.
+fn is_server_owned(kind: &GroupVersionKind, object: &Object) -> bool {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "ConfigMap") => {
+            object.name() == "kube-root-ca.crt"
+                || (object.namespace() == "kube-system"
+                    && object.name() == "extension-apiserver-authentication")
+        }
+        ("", "Service" | "Endpoints") | ("discovery.k8s.io", "EndpointSlice") => {
+            object.namespace() == "default" && object.name() == "kubernetes"
+        }
+        ("networking.k8s.io", "ServiceCIDR") => object.name() == "kubernetes",
+        _ => false,
     }
 }
 

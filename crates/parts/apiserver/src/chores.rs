@@ -1,11 +1,11 @@
 //! What an API server does besides answering: accounts, certificates, statuses. Of several on one store, one does it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use access::certificates as requests;
-use access::{account_chores, cluster_info};
+use access::{account_chores, cluster_info, root_authority};
 use admission::Quotas;
 use client::Client;
 use control::election::Election;
@@ -18,6 +18,7 @@ use crate::agents;
 use crate::certificates::reachable;
 use crate::front::Handle;
 use crate::kubeconfig;
+use crate::own_service;
 use crate::policies;
 use crate::quotas;
 use crate::registrations;
@@ -35,6 +36,8 @@ pub(crate) struct Chores {
     pub(crate) quotas: Arc<Quotas>,
     /// Where newcomers are told to go.
     pub(crate) address: SocketAddr,
+    /// What others are told it is, if they can reach it.
+    pub(crate) advertised: Option<IpAddr>,
     /// Whether agents' certificates are approved without anybody's doing.
     pub(crate) approve_agents: bool,
     /// Tells of every change of what is served.
@@ -61,6 +64,7 @@ impl Chores {
             authority,
             quotas,
             address,
+            advertised,
             approve_agents,
             tables,
         } = self;
@@ -69,6 +73,10 @@ impl Chores {
         let pem = authority.certificate_pem();
         let accounts = account_chores::follow(server(), access(), pem.to_owned());
         spawn_chore(spawner, "service accounts", accounts);
+        let trusting = root_authority::follow(server(), pem.to_owned());
+        spawn_chore(spawner, "root authority", trusting);
+        let finding = own_service::follow(server(), *advertised, address.port());
+        spawn_chore(spawner, "own service", finding);
         let signing = requests::follow(server(), Arc::clone(authority));
         spawn_chore(spawner, "certificate requests", signing);
         if *approve_agents {

@@ -38,15 +38,17 @@ use crate::certificates::{Certificates, server_names};
 use crate::chores::{Chores, spawn_chore};
 use crate::definitions;
 use crate::front::Handle;
+use crate::identity;
 use crate::issuers::{self, Followed};
 use crate::multicluster;
 use crate::namespaces::NamespaceLifecycle;
+use crate::own_service::advertised;
 use crate::roles;
 use crate::sealing::{self, SealingError, Unfinished};
 use crate::security::Security;
 use crate::sending::{self, Pace};
 use crate::sharing::{self, SharingError};
-use crate::surroundings::Machine;
+use crate::surroundings::{Machine, uid};
 
 /// The Kubernetes version clients are told: the one whose kinds are served.
 const KUBERNETES_VERSION: &str = "v1.34.0";
@@ -446,6 +448,8 @@ impl ApiServer {
             authority: Arc::clone(certificates.authority()),
             quotas,
             address,
+            // Nobody reaches a server that listens nowhere.
+            advertised: listener.is_some().then(|| advertised(address)).flatten(),
             approve_agents,
             tables,
         };
@@ -483,6 +487,8 @@ impl ApiServer {
         let Some(listener) = listener else {
             return Ok(());
         };
+        let holding = identity::hold(Arc::clone(&server), address, uid());
+        spawn_chore(&spawner, "identity", holding);
         tasks.spawn("listener", |stop| async move {
             let front = Arc::clone(handle.front());
             let handler = move |request| {

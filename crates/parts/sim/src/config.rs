@@ -94,7 +94,6 @@ impl MemberConfig {
             version: self.version.clone(),
             events: self.events,
             heartbeat: i64::from(self.heartbeat.max(1)),
-            authority_pem: self.authority_pem.as_str().into(),
             registers: self.registers,
         }
     }
@@ -111,6 +110,5 @@ pub(crate) struct Shape {
     pub(crate) version: String,
     pub(crate) events: bool,
     pub(crate) heartbeat: i64,
-    pub(crate) authority_pem: Box<str>,
     pub(crate) registers: bool,
 }

@@ -16,10 +16,10 @@ use store::memory::Memory;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use access::access::{Access, Options};
-use access::account_chores;
 use access::creation::CreationCheck;
 use access::escalation::EscalationCheck;
 use access::keys::{Keys, KeysError};
+use access::{account_chores, root_authority};
 use admission::{LimitRanges, Quotas};
 
 use crate::admission::{ClusterAdmission, ServiceAddresses};
@@ -317,6 +317,10 @@ async fn live(inner: Arc<Inner>, mut orders: mpsc::Receiver<Restart>, stop: Canc
             Arc::clone(&present.access),
             inner.config.authority_pem.clone(),
         );
+        let trusting = root_authority::follow(
+            Arc::clone(&present.server),
+            inner.config.authority_pem.clone(),
+        );
         let order = tokio::select! {
             biased;
             () = stop.cancelled() => return,
@@ -327,6 +331,7 @@ async fn live(inner: Arc<Inner>, mut orders: mpsc::Receiver<Restart>, stop: Canc
             }
             () = running => return,
             () = accounts => return,
+            () = trusting => return,
         };
         waiting = Some(order.done);
         present.over.cancel();

@@ -76,7 +76,7 @@ fn what_belongs_to_the_control_plane_is_never_a_template() {
 }
 
 #[test]
-fn the_servers_own_config_map_is_left_out_whatever_is_configured() {
+fn what_the_server_makes_for_itself_is_left_out_whatever_is_configured() {
     check(
         "",
         &[],
@@ -86,6 +86,28 @@ fn the_servers_own_config_map_is_left_out_whatever_is_configured() {
                 "the API server makes this object for itself",
             ),
             ("v1 ConfigMap kube-system other", "a template"),
+            (
+                "v1 ConfigMap test kube-root-ca.crt",
+                "the API server makes this object for itself",
+            ),
+            (
+                "v1 Service default kubernetes",
+                "the API server makes this object for itself",
+            ),
+            (
+                "v1 Endpoints default kubernetes",
+                "the API server makes this object for itself",
+            ),
+            (
+                "discovery.k8s.io/v1 EndpointSlice default kubernetes",
+                "the API server makes this object for itself",
+            ),
+            (
+                "networking.k8s.io/v1 ServiceCIDR - kubernetes",
+                "the API server makes this object for itself",
+            ),
+            ("v1 Service test kubernetes", "a template"),
+            ("v1 Secret test kube-root-ca.crt", "a template"),
         ],
     );
 }

@@ -43,13 +43,26 @@ async fn until_used(world: &World, name: &str, used: Value) {
     assert!(is_told, "{name}: {last}, not {used}");
 }
 
+/// Waits until the namespace has what the server puts into each, which quotas count too.
+async fn until_furnished(world: &World) {
+    let line = "GET /api/v1/namespaces/default/configmaps/kube-root-ca.crt";
+    let mut writes = world.handle.server().cache().progress();
+    let furnished = tokio::time::timeout(Duration::from_secs(20), async {
+        while world.ask(&master(), line, json!(null)).await.code != 200 {
+            writes.changed().await.unwrap();
+        }
+    });
+    assert!(furnished.await.is_ok(), "no kube-root-ca.crt");
+}
+
 #[tokio::test]
 async fn what_a_quota_counts_is_refused_beyond_it_told_and_given_back() {
     let world = World::start().await;
+    until_furnished(&world).await;
     quota(
         &world,
         "q",
-        json!({"configmaps": "1", "secrets": "1", "count/deployments.apps": "0", "services.loadbalancers": "1"}),
+        json!({"configmaps": "2", "secrets": "1", "count/deployments.apps": "0", "services.loadbalancers": "1"}),
     )
     .await;
     let named = |name: &str| json!({"metadata": {"name": name}});
@@ -59,7 +72,7 @@ async fn what_a_quota_counts_is_refused_beyond_it_told_and_given_back() {
         &world,
         maps,
         named("b"),
-        "403 configmaps \"b\" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=1, limited: configmaps=1",
+        "403 configmaps \"b\" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2",
     )
     .await;
     let secrets = "/api/v1/namespaces/default/secrets";
@@ -96,7 +109,7 @@ async fn what_a_quota_counts_is_refused_beyond_it_told_and_given_back() {
     until_used(
         &world,
         "q",
-        json!({"configmaps": "1", "count/deployments.apps": "0", "secrets": "1", "services.loadbalancers": "1"}),
+        json!({"configmaps": "2", "count/deployments.apps": "0", "secrets": "1", "services.loadbalancers": "1"}),
     )
     .await;
     for line in [format!("DELETE {maps}/a"), format!("DELETE {services}/s")] {
@@ -107,7 +120,7 @@ async fn what_a_quota_counts_is_refused_beyond_it_told_and_given_back() {
     until_used(
         &world,
         "q",
-        json!({"configmaps": "1", "count/deployments.apps": "0", "secrets": "1", "services.loadbalancers": "1"}),
+        json!({"configmaps": "2", "count/deployments.apps": "0", "secrets": "1", "services.loadbalancers": "1"}),
     )
     .await;
 }
@@ -157,7 +170,8 @@ async fn pods_must_say_what_a_quota_counts_and_get_it_from_limit_ranges() {
 #[tokio::test]
 async fn many_at_once_never_exceed_a_quota_together() {
     let world = World::start().await;
-    quota(&world, "q", json!({"count/configmaps": "5"})).await;
+    until_furnished(&world).await;
+    quota(&world, "q", json!({"count/configmaps": "6"})).await;
     let line = "POST /api/v1/namespaces/default/configmaps";
     let root = master();
     let creations = (0..40).map(|number| {
@@ -175,5 +189,5 @@ async fn many_at_once_never_exceed_a_quota_together() {
         codes.iter().all(|code| matches!(code, 201 | 403)),
         "{codes:?}"
     );
-    until_used(&world, "q", json!({"count/configmaps": "5"})).await;
+    until_used(&world, "q", json!({"count/configmaps": "6"})).await;
 }

@@ -20,7 +20,6 @@ pub(crate) mod quota;
 mod registration;
 pub(crate) mod replica_set;
 mod revision;
-mod root_authority;
 pub(crate) mod scheduler;
 mod slices;
 pub(crate) mod stateful_set;
@@ -34,7 +33,6 @@ use crate::engine::Controller;
 pub(crate) const CONTROLLERS: &[Controller] = &[
     definition::CONTROLLER,
     registration::CONTROLLER,
-    root_authority::CONTROLLER,
     node::CONTROLLER,
     deployment::CONTROLLER,
     replica_set::CONTROLLER,

@@ -29,6 +29,7 @@ pub(crate) enum Kind {
     StorageClass,
     PriorityClass,
     Ingress,
+    ServiceCIDR,
     CustomResourceDefinition,
     APIService,
 }
@@ -91,6 +92,7 @@ rows! {
     StorageClass "storage.k8s.io" "v1" "storageclasses" false;
     PriorityClass "scheduling.k8s.io" "v1" "priorityclasses" false;
     Ingress "networking.k8s.io" "v1" "ingresses" true;
+    ServiceCIDR "networking.k8s.io" "v1" "servicecidrs" false;
     CustomResourceDefinition "apiextensions.k8s.io" "v1" "customresourcedefinitions" false;
     APIService "apiregistration.k8s.io" "v1" "apiservices" false;
 }

@@ -53,8 +53,8 @@ pub(crate) async fn found(server: &Server) {
     }
 }
 
-/// The service of the API, and where it is found. Upstream: the server itself writes all three.
-fn own_service() -> [(Kind, Value); 3] {
+/// The service of the API, the range its address is from, and where it is found. Upstream: the server itself writes all.
+fn own_service() -> [(Kind, Value); 4] {
     let port = json!({"name": "https", "port": 6443, "protocol": "TCP"});
     let metadata =
         |labels: Value| json!({"name": "kubernetes", "namespace": "default", "labels": labels});
@@ -74,7 +74,9 @@ fn own_service() -> [(Kind, Value); 3] {
             "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
         },
     });
+    let range = json!({"metadata": {"name": "kubernetes"}, "spec": {"cidrs": ["10.96.0.0/12"]}});
     [
+        (Kind::ServiceCIDR, range),
         (Kind::Service, service),
         (Kind::Endpoints, endpoints),
         (Kind::EndpointSlice, slice),
