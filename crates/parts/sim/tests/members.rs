@@ -395,3 +395,42 @@ async fn refusals_of_secrets_repeat_nothing_of_them() {
         assert!(!text.contains(PLANTED), "{line}: {text}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_circle_of_owners_goes_when_one_of_them_is_deleted_in_the_foreground() {
+    let tasks = Tasks::new();
+    let member = open(&tasks, "east").await;
+    let master = user("system:masters");
+    let maps = "/api/v1/namespaces/default/configmaps";
+    let find = |name: &str| {
+        let server = member.server();
+        let found = server.cache().collection("core/configmaps");
+        found.find(&format!("default/{name}"))
+    };
+    for name in ["a", "b", "c"] {
+        let map = json!({"metadata": {"name": name}});
+        let line = format!("POST {maps}");
+        let (code, _) = send(&member, &master, &line, "application/json", &map).await;
+        assert_eq!(code, 201);
+    }
+    for (name, owner) in [("a", "c"), ("b", "a"), ("c", "b")] {
+        let reference = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "name": owner, "blockOwnerDeletion": true,
+            "uid": &*find(owner).unwrap().head().uid,
+        });
+        let patch = json!({"metadata": {"ownerReferences": [reference]}});
+        let (line, form) = (
+            format!("PATCH {maps}/{name}"),
+            "application/merge-patch+json",
+        );
+        assert_eq!(send(&member, &master, &line, form, &patch).await.0, 200);
+    }
+    let options = json!({"propagationPolicy": "Foreground"});
+    let line = format!("DELETE {maps}/a");
+    let (code, _) = send(&member, &master, &line, "application/json", &options).await;
+    assert_eq!(code, 200);
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    for name in ["a", "b", "c"] {
+        assert!(find(name).is_none(), "{name} waits for itself");
+    }
+}

@@ -17,9 +17,12 @@
 //! | `sim.karavel.io/configuration: optional` or `required` | whether it waits for ConfigMaps and Secrets it refers to |
 //! | `sim.karavel.io/cpu: 250m`, `sim.karavel.io/memory: 64Mi` | what each container seems to use |
 //!
+//! What neither says of a pod that is meant to end, its command may: `sleep 300`, `false`, `sh -c "exit 3"`.
+//!
 //! Times are whole seconds; parts of seconds are rounded up. What is not understood is warned of when it is written and
 //! told in an event of the pod.
 
+mod command;
 mod rules;
 
 use object::quantity::Quantity;

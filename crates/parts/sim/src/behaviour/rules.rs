@@ -2,7 +2,7 @@
 
 use object::{Object, Value};
 
-use crate::behaviour::{Behaviour, Opinion};
+use crate::behaviour::{Behaviour, Opinion, command};
 use crate::read;
 
 /// Rules in the order they are asked.
@@ -20,6 +20,8 @@ pub struct Rule {
     namespace: Option<String>,
     /// Only pods with an image that contains this.
     image: Option<String>,
+    /// Whether every member has it: then what a command says comes first.
+    is_usual: bool,
     opinion: Opinion,
 }
 
@@ -77,7 +79,12 @@ impl Rules {
     /// The rules every member has.
     #[must_use]
     pub fn defaults() -> Self {
-        Self::parse(DEFAULTS).expect("invariant: a test reads the rules every member has")
+        let mut usual =
+            Self::parse(DEFAULTS).expect("invariant: a test reads the rules every member has");
+        for rule in &mut usual.rules {
+            rule.is_usual = true;
+        }
+        usual
     }
 
     /// These rules first, then those.
@@ -89,8 +96,17 @@ impl Rules {
 
     /// How a pod behaves.
     pub(crate) fn behaviour(&self, pod: &Object) -> Behaviour {
+        let (usual, given): (Vec<&Rule>, Vec<&Rule>) = self
+            .rules
+            .iter()
+            .filter(|rule| rule.is_for(pod))
+            .partition(|rule| rule.is_usual);
         let mut opinion = Opinion::of_annotations(pod);
-        for rule in self.rules.iter().filter(|rule| rule.is_for(pod)) {
+        for rule in given {
+            opinion = opinion.or(&rule.opinion);
+        }
+        opinion = opinion.or(&command::opinion(pod));
+        for rule in usual {
             opinion = opinion.or(&rule.opinion);
         }
         opinion.settle()

@@ -1,7 +1,7 @@
 //! The history of a template: one ControllerRevision for each state it has had, as `kubectl rollout history` and `undo`
 //! read it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use object::{Object, Value};
@@ -14,6 +14,8 @@ use crate::read;
 
 /// The label by which a revision carries the hash of its template.
 const HASH: &str = "controller.kubernetes.io/hash";
+/// The same for DaemonSets, whose pods carry it too.
+const HASH_OF_DAEMONS: &str = "controller-revision-hash";
 /// As many old revisions as are kept unless the owner says otherwise.
 const HISTORY: i64 = 10;
 
@@ -96,7 +98,11 @@ fn make(owner: &Object, revision: &Revision, number: i64) -> Value {
         .and_then(Value::as_object)
         .cloned()
         .unwrap_or_default();
-    labels.insert(HASH.to_owned(), json!(revision.hash));
+    let label = match owner.kind() {
+        "DaemonSet" => HASH_OF_DAEMONS,
+        _ => HASH,
+    };
+    labels.insert(label.to_owned(), json!(revision.hash));
     if let Some(fields) = template.as_object_mut() {
         // Whoever goes back to it puts it in the place of the present one as a whole.
         fields.insert("$patch".to_owned(), json!("replace"));
@@ -108,8 +114,22 @@ fn make(owner: &Object, revision: &Revision, number: i64) -> Value {
             "annotations": owner.at(&["metadata", "annotations"]),
             "ownerReferences": [read::owner_reference(owner)],
         },
-        "data": {"spec": {"template": template}}, "revision": number,
+        // Upstream: in the order of names, and clients tell revisions apart by the bytes.
+        "data": {"spec": {"template": sorted(template)}}, "revision": number,
     })
+}
+
+/// The same value with its fields in the order of their names, all the way down.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields: BTreeMap<String, Value> = fields.into_iter().collect();
+            let fields = fields.into_iter();
+            Value::Object(fields.map(|(name, value)| (name, sorted(value))).collect())
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +160,23 @@ mod tests {
             other => format!("{other:?}"),
         });
         shown.collect()
+    }
+
+    #[test]
+    fn a_revision_says_whose_it_is_and_lists_its_fields_by_name() {
+        for (kind, label) in [("StatefulSet", HASH), ("DaemonSet", HASH_OF_DAEMONS)] {
+            let owner = json!({
+                "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "db", "namespace": "d", "uid": "u"},
+                "spec": {"template": {"spec": {"z": [{"y": 1, "x": 2}], "a": 1}, "metadata": {}}},
+            });
+            let owner = Object::from_value(owner).unwrap();
+            let made = make(&owner, &of(&owner), 1);
+            assert_eq!(made["metadata"]["labels"][label], json!(of(&owner).hash));
+            assert_eq!(
+                made["data"].to_string(),
+                r#"{"spec":{"template":{"$patch":"replace","metadata":{},"spec":{"a":1,"z":[{"x":2,"y":1}]}}}}"#
+            );
+        }
     }
 
     #[test]

@@ -150,6 +150,8 @@ impl Collector {
                 }
                 if record.head().terminating {
                     self.wake_dependents(&record.head().uid);
+                    // It may have let go of an owner that waits for it: one that owns it in turn.
+                    self.wake_owner(after);
                 }
             }
             None => {

@@ -99,6 +99,14 @@ pub(crate) fn decide(facts: &Facts<'_>) -> Vec<Action> {
         } else {
             "Background"
         };
+        let is_in_circle = facts
+            .dependents
+            .iter()
+            .any(|(_, dependent)| Owner::of(dependent) == Owner::Waiting);
+        // Upstream: what owns its own owner holds it no longer, or both would wait for ever.
+        if waits && is_in_circle {
+            actions.push(unblock_owners(facts));
+        }
         actions.push(Action::Delete {
             of: target(facts),
             grace: None,
@@ -227,6 +235,15 @@ fn set_owners(path: &str, object: &Value, kept: Vec<&Value>) -> Action {
     }
 }
 
+/// Lets the owners go without waiting for the object.
+fn unblock_owners(facts: &Facts<'_>) -> Action {
+    let mut references = facts.references.to_vec();
+    for fields in references.iter_mut().filter_map(Value::as_object_mut) {
+        fields.insert("blockOwnerDeletion".to_owned(), json!(false));
+    }
+    set_owners(&facts.path, facts.object, references.iter().collect())
+}
+
 fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
     let list = object
         .pointer("/metadata/finalizers")
@@ -286,6 +303,23 @@ mod tests {
             ),
         ] {
             assert_eq!(check(object.clone(), &owners, &[]), expected, "{owners:?}");
+        }
+    }
+
+    #[test]
+    fn a_circle_of_owners_is_opened_where_it_closes() {
+        let object = json!({"metadata": {"uid": "u", "ownerReferences": [{"uid": "a", "blockOwnerDeletion": true}]}});
+        let waiting =
+            json!({"metadata": {"uid": "a", "deletionTimestamp": "x", "finalizers": [FOREGROUND]}});
+        let staying = json!({"metadata": {"uid": "c"}});
+        let opened =
+            r#"merge /o {"metadata":{"ownerReferences":[{"uid":"a","blockOwnerDeletion":false}]}}"#;
+        for (dependent, expected) in [
+            (waiting, vec![opened, "delete /o Foreground"]),
+            (staying, vec!["delete /o Foreground"]),
+        ] {
+            let owners = [Owner::Waiting];
+            assert_eq!(check(object.clone(), &owners, &[dependent]), expected);
         }
     }
 

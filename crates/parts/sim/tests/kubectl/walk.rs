@@ -47,6 +47,19 @@ impl Walk {
 
     /// What kubectl prints, on either stream, and its exit code.
     pub(crate) fn kubectl(&self, arguments: &str, input: &str) -> (String, i32) {
+        let mut answer = self.ask(arguments, input);
+        // On a busy machine some kubectl read before they have told their streams apart, lose what came, and say so.
+        // Whoever was told nothing can be asked again.
+        for _ in 0..5 {
+            if !input.is_empty() || !answer.0.contains("Unknown stream id") {
+                break;
+            }
+            answer = self.ask(arguments, input);
+        }
+        answer
+    }
+
+    fn ask(&self, arguments: &str, input: &str) -> (String, i32) {
         let mut child = self
             .command(arguments)
             .spawn()

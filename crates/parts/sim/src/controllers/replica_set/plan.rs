@@ -85,7 +85,13 @@ fn status(inputs: &Inputs<'_>, active: &[&Arc<Object>], plan: &mut Plan) -> Valu
         "readyReplicas": ready, "availableReplicas": available, "observedGeneration": set.generation(),
     });
     let mut conditions = read::conditions(set);
-    match inputs.trouble.filter(|trouble| !trouble.is_empty()) {
+    let lacks = set.integer_at(&["spec", "replicas"]).unwrap_or(1)
+        > i64::try_from(active.len()).unwrap_or(i64::MAX);
+    // What could not be made is no trouble any more once it is not wanted.
+    match inputs
+        .trouble
+        .filter(|trouble| lacks && !trouble.is_empty())
+    {
         None => conditions.retain(|condition| read::text(condition, "type") != "ReplicaFailure"),
         // Upstream: a failure that is known is not told anew, though its message names another pod each time.
         Some(_) if read::condition(set, "ReplicaFailure").is_some() => {}
@@ -105,4 +111,36 @@ fn status(inputs: &Inputs<'_>, active: &[&Arc<Object>], plan: &mut Plan) -> Valu
         fields.retain(|name, value| name == "replicas" || *value != json!(0));
     }
     status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_as_long_as_pods_are_missing() {
+        let pod = json!({"metadata": {"name": "p"}, "status": {"phase": "Running"}});
+        let pod = Arc::new(Object::from_value(pod).unwrap());
+        for (replicas, trouble, expected) in [
+            (2, Some("no room"), true),
+            (2, None, false),
+            (1, Some("no room"), false),
+        ] {
+            let set = json!({
+                "metadata": {"name": "s", "namespace": "d"}, "spec": {"replicas": replicas},
+                "status": {"conditions": [{"type": "ReplicaFailure", "status": "True"}]},
+            });
+            let set = Object::from_value(set).unwrap();
+            let inputs = Inputs {
+                kind: Kind::ReplicaSet,
+                set: &set,
+                pods: &[&pod],
+                trouble,
+                now: "2026-01-01T00:00:00Z".parse().unwrap(),
+            };
+            let status = status(&inputs, &[&pod], &mut Plan::default());
+            let is_told = status["conditions"].is_array();
+            assert_eq!(is_told, expected, "{replicas} {trouble:?}");
+        }
+    }
 }
