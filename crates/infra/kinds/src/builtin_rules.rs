@@ -341,7 +341,13 @@ impl KindRules for BuiltinRules {
     }
 
     fn field(&self, object: &Value, path: &str) -> Option<String> {
-        self.kind().selectable(path, object)
+        let kind = self.kind();
+        // What is kept as another kind is looked at as the one that was asked for.
+        if kind.stored.is_some() {
+            let own = self.convert(object, &kind.api_version())?;
+            return kind.selectable(path, &own);
+        }
+        kind.selectable(path, object)
     }
 
     fn first_generation(&self) -> Option<i64> {

@@ -375,6 +375,32 @@ async fn built_in_objects_are_decoded_before_anything_else_and_null_is_nothing()
     }
 }
 
+#[tokio::test]
+async fn events_are_selected_by_the_fields_of_the_version_asked_for() {
+    let api = api().await;
+    let event = json!({
+        "metadata": {"name": "e"}, "regarding": {"kind": "Pod", "namespace": "d"}, "reason": "Test", "type": "Normal",
+        "action": "Do", "eventTime": "2026-01-02T03:04:05.000000Z", "reportingController": "tester",
+        "reportingInstance": "here",
+    });
+    let events = "/apis/events.k8s.io/v1/namespaces/d/events";
+    let (code, answer) = api.send("POST", events, &event).await;
+    assert_eq!(code, 201, "{answer}");
+    for (path, selector, expected) in [
+        (events, "reportingController=tester", 1),
+        (events, "regarding.kind=Pod", 1),
+        (events, "regarding.kind=Node", 0),
+        ("/api/v1/namespaces/d/events", "source=tester", 1),
+        ("/api/v1/namespaces/d/events", "involvedObject.kind=Pod", 1),
+        ("/api/v1/namespaces/d/events", "source=other", 0),
+    ] {
+        let line = format!("{path}?fieldSelector={selector}");
+        let (_, list) = api.send("GET", &line, &Value::Null).await;
+        let found = list["items"].as_array().map(Vec::len);
+        assert_eq!(found, Some(expected), "{selector}: {list}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn pages_of_states_that_nobody_has_are_refused() {
     let api = api().await;

@@ -140,7 +140,7 @@ pub enum Dependents {
 pub struct Selector<'a> {
     /// Its name in the selector.
     pub label: &'a str,
-    /// Where the value is.
+    /// Where the value is; several places, with bars between them, if the first that has one counts.
     pub path: &'a str,
     /// What an absent value reads as.
     pub absent: &'static str,
@@ -276,10 +276,13 @@ impl<'a> Kind<'a> {
                 (selector.path, selector.absent)
             }
         };
-        Some(match crate::path::at(object, path) {
-            Some(Value::String(text)) => text.clone(),
-            Some(other) if !other.is_null() => other.to_string(),
-            _ => absent.to_owned(),
-        })
+        let read = |path: &str| match crate::path::at(object, path) {
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(other) if !other.is_null() => Some(other.to_string()),
+            _ => None,
+        };
+        let mut values = path.split('|').filter_map(read);
+        let value = values.find(|value| !value.is_empty());
+        Some(value.unwrap_or_else(|| absent.to_owned()))
     }
 }

@@ -117,6 +117,16 @@ fn field_selectors_read_the_object() {
         Some("2"),
     );
     check(("batch", "Job"), "status.successful", json!({}), Some("0"));
+    for (event, source) in [
+        (
+            json!({"source": {"component": "a"}, "reportingComponent": "b"}),
+            "a",
+        ),
+        (json!({"source": {}, "reportingComponent": "b"}), "b"),
+        (json!({}), ""),
+    ] {
+        check(("", "Event"), "source", event, Some(source));
+    }
     check(
         ("", "Event"),
         "source",
