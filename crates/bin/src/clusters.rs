@@ -181,9 +181,18 @@ pub(crate) fn cordon(
     typed: &arguments::Cordon,
     wanted: Cordon,
 ) -> Result<(), Failure> {
+    let hint = "for example: karavel cordon member1; `karavel clusters` lists them";
+    let name = match typed.names.as_slice() {
+        [name] if !name.is_empty() => name,
+        [] | [_] => return Err(Failure::refused("cluster name is required", hint)),
+        _ => {
+            let what = "more than one cluster name is not supported";
+            return Err(Failure::refused(what, hint));
+        }
+    };
     running::block_on(async {
         let control = reach.connect().await?;
-        print(&cli::cordon(&control, &typed.name, wanted, typed.dry_run).await?)?;
+        print(&cli::cordon(&control, name, wanted, typed.dry_run).await?)?;
         tell_rehearsal(typed.dry_run);
         Ok(())
     })?

@@ -7,44 +7,70 @@ use crate::print;
 use crate::program::Program;
 use crate::running::block_on;
 
-/// Bash: the words so far go to the program, which prints one proposal a line.
+/// Bash: the words so far go to the program, which prints one proposal a line. Bash takes `=` and `:` for the ends of words,
+/// so that the words are read from the line, and of what is proposed only the rest is handed over.
 const BASH: &str = r#"# bash completion for NAME
 _PROGRAM_complete() {
-    local IFS=$'\n'
-    COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)" -- "${COMP_WORDS[COMP_CWORD]}"))
+    local line="${COMP_LINE:0:COMP_POINT}" part="${COMP_WORDS[COMP_CWORD]}"
+    local -a words=()
+    read -ra words <<< "$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    [[ $part == [=:] ]] && part=""
+    local whole="${words[${#words[@]}-1]}"
+    local head="${whole%"$part"}"
+    COMPREPLY=()
+    while IFS= read -r line; do
+        COMPREPLY+=("${line#"$head"}")
+    done < <("${words[0]/#\~/$HOME}" __complete -- "${words[@]:1}" 2>/dev/null)
 }
 complete -o default -F _PROGRAM_complete NAME
 "#;
+/// Zsh: read by a shell that starts, or kept as `_NAME` in a directory of functions.
 const ZSH: &str = r#"#compdef NAME
 _PROGRAM_complete() {
     local -a proposals
-    proposals=("${(@f)$("${words[1]}" __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-    compadd -- "${proposals[@]}"
+    proposals=("${(@f)$("${words[1]/#\~/$HOME}" __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    proposals=("${(@)proposals:#}")
+    if (( ${#proposals} )); then
+        compadd -- "${proposals[@]}"
+    else
+        _files
+    fi
 }
-compdef _PROGRAM_complete NAME
+if [ "${funcstack[1]}" = "_NAME" ]; then
+    _PROGRAM_complete
+else
+    (( ${+functions[compdef]} )) || { autoload -Uz compinit && compinit }
+    compdef _PROGRAM_complete NAME
+fi
 "#;
 const FISH: &str = r#"# fish completion for NAME
 function __PROGRAM_complete
-    set -l words (commandline -opc) (commandline -ct)
-    $words[1] __complete -- $words[2..-1] 2>/dev/null
+    set -l words (commandline -opc)
+    set -l last (commandline -ct)
+    set -l found ($words[1] __complete -- $words[2..-1] "$last" 2>/dev/null)
+    if test (count $found) -gt 0
+        printf '%s\n' $found
+    else
+        __fish_complete_path "$last"
+    end
 end
 complete -c NAME -f -a '(__PROGRAM_complete)'
 "#;
 
 /// Prints the script for a shell.
-pub(crate) fn script(program: &Program, shell: Option<&str>) -> Result<(), Failure> {
-    let hint = "choose one of: bash, zsh, fish";
+pub(crate) fn script(program: &Program, shells: &[String]) -> Result<(), Failure> {
+    let refused = |what: String| Err(Failure::refused(what, "choose one of: bash, zsh, fish"));
+    let shell = match shells {
+        [shell] => shell.as_str(),
+        [] => return refused("Shell not specified.".to_owned()),
+        _ => return refused("Too many arguments. Expected only the shell type.".to_owned()),
+    };
     let template = match shell {
-        None => return Err(Failure::refused("Shell not specified.", hint)),
-        Some("bash") => BASH,
-        Some("zsh") => ZSH,
-        Some("fish") => FISH,
-        Some(other) => {
-            return Err(Failure::refused(
-                format!("Unsupported shell type {other:?}."),
-                hint,
-            ));
-        }
+        "bash" => BASH,
+        "zsh" => ZSH,
+        "fish" => FISH,
+        other => return refused(format!("Unsupported shell type {other:?}.")),
     };
     let name = program.name().replace(' ', "-");
     let word = name.replace('-', "_");
@@ -57,25 +83,38 @@ pub(crate) fn complete(program: &Program, reach: &Reach, words: &[String]) -> Re
         Some((first, rest)) if first == "--" => rest,
         _ => words,
     };
-    let (last, before) = match words.split_last() {
-        Some((last, before)) => (last.as_str(), before),
-        None => ("", words),
-    };
-    let line = Line::read(&program.command(), before);
-    let mut proposals = match wanted(&program.command(), before, last) {
+    let (head, before, last) = split(words);
+    let line = Line::read(&program.command(), &before);
+    let mut proposals = match wanted(&program.command(), &before, &last) {
         Wanted::Words(words) => words,
         Wanted::Contexts => cli::contexts(&line.reach(reach)),
         Wanted::Some(proposal) => names(&line.reach(reach), &proposal, line.value("namespace")),
     };
-    proposals.retain(|word| word.starts_with(last));
+    proposals.retain(|word| word.starts_with(&last));
     proposals.sort();
     proposals.dedup();
     print(
         &proposals
             .iter()
-            .map(|word| format!("{word}\n"))
+            .map(|word| format!("{head}{word}\n"))
             .collect::<String>(),
     )
+}
+
+/// What every proposal begins with, the words that are finished, and the one that is not. `--flag=va` is a flag whose value
+/// is not finished.
+fn split(words: &[String]) -> (String, Vec<String>, String) {
+    let Some((last, before)) = words.split_last() else {
+        return (String::new(), Vec::new(), String::new());
+    };
+    let mut before = before.to_vec();
+    match last.split_once('=') {
+        Some((flag, value)) if flag.starts_with("--") => {
+            before.push(flag.to_owned());
+            (format!("{flag}="), before, value.to_owned())
+        }
+        _ => (String::new(), before, last.clone()),
+    }
 }
 
 /// What is to be proposed.
@@ -323,6 +362,30 @@ mod tests {
         ] {
             assert_eq!(at(line), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn a_value_behind_an_equals_sign_is_proposed_along_with_its_flag() {
+        let root = Program::Karavel.command();
+        for (line, head, expected) in [
+            (
+                "get pods --namespace=sh",
+                "--namespace=",
+                names_of("namespaces", false),
+            ),
+            (
+                "get pods --karmada-context=",
+                "--karmada-context=",
+                Wanted::Contexts,
+            ),
+            ("get a=b", "", Wanted::Some(Proposal::Kinds)),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let (found, before, last) = split(&words);
+            assert_eq!(found, head, "{line}");
+            assert_eq!(wanted(&root, &before, &last), expected, "{line}");
+        }
+        assert_eq!(split(&[]), (String::new(), Vec::new(), String::new()));
     }
 
     #[test]

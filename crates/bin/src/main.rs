@@ -13,6 +13,7 @@ mod demo;
 mod directory;
 mod estimator;
 mod fault;
+mod given;
 mod instead;
 mod memory;
 mod overview;
@@ -26,6 +27,7 @@ mod scheduling;
 mod security;
 mod server;
 mod sim;
+mod slips;
 mod storage;
 mod switches;
 mod terminal;
@@ -127,7 +129,7 @@ fn run(program: &Program, arguments: Arguments) -> Result<(), Failure> {
         Command::Restore(restore) => begin_anew(&restore),
         Command::Version { .. } => print(&program.version()),
         Command::Options => print(&program.options()),
-        Command::Completion { shell } => completion::script(program, shell.as_deref()),
+        Command::Completion { shells } => completion::script(program, &shells),
         Command::Reference => print(&reference::page(*program)),
         Command::Complete { words } => completion::complete(program, &reach, &words),
     }
@@ -176,7 +178,7 @@ fn usage(program: Program, error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return end(print(&error.render().to_string()));
     }
-    let said = error.render().to_string();
+    let said = slips::told(error);
     say(&said.replacen("error:", &terminal::alarm("error:"), 1));
     let is_command = std::env::args_os().any(|word| word == "exec");
     if kind == ErrorKind::UnknownArgument && is_command {

@@ -4,7 +4,7 @@ use cli::{Answer, Failure, Reach};
 
 use crate::arguments;
 use crate::running::block_on;
-use crate::{clusters::now, print, say};
+use crate::{clusters::now, given, print, say};
 
 /// Reads objects in the control plane and in members. What was found is printed even if not everybody answered.
 pub(crate) fn get(reach: &Reach, mut typed: arguments::Get) -> Result<(), Failure> {
@@ -54,7 +54,7 @@ pub(crate) fn get(reach: &Reach, mut typed: arguments::Get) -> Result<(), Failur
 
 /// What is to be read: what was named, or what files name, namespace by namespace.
 fn get_queries(whole: cli::Query, files: &arguments::Files) -> Result<Vec<cli::Query>, Failure> {
-    if files.files.is_empty() {
+    if files.is_empty() {
         return Ok(vec![whole]);
     }
     if !whole.words.is_empty() {
@@ -64,7 +64,7 @@ fn get_queries(whole: cli::Query, files: &arguments::Files) -> Result<Vec<cli::Q
         ));
     }
     let mut queries: Vec<cli::Query> = Vec::new();
-    for manifest in cli::Manifest::read_all(&files.files, files.recursive)? {
+    for manifest in given::read(files)? {
         let namespace = manifest.namespace().or(whole.namespace.clone());
         let known = queries
             .iter_mut()
@@ -102,7 +102,7 @@ pub(crate) fn describe(reach: &Reach, typed: arguments::Describe) -> Result<(), 
 
 /// What is to be described: what was named, or what files name.
 fn describe_queries(mut typed: arguments::Describe) -> Result<Vec<cli::DescribeQuery>, Failure> {
-    let files = std::mem::take(&mut typed.files.files);
+    let files = std::mem::take(&mut typed.files);
     if files.is_empty() {
         return Ok(vec![typed.into()]);
     }
@@ -112,7 +112,7 @@ fn describe_queries(mut typed: arguments::Describe) -> Result<Vec<cli::DescribeQ
             "leave -f or the names out",
         ));
     }
-    let manifests = cli::Manifest::read_all(&files, typed.files.recursive)?;
+    let manifests = given::read(&files)?;
     let whole: cli::DescribeQuery = typed.into();
     let query = |manifest: &cli::Manifest| cli::DescribeQuery {
         words: vec![manifest.word()],

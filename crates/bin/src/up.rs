@@ -1,5 +1,6 @@
 //! The role `up`: the control plane and simulated members in one process, already joined.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use apiserver::Options;
 use assembly::plane::{self, Settings};
 use cli::Failure;
 use client::{Client, KubeconfigSource, ListOptions, PatchKind, WriteOptions};
+use http::Method;
 use intent::Part;
 use member::join::{JoinError, JoinOptions};
 use object::{Object, ObjectKey, ResourceType, Value};
@@ -127,7 +129,7 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         .map(|member| member.kubeconfig.clone())
         .collect();
     cli::merge_kubeconfigs(&plane.kubeconfig, &kubeconfigs)?;
-    if !awaited.is_empty() && wait_until_ready(&control, &awaited).await? {
+    if !awaited.is_empty() && wait_until_ready(&control, &awaited, &plane.kubeconfig).await? {
         step(
             begun,
             match absent.is_empty() {
@@ -313,22 +315,41 @@ async fn move_to(control: &Client, name: &str, id: &str, endpoint: &str) -> Resu
     Ok(())
 }
 
-/// Waits until these clusters are seen as ready, and says whether they are.
-async fn wait_until_ready(control: &Client, members: &[&str]) -> Result<bool, Failure> {
+/// Waits until these clusters are seen as ready and can be looked into, and says whether it is so.
+async fn wait_until_ready(
+    control: &Client,
+    members: &[&str],
+    kubeconfig: &Path,
+) -> Result<bool, Failure> {
     let count = members.len();
+    let source = KubeconfigSource::File {
+        path: kubeconfig.to_owned(),
+        context: None,
+    };
+    let user = Client::from_kubeconfig(&source).await.map_err(|error| {
+        Failure::failed(
+            telemetry::chain(&error).to_string(),
+            "remove the kubeconfig and start again: it is written anew",
+        )
+    })?;
     let begun = Instant::now();
-    let mut told = None;
+    let (mut told, mut open) = (None, BTreeSet::new());
     let ready = async {
         loop {
             let listed = control
                 .list_all(&clusters(), "", &ListOptions::default())
                 .await
                 .map_err(|error| cli::call_failure(&error))?;
-            let ready = listed
-                .items
-                .iter()
-                .filter(|cluster| members.contains(&cluster.name()) && is_ready(cluster))
-                .count();
+            let names = listed.items.iter().filter(|cluster| is_ready(cluster));
+            let names = names
+                .map(Object::name)
+                .filter(|name| members.contains(name));
+            for name in names {
+                if !open.contains(name) && is_open(&user, name).await {
+                    open.insert(name.to_owned());
+                }
+            }
+            let ready = open.len();
             if ready >= count {
                 return Ok(true);
             }
@@ -366,6 +387,19 @@ fn is_ready(cluster: &Object) -> bool {
         .into_iter()
         .any(|taint| taint["key"] == NOT_READY || taint["key"] == UNREACHABLE);
     is_well && !is_marked && !list(&["status", "apiEnablements"]).is_empty()
+}
+
+/// Whether the control plane lets the user of its kubeconfig through to a member: what allows it there comes a moment after
+/// the member has joined, and whoever types the first command should not be refused.
+async fn is_open(user: &Client, member: &str) -> bool {
+    let path = format!(
+        "{}/proxy/api",
+        clusters().object_path(&ObjectKey::cluster(member))
+    );
+    let answer = user
+        .request(Method::GET, &path, "application/json", Vec::new().into())
+        .await;
+    answer.is_ok()
 }
 
 fn clusters() -> ResourceType {

@@ -12,10 +12,11 @@ use object::Value;
 use object::duration::Duration;
 
 use crate::arguments::{
-    Apply, ApplyCommand, Cascade, Create, Delete, Document, DryRun, Edit, Files, Interpret,
-    LastApplied, Making, Mark, Patch, PatchType, Promote, Simulate, Telling,
+    Apply, ApplyCommand, Cascade, Create, Delete, Document, DryRun, Edit, Interpret, LastApplied,
+    Making, Mark, Patch, PatchType, Promote, Simulate, Telling,
 };
 use crate::clusters::now;
+use crate::given::{named, read};
 use crate::print;
 use crate::reading::answer;
 use crate::running::block_on;
@@ -36,22 +37,19 @@ pub(crate) fn apply(reach: &Reach, typed: Apply) -> Result<(), Failure> {
         (false, false) => Propagation::Clusters(typed.clusters),
         (false, true) => Propagation::Elsewhere,
     };
-    if let Some(directory) = &typed.kustomize {
-        return Err(Failure::refused(
-            "kustomize is left to kubectl",
-            format!(
-                "kubectl kustomize {} | karavel apply -f -",
-                directory.display()
-            ),
-        ));
-    }
     if typed.prune {
         return Err(Failure::refused(
             "deleting what is not in files is left to kubectl",
             "`kubectl apply --prune` works against the control plane",
         ));
     }
-    let manifests = read(&typed.files)?;
+    if typed.force {
+        return Err(Failure::refused(
+            "nothing is deleted by applying",
+            "`karavel delete -f FILE`, then `karavel apply -f FILE`, makes objects anew",
+        ));
+    }
+    let manifests = Manifest::select(read(&typed.files)?, &typed.selector)?;
     let options = cli::ApplyOptions {
         writing: typed.writing.into(),
         respect_owners: typed.respect_owners,
@@ -67,7 +65,7 @@ pub(crate) fn apply(reach: &Reach, typed: Apply) -> Result<(), Failure> {
 fn view_last_applied(reach: &Reach, typed: LastApplied) -> Result<(), Failure> {
     let is_json = typed.output == Document::Json;
     let mut asked = vec![(typed.words, typed.namespace)];
-    if !typed.files.files.is_empty() {
+    if !typed.files.is_empty() {
         let default = asked.pop().and_then(|(_, namespace)| namespace);
         for manifest in read(&typed.files)? {
             let namespace = manifest.namespace().or(default.clone());
@@ -168,7 +166,7 @@ fn create_token(
 
 /// Deletes objects.
 pub(crate) fn delete(reach: &Reach, typed: Delete) -> Result<(), Failure> {
-    let manifests = match typed.files.files.is_empty() {
+    let manifests = match typed.files.is_empty() {
         true => Vec::new(),
         false => read(&typed.files)?,
     };
@@ -351,7 +349,7 @@ pub(crate) fn patch(reach: &Reach, typed: Patch) -> Result<(), Failure> {
 
 /// Sets labels or annotations.
 pub(crate) fn mark(reach: &Reach, typed: Mark, marks: Marks) -> Result<(), Failure> {
-    let manifests = match typed.files.files.is_empty() {
+    let manifests = match typed.files.is_empty() {
         true => Vec::new(),
         false => read(&typed.files)?,
     };
@@ -404,7 +402,7 @@ pub(crate) fn promote(reach: &Reach, typed: Promote) -> Result<(), Failure> {
 
 /// Says what would happen.
 pub(crate) fn simulate(reach: &Reach, typed: Simulate) -> Result<(), Failure> {
-    let manifests = match typed.files.files.is_empty() {
+    let manifests = match typed.files.is_empty() {
         true => Vec::new(),
         false => read(&typed.files)?,
     };
@@ -435,7 +433,7 @@ pub(crate) fn try_rules(typed: Interpret) -> Result<(), Failure> {
         let read = path.as_deref().map(Manifest::read_one);
         read.transpose()
     };
-    let customizations = match typed.files.files.is_empty() {
+    let customizations = match typed.files.is_empty() {
         true => Vec::new(),
         false => read(&typed.files)?,
     };
@@ -468,37 +466,6 @@ pub(crate) fn try_rules(typed: Interpret) -> Result<(), Failure> {
 
 fn statuses(path: &Path) -> Result<Vec<Value>, Failure> {
     cli::read_values(&path.display().to_string(), &text_of(path)?)
-}
-
-/// The one object that words or a file name, and the namespace that the file names.
-fn named(words: Vec<String>, files: &Files) -> Result<(Vec<String>, Option<String>), Failure> {
-    let [path] = files.files.as_slice() else {
-        return match files.files.is_empty() {
-            true => Ok((words, None)),
-            false => Err(Failure::refused(
-                "more than one file is given",
-                "give one file with one object",
-            )),
-        };
-    };
-    if !words.is_empty() {
-        return Err(Failure::refused(
-            "files and names cannot be given at once",
-            "leave -f or the names out",
-        ));
-    }
-    let manifest = Manifest::read_one(path)?;
-    Ok((vec![manifest.word()], manifest.namespace()))
-}
-
-fn read(files: &Files) -> Result<Vec<Manifest>, Failure> {
-    if files.files.is_empty() {
-        return Err(Failure::refused(
-            "must specify one of -f and words",
-            "name a file with -f, or - for standard input",
-        ));
-    }
-    Manifest::read_all(&files.files, files.recursive)
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {

@@ -387,7 +387,7 @@ fn kinds_versions_and_tokens_are_shown_for_real() {
         &format!("karavel token delete {id}"),
         "",
         1,
-        &["NotFound"],
+        &[&format!("secrets \"bootstrap-token-{id}\" not found")],
     );
     check(
         &up,

@@ -10,7 +10,17 @@ use std::process::{Child, Command, Stdio};
 
 use running::{KARAVEL, ROOT, Up, both};
 
-/// The lines of all blocks marked as `sh`, by page, without remarks behind them.
+/// The lines of all blocks marked as `sh` in a page, without remarks behind them.
+fn lines_of(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let blocks = text.split("```sh\n").skip(1);
+    let blocks = blocks.map(|block| block.split("```").next().unwrap());
+    let lines = blocks.flat_map(str::lines);
+    let lines = lines.map(|line| line.split("  #").next().unwrap().trim());
+    lines.map(str::to_owned).collect()
+}
+
+/// The same of all documents, by page.
 fn scripts() -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for entry in std::fs::read_dir(Path::new(ROOT).join("docs")).unwrap() {
@@ -20,13 +30,9 @@ fn scripts() -> BTreeMap<String, Vec<String>> {
         if !name.ends_with(".md") || name == "commands.md" {
             continue;
         }
-        let text = std::fs::read_to_string(&path).unwrap();
-        let blocks = text.split("```sh\n").skip(1);
-        for block in blocks {
-            let block = block.split("```").next().unwrap();
-            let lines = block.lines().map(|line| line.split("  #").next().unwrap());
-            let lines = lines.map(|line| line.trim().to_owned());
-            all.entry(name.clone()).or_default().extend(lines);
+        let lines = lines_of(&path);
+        if !lines.is_empty() {
+            all.insert(name, lines);
         }
     }
     all
@@ -116,6 +122,42 @@ fn scripts_in_the_documents_do_what_they_are_for() {
                 own.for_each(|line| run(&up, &format!("{line} --help")));
             }
             other => panic!("nobody runs the scripts of {other}: {lines:?}"),
+        }
+    }
+}
+
+/// Examples in Rust are built and run with everything else; here, that they are called what the page calls them.
+#[test]
+fn examples_of_plugins_are_where_their_page_says() {
+    let manifest = Path::new(ROOT).join("crates/parts/scheduler/Cargo.toml");
+    let manifest = std::fs::read_to_string(manifest).unwrap();
+    let lines = lines_of(&Path::new(ROOT).join("examples/scheduling/README.md"));
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    for line in lines {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [
+                "cargo",
+                "run",
+                "-p",
+                "karavel-scheduler",
+                "--example",
+                name,
+                ..,
+            ] => {
+                let target = format!("[[example]]\nname = \"{name}\"\n");
+                assert!(manifest.contains(&target), "{line}");
+            }
+            ["karavel", rest @ ..] => {
+                let output = Command::new(KARAVEL).args(rest).arg("--help").output();
+                let output = output.unwrap();
+                assert!(output.status.success(), "{line}\n{}", both(&output));
+                // Help is told whatever else is typed: the flags are looked for in it.
+                let help = both(&output);
+                let mut flags = rest.iter().filter(|word| word.starts_with("--"));
+                assert!(flags.all(|flag| help.contains(*flag)), "{line}\n{help}");
+            }
+            _ => panic!("nobody knows what to do with {line:?}"),
         }
     }
 }

@@ -2,48 +2,12 @@
 //! members have already, other schedulers, and users who may see little.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod asking;
 mod running;
 
-use std::time::{Duration, Instant};
-
+use asking::{check, until};
 use object::Value;
 use running::{Up, both};
-
-/// Nothing here takes longer unless something is wrong.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// Runs a line with an input, and expects its exit code and some words in the order given.
-#[track_caller]
-fn check(up: &Up, line: &str, input: &str, code: i32, words: &[&str]) -> String {
-    let output = up.shell(line, input);
-    let said = both(&output);
-    assert_eq!(output.status.code(), Some(code), "{line}\n{said}");
-    let mut rest = said.as_str();
-    for word in words {
-        let Some((_, after)) = rest.split_once(word) else {
-            panic!("{line}: no {word:?} where it is expected in\n{said}");
-        };
-        rest = after;
-    }
-    said
-}
-
-/// Runs a line until it ends well and says the words.
-#[track_caller]
-fn until(up: &Up, line: &str, words: &str) -> String {
-    let begun = Instant::now();
-    loop {
-        let output = up.shell(line, "");
-        let said = both(&output);
-        if output.status.success() && said.contains(words) {
-            return said;
-        }
-        assert!(
-            begun.elapsed() < PATIENCE,
-            "{line}: no {words:?} in\n{said}"
-        );
-    }
-}
 
 /// What would become of one object in each cluster: `member1 created, member2 held back`.
 #[track_caller]
@@ -164,6 +128,156 @@ fn suspensions_and_what_members_have_are_foretold_as_they_come() {
         "karavel get configmap a -C member1 -s members -o jsonpath='{.items[*].data.colour}'",
         "blue",
     );
+}
+
+#[test]
+fn what_has_not_arrived_is_asked_for_in_the_cluster() {
+    let up = Up::start(2);
+    let own = "karavel --karmada-context member1 create configmap a --from-literal=colour=green";
+    check(&up, own, "", 0, &["created"]);
+    let files = documents(&[config_map("a", "blue"), policy("")]);
+    check(&up, "karavel apply -f -", &files, 0, &["created"]);
+    until(&up, "karavel explain configmap/a", "Applied False");
+    until(
+        &up,
+        "karavel get configmap a -C member2 -s members",
+        "member2",
+    );
+    let told = |input: &str| foretold(&up, "-f -", input, "ConfigMap", "a");
+    // What stands in the way is no change, no news, and not deleted.
+    assert_eq!(
+        told(&config_map("a", "red")),
+        "member1 conflict, member2 changed"
+    );
+    assert_eq!(
+        told(&config_map("other", "red")),
+        "member1 conflict, member2 stays (as it is)"
+    );
+    let only = policy(", placement: {clusterAffinity: {clusterNames: [member2]}}");
+    check(
+        &up,
+        "karavel simulate -f -",
+        &only,
+        0,
+        &["member1", "stays", "is not managed from here", "member2"],
+    );
+    // That it is taken over is news, though what is sent is the same.
+    check(
+        &up,
+        "karavel simulate -f -",
+        &policy(", conflictResolution: Overwrite"),
+        0,
+        &[
+            "member1",
+            "changed",
+            "is taken over",
+            "~ /data/colour \"green\" -> \"blue\"",
+        ],
+    );
+    // What is not there cannot be deleted.
+    let gone = "karavel --karmada-context member1 delete configmap a";
+    let held = policy(", suspension: {dispatching: true}");
+    check(&up, "karavel apply -f -", &held, 0, &["configured"]);
+    until(&up, "karavel explain configmap/a", "held back");
+    check(&up, gone, "", 0, &["deleted"]);
+    check(
+        &up,
+        "karavel simulate -f -",
+        &only,
+        0,
+        &["member1", "is not there", "member2"],
+    );
+}
+
+#[test]
+fn namespaces_stay_in_clusters_that_no_policy_sends_them_to() {
+    let up = Up::start(2);
+    let space = |name: &str, labels: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}, labels: {{{labels}}}}}}}"
+        )
+    };
+    let claim = "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterPropagationPolicy, metadata: {name: spaces}, spec: {resourceSelectors: [{apiVersion: v1, kind: Namespace, name: bank}], placement: {clusterAffinity: {clusterNames: [member1]}}}}";
+    let both_files = documents(&[space("bank", ""), claim.to_owned()]);
+    let told = |input: &str| foretold(&up, "-f -", input, "Namespace", "bank");
+    assert_eq!(told(&both_files), "member1 created, member2 created");
+    check(&up, "karavel apply -f -", &both_files, 0, &["created"]);
+    until(
+        &up,
+        "karavel explain namespace/bank",
+        "ClusterPropagationPolicy spaces",
+    );
+    for member in ["member1", "member2"] {
+        let line = format!("karavel get namespace bank -C {member} -s members");
+        until(&up, &line, member);
+    }
+    until(
+        &up,
+        "karavel explain namespace/bank --cluster member1",
+        "Applied True",
+    );
+    assert_eq!(
+        told(&config_map("other", "red")),
+        "member1 stays, member2 stays (as it is)"
+    );
+
+    // What opted out has to be there already for what is in it.
+    let skip = "namespace.karmada.io/skip-auto-propagation: \"true\"";
+    let home = space("home", skip);
+    check(&up, "karavel apply -f -", &home, 0, &["created"]);
+    let inside =
+        |text: String| text.replace("metadata: {name:", "metadata: {namespace: home, name:");
+    let files = documents(&[inside(config_map("a", "blue")), inside(policy(""))]);
+    check(
+        &up,
+        "karavel simulate -f -",
+        &files,
+        0,
+        &[
+            "ConfigMap home/a (new)",
+            "member1",
+            "refused",
+            "the cluster has no namespace home",
+            "skip-auto-propagation",
+        ],
+    );
+    let own = "karavel --karmada-context member2 create namespace home";
+    check(&up, own, "", 0, &["created"]);
+    assert_eq!(
+        foretold(&up, "-f -", &files, "ConfigMap", "a"),
+        "member1 refused, member2 created"
+    );
+}
+
+#[test]
+fn kinds_come_along_with_their_objects() {
+    let up = Up::start(2);
+    let gadgets = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.shop.io}, spec: {group: shop.io, scope: Namespaced, names: {kind: Gadget, plural: gadgets, singular: gadget, listKind: GadgetList}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}";
+    let gadget = "{apiVersion: shop.io/v1, kind: Gadget, metadata: {name: g}, spec: {size: 3}}";
+    let kinds = "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterPropagationPolicy, metadata: {name: kinds}, spec: {resourceSelectors: [{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, name: gadgets.shop.io}]}}";
+    let objects = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: objects}, spec: {resourceSelectors: [{apiVersion: shop.io/v1, kind: Gadget}]}}";
+    let all = [gadgets, gadget, objects, kinds].map(str::to_owned);
+    let created = "member1 created, member2 created";
+    let told = |input: &str| foretold(&up, "-f -", input, "Gadget", "g");
+    assert_eq!(told(&documents(&all)), created);
+    check(
+        &up,
+        "karavel simulate -f -",
+        &documents(&all),
+        0,
+        &["(Gadget) are taken as they are", "no server has checked them"],
+    );
+    // Clusters that are not sent the definition do not serve the kind.
+    check(
+        &up,
+        "karavel simulate -f -",
+        &documents(&all[..3]),
+        0,
+        &["Gadget default/g (new)", "did not have the API"],
+    );
+    check(&up, "karavel apply -f -", &documents(&all), 0, &["created"]);
+    let said = until(&up, "karavel get gadgets -s members", "member2");
+    assert!(said.contains("member1"), "{said}");
 }
 
 #[test]
@@ -368,7 +482,8 @@ fn who_may_see_one_cluster_needs_no_list_of_all() {
     let own = "sed '0,/\"client-certificate-data\"/s//\"as\": \"jane\", &/' $KUBECONFIG > jane";
     check(&up, own, "", 0, &[]);
     let jane = |words: &str| format!("KUBECONFIG=jane karavel {words}");
-    until(&up, &jane("get configmap a"), "a ");
+    // Who may be let through to a member is told there a moment later.
+    until(&up, &jane("get configmap a -s members -C member1"), "a ");
     for words in [
         "get configmap a -s members -C member1",
         "describe configmap a -C member1",
@@ -382,7 +497,15 @@ fn who_may_see_one_cluster_needs_no_list_of_all() {
         &jane("get configmap a -s members -C member2"),
         "",
         1,
-        &["cluster(member2)", "(Forbidden)"],
+        &["cluster(member2)", "(Forbidden)", "cluster-proxy-admin"],
+    );
+    // Let through to a member, and without a role there.
+    check(
+        &up,
+        &jane("get secret a -s members -C member1"),
+        "",
+        1,
+        &["cluster(member1)", "(Forbidden)", "lacks a role there"],
     );
     // Without leave to list clusters the rest is shown, and it is said what is missing.
     check(

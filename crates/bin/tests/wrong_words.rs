@@ -129,6 +129,7 @@ fn wrong_words_are_answered_with_the_right_ones() {
         ("up --member 3", "--members"),
         ("completion pwsh", "bash, zsh, fish"),
         ("completion", "Shell not specified."),
+        ("completion bash zsh", "Too many arguments."),
         ("get pods -o jsno", "json"),
         ("interpret --operation health", "InterpretHealth"),
         ("apply -f /nowhere", "check the path"),
@@ -171,6 +172,12 @@ fn wrong_words_are_answered_with_the_right_ones() {
         ("bench foo", "there are footprint"),
         ("bench propagte", "did you mean \"propagate\"?"),
         ("clusters", "no kubeconfig can be used"),
+        ("get pods --invalidflag", "unknown flag: --invalidflag"),
+        ("up --members 3x", "write a whole number"),
+        (
+            "apply -f /tmp/no/such.yaml",
+            "error: the path \"/tmp/no/such.yaml\" does not exist",
+        ),
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         let (code, said) = karavel(&words);
@@ -192,23 +199,54 @@ fn scripts_for_shells_can_be_read_by_them() {
         .unwrap();
     assert!(checked.success());
     // Sourced and asked as bash asks it when somebody presses the key.
-    let pressed = format!(
-        "{script}\nCOMP_WORDS=({} si) COMP_CWORD=1\n_karavel_complete\necho \"${{COMPREPLY[*]}}\"",
-        env!("CARGO_BIN_EXE_karavel")
-    );
-    let proposed = Command::new("bash")
-        .args(["-c", &pressed])
-        .output()
-        .unwrap();
-    let proposed = String::from_utf8(proposed.stdout).unwrap();
-    assert_eq!(proposed.trim(), "sim simulate");
-    for shell in ["zsh", "fish"] {
-        let (code, script) = karavel(&["completion", shell]);
-        assert_eq!(code, 0);
-        assert!(script.contains("__complete"), "{script}");
+    for (line, words, expected) in [
+        ("si", "si", "sim simulate"),
+        (
+            "get --operation-scope=mem",
+            "get --operation-scope = mem",
+            "members",
+        ),
+        ("get -s mem", "get -s mem", "members"),
+    ] {
+        let pressed = format!(
+            "{script}\nCOMP_LINE=\"{KARAVEL} {line}\" COMP_POINT=${{#COMP_LINE}} COMP_WORDS=({KARAVEL} {words})\nCOMP_CWORD=$((${{#COMP_WORDS[@]}}-1))\n_karavel_complete\necho \"${{COMPREPLY[*]}}\"",
+        );
+        assert_eq!(said_by("bash", &["-c", &pressed]), expected, "{line}");
+    }
+    let (code, script) = karavel(&["completion", "zsh"]);
+    assert_eq!(code, 0);
+    assert!(script.starts_with("#compdef karavel\n"), "{script}");
+    if is_installed("zsh") {
+        assert_eq!(said_by("zsh", &["-f", "-n", "-c", &script]), "");
+    }
+    let (code, script) = karavel(&["completion", "fish"]);
+    assert_eq!(code, 0);
+    assert!(script.contains("complete -c karavel "), "{script}");
+    if is_installed("fish") {
+        let script = script.replace("complete -c karavel ", &format!("complete -p {KARAVEL} "));
+        for (line, expected) in [("si", "sim\nsimulate"), ("get -s mem", "members")] {
+            let pressed = format!("{script}\ncomplete -C '{KARAVEL} {line}'");
+            assert_eq!(
+                said_by("fish", &["--no-config", "-c", &pressed]),
+                expected,
+                "{line}"
+            );
+        }
     }
     let (code, proposed) = karavel(&["__complete", "--", "si"]);
     assert_eq!((code, proposed.as_str()), (0, "sim\nsimulate\n"));
+}
+
+/// What a program says.
+fn said_by(program: &str, words: &[&str]) -> String {
+    let output = Command::new(program).args(words).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    String::from_utf8(said).unwrap().trim().to_owned()
+}
+
+/// Whether a shell is on this machine; nobody needs it to build the program.
+fn is_installed(shell: &str) -> bool {
+    Command::new(shell).arg("--version").output().is_ok()
 }
 
 #[test]

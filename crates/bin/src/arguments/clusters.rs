@@ -79,7 +79,8 @@ pub(crate) struct Unjoin {
 #[derive(Args, Debug)]
 pub(crate) struct Cordon {
     /// The cluster.
-    pub(crate) name: String,
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
     /// Say what would be done and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

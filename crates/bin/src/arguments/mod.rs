@@ -281,7 +281,8 @@ pub(crate) enum Command {
     /// Example: karavel completion bash
     Completion {
         /// The shell: bash, zsh, fish.
-        shell: Option<String>,
+        #[arg(value_name = "SHELL")]
+        shells: Vec<String>,
     },
     /// Print the reference of all commands, as the documentation has it.
     #[command(name = "__reference", hide = true)]
@@ -340,6 +341,12 @@ mod tests {
             "explain deployment.spec --recursive --api-version apps/v1 --output plaintext -s members --cluster m",
             "apply -f x --server-side --validate=strict --overwrite --save-config=false --field-manager me",
             "apply -k dir",
+            "get -k dir",
+            "describe -k dir",
+            "delete -k dir",
+            "simulate -k dir",
+            "label -k dir a=b",
+            "apply -f x -l app=web --all --grace-period=-1 --cascade=foreground --openapi-patch=true",
             "create service clusterip web --tcp 80:8080",
             "create job once --image busybox -- date -u",
             "create clusterrolebinding x --clusterrole view --user jane --group devs",

@@ -9,7 +9,7 @@ use super::places::{Namespaces, OnePlace, Places};
 pub(crate) struct Get {
     /// `TYPE[.VERSION][.GROUP]` and names, several types with commas in between, or TYPE/NAME for each; absent with files.
     #[arg(
-        required_unless_present = "files",
+        required_unless_present_any = ["files", "kustomize"],
         value_name = "TYPE [NAME...] | TYPE/NAME"
     )]
     pub(crate) words: Vec<String>,
@@ -106,7 +106,7 @@ pub(crate) struct Describe {
     /// `TYPE[.VERSION][.GROUP]` and beginnings of names, or TYPE/NAME for each; absent with files.
     #[arg(
         value_name = "TYPE [NAME...] | TYPE/NAME",
-        required_unless_present = "files"
+        required_unless_present_any = ["files", "kustomize"]
     )]
     pub(crate) words: Vec<String>,
     #[command(flatten)]

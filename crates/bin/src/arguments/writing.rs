@@ -71,6 +71,21 @@ pub(crate) struct Files {
     /// Look into directories below too.
     #[arg(short = 'R', long)]
     pub(crate) recursive: bool,
+    /// A directory for kustomize, which kubectl builds.
+    #[arg(
+        short = 'k',
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["files", "recursive"]
+    )]
+    pub(crate) kustomize: Option<PathBuf>,
+}
+
+impl Files {
+    /// Whether no file is named.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.kustomize.is_none()
+    }
 }
 
 /// Apply objects.
@@ -95,18 +110,38 @@ pub(crate) struct Apply {
     /// Send each object to every cluster by a policy of its own.
     #[arg(long)]
     pub(crate) all_clusters: bool,
+    /// Only objects of the files with these labels.
+    #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "")]
+    pub(crate) selector: String,
     /// Has no effect: objects are always applied by the server.
     #[arg(long, hide = true)]
     pub(crate) server_side: bool,
+    /// Delete what cannot be changed and create it anew, which is left to whoever wants that.
+    #[arg(long, hide = true)]
+    pub(crate) force: bool,
+    /// Has no effect: all objects of the files are applied.
+    #[arg(long, hide = true)]
+    pub(crate) all: bool,
+    /// Has no effect: goes with --force and --prune.
+    #[arg(
+        long,
+        hide = true,
+        value_name = "SECONDS",
+        allow_negative_numbers = true
+    )]
+    pub(crate) grace_period: Option<i64>,
+    /// Has no effect: goes with --force and --prune.
+    #[arg(long, hide = true, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "background")]
+    pub(crate) cascade: Option<Cascade>,
+    /// Has no effect: the server knows its kinds.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) openapi_patch: Option<bool>,
     /// Has no effect: fields that others own are taken over unless told otherwise.
     #[arg(long, hide = true)]
     pub(crate) force_conflicts: bool,
     /// Refuse to change fields that others own.
     #[arg(long)]
     pub(crate) respect_owners: bool,
-    /// A directory for kustomize, which is left to kubectl.
-    #[arg(short = 'k', long, value_name = "DIR", hide = true)]
-    pub(crate) kustomize: Option<PathBuf>,
     /// Delete what is not in the files, which is left to kubectl.
     #[arg(long, hide = true)]
     pub(crate) prune: bool,
@@ -135,7 +170,7 @@ pub(crate) struct LastApplied {
     /// A type and names, or TYPE/NAME for each; absent with files.
     #[arg(
         value_name = "TYPE NAME... | TYPE/NAME",
-        required_unless_present = "files"
+        required_unless_present_any = ["files", "kustomize"]
     )]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
@@ -240,7 +275,7 @@ pub(crate) enum Cascade {
 pub(crate) struct Edit {
     /// A type and a name, or TYPE/NAME; absent with files.
     #[arg(
-        required_unless_present = "files",
+        required_unless_present_any = ["files", "kustomize"],
         num_args = 1..=2,
         value_name = "TYPE/NAME"
     )]
@@ -265,7 +300,7 @@ pub(crate) struct Edit {
 pub(crate) struct Patch {
     /// A type and a name, or TYPE/NAME; absent with files.
     #[arg(
-        required_unless_present = "files",
+        required_unless_present_any = ["files", "kustomize"],
         num_args = 1..=2,
         value_name = "TYPE/NAME"
     )]
@@ -304,7 +339,7 @@ pub(crate) enum PatchType {
 pub(crate) struct Mark {
     /// A type and names or TYPE/NAME for each, then KEY=VALUE to set and KEY- to remove.
     #[arg(
-        required_unless_present = "files",
+        required_unless_present_any = ["files", "kustomize"],
         allow_hyphen_values = false,
         value_name = "TYPE NAME... KEY=VALUE | KEY-"
     )]

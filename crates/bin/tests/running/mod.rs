@@ -22,7 +22,7 @@ impl Up {
     /// The same with further flags.
     pub(crate) fn start_with(members: u16, further: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut process = Command::new(KARAVEL)
+        let process = Command::new(KARAVEL)
             .args([
                 "up",
                 "--listen",
@@ -37,7 +37,9 @@ impl Up {
             .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        // From here on it is killed, whatever happens.
+        let mut up = Self { process, directory };
+        let lines = BufReader::new(up.process.stdout.take().unwrap()).lines();
         let said: Vec<String> = lines
             .map(Result::unwrap)
             .take_while(|line| !line.starts_with("karavel is up"))
@@ -50,10 +52,10 @@ impl Up {
         // Documents speak of examples where they are in the repository.
         std::os::unix::fs::symlink(
             Path::new(ROOT).join("examples"),
-            directory.path().join("examples"),
+            up.directory.path().join("examples"),
         )
         .unwrap();
-        Self { process, directory }
+        up
     }
 
     pub(crate) fn kubeconfig(&self) -> PathBuf {

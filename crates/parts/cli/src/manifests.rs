@@ -172,7 +172,7 @@ fn kind_hint(discovery: &Discovery, wrong: &GroupVersionKind) -> String {
 pub fn read_values(name: &str, text: &str) -> Result<Vec<Value>, Failure> {
     let documents = yaml::read_documents(text).map_err(|error| {
         Failure::refused(
-            format!("{name}: {}", unreadable_text(&error)),
+            format!("{name}: {}", yaml::told(&error)),
             "correct the file",
         )
     })?;
@@ -182,12 +182,6 @@ pub fn read_values(name: &str, text: &str) -> Result<Vec<Value>, Failure> {
         other => vec![other],
     });
     Ok(items.collect())
-}
-
-/// Where a text cannot be read and why, without what is for those who write programs.
-fn unreadable_text(error: &impl std::fmt::Display) -> String {
-    let said = error.to_string();
-    said.replace(", set DuplicateKeyPolicy in Options if acceptable", "")
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> Failure {
@@ -241,8 +235,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Manifest>, Failure> {
             "correct the file; `karavel create deployment web --image=nginx --dry-run -o yaml` writes an example",
         )
     };
-    let documents =
-        yaml::read_documents(text).map_err(|error| wrong(name, unreadable_text(&error)))?;
+    let documents = yaml::read_documents(text).map_err(|error| wrong(name, yaml::told(&error)))?;
     let mut all = Vec::new();
     for (number, document) in documents.into_iter().enumerate() {
         let place = match number {

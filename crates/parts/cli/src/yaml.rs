@@ -18,9 +18,27 @@ pub(crate) fn read_document(text: &str) -> Result<Value, Error> {
     serde_saphyr::from_str_with_options(text, options())
 }
 
+/// Where a text cannot be read and why, without what is for those who write programs.
+pub(crate) fn told(error: &Error) -> String {
+    let said = error.to_string();
+    // Which of its bounds was passed is nothing to somebody who wrote a file; where it was is below the first line.
+    if said.contains("budget breached") {
+        return "it holds too much, with what its aliases stand for".to_owned();
+    }
+    said.replace(", set DuplicateKeyPolicy in Options if acceptable", "")
+}
+
+/// Whoever names a file has read it or made it: everything that a control plane holds may be in one. Only what aliases
+/// multiply is kept within bounds, and how deep things lie within each other.
 fn options() -> Options {
     serde_saphyr::options! {
         legacy_octal_numbers: true,
+        budget: serde_saphyr::budget! {
+            max_documents: 1_000_000,
+            max_nodes: 50_000_000,
+            max_events: 100_000_000,
+            max_total_scalar_bytes: 1 << 30,
+        },
     }
 }
 
@@ -102,5 +120,28 @@ mod tests {
             let written = crate::reading::write_document(&document, true).unwrap();
             assert_eq!(read_document(&written).unwrap(), document, "{written}");
         }
+    }
+
+    #[test]
+    fn all_that_a_control_plane_holds_may_be_in_one_text() {
+        let documents = "---\na: 1\n".repeat(3000);
+        assert_eq!(read_documents(&documents).unwrap().len(), 3000);
+        let items = "- {a: 1, b: 2}\n".repeat(100_000);
+        let list = read_document(&items).unwrap();
+        assert_eq!(list.as_array().map(Vec::len), Some(100_000));
+        let deep = |levels: usize| format!("{}1{}", "{a: ".repeat(levels), "}".repeat(levels));
+        assert!(read_document(&deep(50)).is_ok());
+        assert!(read_document(&deep(5_000)).is_err());
+    }
+
+    #[test]
+    fn what_multiplies_by_aliases_is_refused() {
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..10 {
+            let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
+            bomb.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
+        }
+        let said = told(&read_document(&bomb).unwrap_err());
+        assert!(!said.is_empty() && !said.contains("budget"), "{said}");
     }
 }

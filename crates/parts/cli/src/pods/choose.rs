@@ -175,7 +175,7 @@ pub(super) fn container(
             return Ok((given.to_owned(), None));
         }
         return Err(Failure::refused(
-            format!("container {given} not found in pod {}", pod.name()),
+            format!("container {given} is not valid for pod {}", pod.name()),
             format!("it has: {}", known.join(", ")),
         ));
     }

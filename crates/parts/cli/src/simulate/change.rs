@@ -19,8 +19,15 @@ pub(crate) struct Line {
 /// Annotations and labels by which the control plane keeps its books: they change along, and say nothing.
 const BOOKS: [&str; 2] = ["karmada.io~1", "karmada.io/"];
 
-/// The places in which two objects differ, the control plane's own notes apart.
+/// Where a Secret keeps what nobody should read over a shoulder.
+const SECRETS: [&str; 2] = ["/data", "/stringData"];
+
+/// The places in which two objects differ, the control plane's own notes apart. Of a Secret it is told which entries
+/// differ, and not how.
 pub(crate) fn lines(before: &Value, after: &Value) -> Vec<Line> {
+    let is_secret = [before, after]
+        .iter()
+        .any(|object| object["kind"] == "Secret" && object["apiVersion"] == "v1");
     let found = changes(before, after).into_iter().map(|change| Line {
         path: change.path.to_string(),
         before: change.before,
@@ -33,7 +40,28 @@ pub(crate) fn lines(before: &Value, after: &Value) -> Vec<Line> {
                 || line.path.starts_with("/metadata/labels");
             !(is_meta && BOOKS.iter().any(|book| line.path.contains(book)))
         })
+        .map(|line| match is_secret {
+            true => masked(line),
+            false => line,
+        })
         .collect()
+}
+
+fn masked(line: Line) -> Line {
+    let is_below = |place: &&str| {
+        let rest = line.path.strip_prefix(*place);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if !SECRETS.iter().any(is_below) {
+        return line;
+    }
+    let mask =
+        |value: Option<Value>, when: &str| value.map(|_| Value::from(format!("*** ({when})")));
+    Line {
+        path: line.path,
+        before: mask(line.before, "before"),
+        after: mask(line.after, "after"),
+    }
 }
 
 /// Labels and annotations one by one, also where all of them come or go at once.
@@ -149,6 +177,41 @@ mod tests {
             shown.iter().all(|line| !line.contains("karmada.io")),
             "{shown:?}"
         );
+    }
+
+    #[test]
+    fn what_secrets_hold_is_not_shown() {
+        let secret = |kind: &str, data: Value| json!({"apiVersion": "v1", "kind": kind, "data": data, "type": "Opaque"});
+        for (kind, before, after, expected) in [
+            (
+                "Secret",
+                json!({"a": "eA=="}),
+                json!({"a": "eQ==", "b": "eg=="}),
+                "~ /data/a  \"*** (before)\" -> \"*** (after)\", + /data/b  \"*** (after)\"",
+            ),
+            (
+                "Secret",
+                json!({"a": "eA=="}),
+                json!({}),
+                "- /data/a  \"*** (before)\"",
+            ),
+            (
+                "Secret",
+                Value::Null,
+                json!({"a": "eA=="}),
+                "~ /data  \"*** (before)\" -> \"*** (after)\"",
+            ),
+            (
+                "ConfigMap",
+                json!({"a": "x"}),
+                json!({"a": "y"}),
+                "~ /data/a  \"x\" -> \"y\"",
+            ),
+        ] {
+            let found = lines(&secret(kind, before), &secret(kind, after));
+            let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+            assert_eq!(shown.join(", "), expected);
+        }
     }
 
     #[test]

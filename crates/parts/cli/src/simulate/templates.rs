@@ -1,6 +1,6 @@
 //! The templates there are and would be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::registry;
 use api::well_known::feature_gates::Gate;
@@ -15,6 +15,9 @@ use crate::failure::Failure;
 use crate::picture::{Picture, namespaces};
 use crate::reach::call_failure;
 
+/// So many templates of a kind are read one by one.
+const FEW: usize = 16;
+
 /// The templates there are and would be, their bindings and works.
 pub(crate) struct Templates {
     pub(super) discovery: client::Discovery,
@@ -22,8 +25,8 @@ pub(crate) struct Templates {
     found: BTreeMap<(String, ObjectKey), Template>,
     /// By namespace and name of the binding.
     pub(crate) bindings: BTreeMap<ObjectKey, Object>,
-    /// By the name of the binding they are of.
-    pub(crate) works: Vec<Object>,
+    /// By name, which those of one template share in all clusters.
+    pub(crate) works: BTreeMap<String, Vec<Object>>,
 }
 
 /// A template that is or would be.
@@ -87,10 +90,17 @@ impl Templates {
             discovery,
             found: BTreeMap::new(),
             bindings: BTreeMap::new(),
-            works: list(&registry::WORK).await?,
+            works: BTreeMap::new(),
         };
+        for work in list(&registry::WORK).await? {
+            all.works
+                .entry(work.name().to_owned())
+                .or_default()
+                .push(work);
+        }
         let mut bindings = list(&registry::RESOURCE_BINDING).await?;
         bindings.extend(list(&registry::CLUSTER_RESOURCE_BINDING).await?);
+        let mut wanted: BTreeMap<GroupVersionKind, BTreeSet<ObjectKey>> = BTreeMap::new();
         for binding in bindings {
             let text = |field: &str| {
                 binding
@@ -100,20 +110,50 @@ impl Templates {
             let kind = GroupVersionKind::from_api_version(text("apiVersion"), text("kind"));
             let Ok(kind) = kind else { continue };
             let key = ObjectKey::namespaced(text("namespace"), text("name"));
-            let resource = all
-                .discovery
-                .find(&kind)
-                .map(|found| found.resource.clone());
-            if let Some(resource) = resource {
-                match control.get(&resource, &key).await {
-                    Ok(object) => all.keep(object),
-                    Err(error) if error.is_not_found() => {}
-                    Err(error) => return Err(call_failure(&error)),
-                }
-            }
+            wanted.entry(kind).or_default().insert(key);
             all.bindings.insert(binding.key(), binding);
         }
+        for (kind, keys) in wanted {
+            let resource = all.discovery.find(&kind);
+            if let Some(resource) = resource.map(|found| found.resource.clone()) {
+                all.read_kind(control, &resource, &keys).await?;
+            }
+        }
         Ok(all)
+    }
+
+    /// Templates of a kind, by name: one by one if they are few, else all that there are of the kind at once.
+    async fn read_kind(
+        &mut self,
+        control: &Client,
+        resource: &ResourceType,
+        keys: &BTreeSet<ObjectKey>,
+    ) -> Result<(), Failure> {
+        if keys.len() > FEW {
+            let listed = control
+                .list_all(resource, "", &ListOptions::default())
+                .await;
+            match listed {
+                Ok(listed) => {
+                    let found = listed.items.into_iter();
+                    found
+                        .filter(|object| keys.contains(&object.key()))
+                        .for_each(|object| self.keep(object));
+                    return Ok(());
+                }
+                // Whoever may not list them may still read those that are named.
+                Err(error) if error.is_forbidden() => {}
+                Err(error) => return Err(call_failure(&error)),
+            }
+        }
+        for key in keys {
+            match control.get(resource, key).await {
+                Ok(object) => self.keep(object),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(call_failure(&error)),
+            }
+        }
+        Ok(())
     }
 
     /// A template as it is, unless it is known how it would be.

@@ -30,7 +30,7 @@ pub(super) fn works_of<'t>(
     object: &Object,
 ) -> BTreeMap<&'t str, &'t Object> {
     let name = work_name(object.kind(), object.name(), object.namespace());
-    let works = templates.works.iter().filter(|work| work.name() == name);
+    let works = templates.works.get(&name).into_iter().flatten();
     works
         .filter_map(|work| Some((cluster_of_execution_space(work.namespace())?, work)))
         .collect()
