@@ -18,7 +18,7 @@ use object::{Object, ObjectKey, ResourceType};
 use runtime::Spawner;
 use telemetry::chain;
 
-use self::plan::{Content, Progress, plan_content, plan_progress};
+use self::plan::{Content, Progress, in_turn, plan_content, plan_progress};
 use crate::resources;
 
 /// How many namespaces are looked at at once. Upstream: 10.
@@ -35,12 +35,15 @@ const LATER: Duration = Duration::from_secs(5);
 
 struct Cleaner {
     namespaces: Cache,
+    /// How the names of those begin that are taken apart at once.
+    own: &'static str,
 }
 
-pub(crate) fn start(caches: &Caches, cx: &Cx, spawner: &Spawner) {
+pub(crate) fn start(own: &'static str, caches: &Caches, cx: &Cx, spawner: &Spawner) {
     let namespaces = caches.follow(&resources::namespaces(), Scope::all());
     let cleaner = Cleaner {
         namespaces: namespaces.clone(),
+        own,
     };
     Controller::new("namespace", cleaner)
         .workers(WORKERS)
@@ -58,7 +61,8 @@ impl Reconcile for Cleaner {
         let Some(begin) = grace_end(&namespace) else {
             return Ok(Wake::OnChange);
         };
-        if cx.now() < begin {
+        let is_own = !self.own.is_empty() && name.starts_with(self.own);
+        if !is_own && cx.now() < begin {
             return Ok(Wake::At(begin));
         }
         let discovery = cx.client.discover().await?;
@@ -74,15 +78,22 @@ impl Reconcile for Cleaner {
             .collect();
         let (content, mut failures) = list(cx, kinds, name).await;
         let mut is_refused = false;
-        for content in &content {
-            // One kind that cannot be deleted must not hold the others up.
-            if let Err(error) = cx.carry_out(&plan_content(&namespace, content)).await {
-                is_refused |= error.source.is_forbidden();
-                failures.push(chain(&error).to_string());
+        let mut touched = Vec::new();
+        let mut is_held = false;
+        for turn in in_turn(content) {
+            for content in turn.iter().filter(|_| !is_held) {
+                // One kind that cannot be deleted must not hold the others up.
+                if let Err(error) = cx.carry_out(&plan_content(&namespace, content)).await {
+                    is_refused |= error.source.is_forbidden();
+                    failures.push(chain(&error).to_string());
+                }
             }
+            let kinds: Vec<ResourceType> =
+                turn.into_iter().map(|content| content.resource).collect();
+            is_held |= !list(cx, kinds.clone(), name).await.0.is_empty();
+            touched.extend(kinds);
         }
-        let touched = content.into_iter().map(|content| content.resource);
-        let (remaining, more) = list(cx, touched.collect(), name).await;
+        let (remaining, more) = list(cx, touched, name).await;
         failures.extend(more);
         let plan = plan_progress(&Progress {
             namespace: &namespace,

@@ -32,6 +32,17 @@ pub(crate) struct Progress<'a> {
     pub(crate) now: Time,
 }
 
+/// What goes first, and what goes when that is gone: pods may still use what is around them, and what keeps others away
+/// from them must not go before they do. Upstream: the same order.
+pub(crate) fn in_turn(content: Vec<Content>) -> [Vec<Content>; 2] {
+    let is_first = |content: &Content| {
+        let kind = &content.resource.kind;
+        kind.group.is_empty() && kind.kind == "Pod"
+    };
+    let (first, rest) = content.into_iter().partition(is_first);
+    [first, rest]
+}
+
 /// Deletes what is not ending already.
 pub(crate) fn plan_content(namespace: &Object, content: &Content) -> Plan {
     let mut plan = Plan::default();

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::plan::{Content, KUBERNETES, Progress, plan_content, plan_progress};
+use super::plan::{Content, KUBERNETES, Progress, in_turn, plan_content, plan_progress};
 use object::time::Time;
 use object::{Object, ResourceType};
 
@@ -142,4 +142,23 @@ fn nothing_goes_while_something_is_not_known() {
             "{told:?}"
         );
     }
+}
+
+#[test]
+fn pods_go_before_everything_else() {
+    let maps = Content {
+        resource: ResourceType::namespaced("", "v1", "ConfigMap", "configmaps"),
+        objects: Vec::new(),
+    };
+    let metrics = Content {
+        resource: ResourceType::namespaced("metrics.k8s.io", "v1beta1", "Pod", "pods"),
+        objects: Vec::new(),
+    };
+    let turns = in_turn(vec![maps, pods(&[pod("a")]), metrics]);
+    let names = turns.map(|turn| {
+        let kinds = turn.iter().map(|content| content.resource.kind.to_string());
+        kinds.collect::<Vec<_>>()
+    });
+    assert_eq!(names[0].len(), 1, "{names:?}");
+    assert_eq!(names[1].len(), 2, "{names:?}");
 }

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use object::Value;
+use object::time::Time;
 use serve::cache::{self, Collection, Place};
 use serve::record::Record;
 use serve::resource::Table;
@@ -83,7 +84,7 @@ impl Collector {
             actions.extend(self.decide(&collection, &key));
         }
         for namespace in std::mem::take(&mut self.namespaces) {
-            actions.extend(self.empty(&namespace));
+            actions.extend(self.empty(&namespace, server.now()));
         }
         for definition in std::mem::take(&mut self.definitions) {
             actions.extend(self.retire(&definition, server));
@@ -197,7 +198,7 @@ impl Collector {
     }
 
     /// A namespace on its way out: everything in it is asked to go; when nothing is left it may go itself.
-    fn empty(&self, namespace: &Arc<str>) -> Vec<Action> {
+    fn empty(&self, namespace: &Arc<str>, now: Time) -> Vec<Action> {
         let Some(record) = self
             .followed
             .get("core/namespaces")
@@ -223,7 +224,7 @@ impl Collector {
                 content.push((path_of(&followed.route, key), Arc::clone(record)));
             }
         }
-        plan::empty(&record.value(), &content)
+        plan::empty(&record.value(), &content, now)
     }
 }
 

@@ -127,8 +127,12 @@ pub(crate) fn decide(facts: &Facts<'_>) -> Vec<Action> {
     actions
 }
 
-/// Asks everything in a namespace to go; lets the namespace go when nothing is left.
-pub(crate) fn empty(namespace: &Value, content: &[(String, Arc<Record>)]) -> Vec<Action> {
+/// Asks everything in a namespace to go, pods before the rest; lets the namespace go when nothing is left.
+pub(crate) fn empty(
+    namespace: &Value,
+    content: &[(String, Arc<Record>)],
+    now: Time,
+) -> Vec<Action> {
     if content.is_empty() {
         let name = text(namespace, "name");
         let object = json!({
@@ -140,7 +144,44 @@ pub(crate) fn empty(namespace: &Value, content: &[(String, Arc<Record>)]) -> Vec
         let by = Writer::Controllers;
         return vec![Action::Put { path, object, by }];
     }
-    dismiss(content)
+    let pods = format!("/api/v1/namespaces/{}/pods/", text(namespace, "name"));
+    let is_pod = |(path, _): &&(String, Arc<Record>)| path.starts_with(&pods);
+    let first: Vec<(String, Arc<Record>)> = content.iter().filter(is_pod).cloned().collect();
+    // Upstream: what pods use, and what keeps others away from them, goes after they went.
+    let mut actions = dismiss(if first.is_empty() { content } else { &first });
+    actions.extend(tell_remaining(namespace, now));
+    actions
+}
+
+/// Says once that a namespace waits for what is in it.
+fn tell_remaining(namespace: &Value, now: Time) -> Option<Action> {
+    let status = namespace.get("status").unwrap_or(&Value::Null);
+    if read::find_condition(status, "NamespaceDeletionContentFailure").is_some() {
+        return None;
+    }
+    let mut conditions = read::items(status, "conditions").to_vec();
+    for (kind, state, reason) in [
+        (
+            "NamespaceDeletionDiscoveryFailure",
+            "False",
+            "ResourcesDiscovered",
+        ),
+        ("NamespaceDeletionContentFailure", "False", "ContentDeleted"),
+        ("NamespaceContentRemaining", "True", "SomeResourcesRemain"),
+    ] {
+        let condition = json!({"type": kind, "status": state, "reason": reason, "message": ""});
+        read::put_condition(&mut conditions, condition, now);
+    }
+    let name = text(namespace, "name");
+    Some(Action::Merge {
+        of: Target {
+            path: format!("/api/v1/namespaces/{name}/status"),
+            uid: text(namespace, "uid").to_owned(),
+            revision: Some(text(namespace, "resourceVersion").to_owned()),
+        },
+        patch: json!({"status": {"conditions": conditions}}),
+        by: Writer::Controllers,
+    })
 }
 
 /// Asks the objects of a definition to go; lets the definition go when none is left.
