@@ -240,13 +240,16 @@ impl Member {
         });
     }
 
+    /// Looks at what there is to do for a member that is there now, or again. What changes meanwhile goes first.
     fn look_at_all(&self, works: &Cache) {
         let Ok(connection) = self.link.borrow().clone() else {
             return;
         };
-        for work in works.walk_namespace(&execution_space(&self.name)) {
-            connection.look_at(work.key(), priority(&work));
-        }
+        runtime::in_the_background(|| {
+            for work in works.walk_namespace(&execution_space(&self.name)) {
+                connection.look_at(work.key(), priority(&work));
+            }
+        });
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
