@@ -19,6 +19,9 @@ use serve::webhook::{Caller, Calling};
 use tokio::sync::watch;
 
 const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";
+/// How long a new definition waits for the finalizer of whoever takes its objects along, before it is said to be
+/// established: whoever waits for that and then writes must not find that it has changed once more.
+const MARKING: Duration = Duration::from_millis(50);
 
 /// Serves `base` and every definition there is, as they come and go, and announces each table.
 pub(crate) async fn follow(
@@ -30,6 +33,7 @@ pub(crate) async fn follow(
 ) {
     let collection = server.cache().collection(COLLECTION);
     let mut arrivals = collection.arrivals();
+    let mut awaited: BTreeSet<String> = BTreeSet::new();
     loop {
         arrivals.mark_unchanged();
         let definitions: Vec<Value> = collection
@@ -58,6 +62,24 @@ pub(crate) async fn follow(
         // Served before it is said to be: whoever waits for the condition may use the kind at once.
         server.set_table(table);
         tables.send_replace(true);
+        let unmarked: BTreeSet<String> = verdicts
+            .iter()
+            .filter(|(definition, _)| is_unmarked(definition))
+            .filter_map(|(definition, _)| definition["metadata"]["uid"].as_str())
+            .map(str::to_owned)
+            .collect();
+        let is_new = !unmarked.is_subset(&awaited);
+        awaited = unmarked;
+        if is_new {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                changed = arrivals.changed() => match changed {
+                    Ok(()) => continue,
+                    Err(_) => return,
+                },
+                () = tokio::time::sleep(MARKING) => {}
+            }
+        }
         for (definition, verdict) in verdicts {
             report(&server, definition, verdict).await;
         }
@@ -66,6 +88,15 @@ pub(crate) async fn follow(
             changed = arrivals.changed() => if changed.is_err() { return },
         }
     }
+}
+
+/// Whether a definition is new, and nobody has said yet that its objects are to go first.
+fn is_unmarked(definition: &Value) -> bool {
+    let metadata = &definition["metadata"];
+    let conditions = definition["status"]["conditions"].as_array();
+    conditions.is_none_or(Vec::is_empty)
+        && metadata.get("finalizers").is_none()
+        && metadata.get("deletionTimestamp").is_none()
 }
 
 /// What a definition adds to what is served. One of a kind that is built in is as good as its word if the kind is served
