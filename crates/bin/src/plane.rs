@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use access::attempt::Attempt;
 use access::policy::Decision;
+use api::names::EXECUTION_SPACE_PREFIX;
 use apiserver::{ApiServer, Extensions, Handle, Inside, Options, StartError};
 use cli::Failure;
 use client::{Caches, Client};
@@ -269,7 +270,11 @@ impl Parts {
         let enabled = &settings.controllers.enabled;
         let cx = |part: &str, manager| self.cx(part, manager, spawner);
         let chores = cx("housekeeping", "karavel-housekeeping");
-        housekeeping::start(Chores::default(), &caches, &chores, spawner);
+        let what = Chores {
+            own_namespaces: EXECUTION_SPACE_PREFIX,
+            ..Chores::default()
+        };
+        housekeeping::start(what, &caches, &chores, spawner);
         let options = settings.controllers.clone();
         let manager = cx("controllers", "karmada-controller-manager");
         let rules = controllers::customizations::follow(&caches, &manager, spawner, &options.gates);

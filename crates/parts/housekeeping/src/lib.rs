@@ -34,6 +34,9 @@ pub struct Chores {
     pub garbage: bool,
     /// Namespaces take their content along.
     pub namespaces: bool,
+    /// How the names of namespaces begin that nobody but the product writes to: they are taken apart at once. Empty if there
+    /// are none.
+    pub own_namespaces: &'static str,
     /// Definitions take their objects along.
     pub definitions: bool,
     /// Roles are put together from others.
@@ -51,6 +54,7 @@ impl Default for Chores {
         Self {
             garbage: true,
             namespaces: true,
+            own_namespaces: "",
             definitions: true,
             roles: true,
             finished_jobs: true,
@@ -67,7 +71,7 @@ pub fn start(chores: Chores, caches: &Caches, cx: &Cx, spawner: &Spawner) {
         garbage::start(&inventory, cx, spawner);
     }
     if chores.namespaces {
-        namespace::start(caches, cx, spawner);
+        namespace::start(chores.own_namespaces, caches, cx, spawner);
     }
     if chores.definitions {
         definition::start(caches, cx, spawner);
