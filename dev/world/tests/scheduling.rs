@@ -440,6 +440,14 @@ async fn a_rebalancer_divides_anew_what_runs_where_it_was_put() {
         .field("workloadrebalancers", "anew", "status.observedWorkloads")
         .await;
     assert_eq!(observed[0]["result"], json!("Successful"));
+    // It goes when its time is over.
+    let brief = json!({"spec": {"ttlSecondsAfterFinished": 5}});
+    world.patch("workloadrebalancers", "anew", brief).await;
+    world
+        .until("it is gone", MINUTE, async || {
+            world.get("workloadrebalancers", "anew").await.is_none()
+        })
+        .await;
 }
 
 #[tokio::test(start_paused = true)]
