@@ -89,8 +89,9 @@ async fn a_deployment_on_two_members_takes_few_requests() {
             ("POST works", 2),
             ("PATCH works/status", 4),
             // ApplyPolicySucceed, ScheduleBindingSucceed twice, SyncWorkSucceed, SyncSucceed of each member on the template
-            // and on its work.
-            ("POST events", 8),
+            // and on its work; and, while there are few of them, the steps: GetReplicasSucceed, AggregateStatusSucceed twice,
+            // and of each work WorkDispatching, ReflectStatusSucceed and InterpretHealthSucceed.
+            ("POST events", 8 + 3 + 6),
         ],
     )
     .await;
@@ -120,7 +121,8 @@ async fn a_config_map_on_two_members_takes_few_requests() {
             ("PATCH resourcebindings/status", 1),
             ("POST works", 2),
             ("PATCH works/status", 2),
-            ("POST events", 8),
+            // Steps: AggregateStatusSucceed twice, and of each work WorkDispatching and InterpretHealthSucceed.
+            ("POST events", 8 + 2 + 4),
         ],
     )
     .await;
