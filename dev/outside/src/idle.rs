@@ -110,7 +110,7 @@ fn start_members(program: &Path, folder: &Path, members: usize) -> Result<Runnin
     Ok(sim)
 }
 
-/// Writes a kubeconfig for each member: one with all of them takes longer to read than a member to join.
+/// Writes a kubeconfig for each member, as it would have: one with all of them is a megabyte that every joiner would read.
 fn split(all: &Path, folder: &Path) -> Result<()> {
     let folder = make_folder(folder, "contexts")?;
     let text = std::fs::read_to_string(all).context("the members wrote no kubeconfig")?;
