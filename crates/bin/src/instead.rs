@@ -59,7 +59,10 @@ const ELSEWHERE: [(&str, &str); 16] = [
         "`karavel taint clusters NAME KEY:NoExecute` lets work leave a cluster",
     ),
     ("expose", "`kubectl expose` works against the control plane"),
-    ("kustomize", "`karavel apply -k DIR`, or `kubectl kustomize DIR`"),
+    (
+        "kustomize",
+        "`karavel apply -k DIR`, or `kubectl kustomize DIR`",
+    ),
     (
         "replace",
         "`karavel apply -f FILE` changes objects; `kubectl replace` works too",

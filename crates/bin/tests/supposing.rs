@@ -265,7 +265,10 @@ fn kinds_come_along_with_their_objects() {
         "karavel simulate -f -",
         &documents(&all),
         0,
-        &["(Gadget) are taken as they are", "no server has checked them"],
+        &[
+            "(Gadget) are taken as they are",
+            "no server has checked them",
+        ],
     );
     // Clusters that are not sent the definition do not serve the kind.
     check(
