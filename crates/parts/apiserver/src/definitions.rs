@@ -59,9 +59,6 @@ pub(crate) async fn follow(
                 Err(why) => verdicts.push((definition, Err(why))),
             }
         }
-        // Served before it is said to be: whoever waits for the condition may use the kind at once.
-        server.set_table(table);
-        tables.send_replace(true);
         let unmarked: BTreeSet<String> = verdicts
             .iter()
             .filter(|(definition, _)| is_unmarked(definition))
@@ -80,6 +77,9 @@ pub(crate) async fn follow(
                 () = tokio::time::sleep(MARKING) => {}
             }
         }
+        // Served before it is said to be: whoever waits for the condition may use the kind at once.
+        server.set_table(table);
+        tables.send_replace(true);
         for (definition, verdict) in verdicts {
             report(&server, definition, verdict).await;
         }
