@@ -109,6 +109,38 @@ async fn indexes_follow_the_objects() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_is_told_may_look_into_the_cache() {
+    let script = Script::default();
+    script.then(
+        Answer::watch()
+            .added(&pod("a@1"))
+            .added(&pod("b@2"))
+            .initial_end(3)
+            .pause(1)
+            .event("MODIFIED", &pod("a@4"))
+            .hanging(),
+    );
+    let watched = Watched::start(&script);
+    watched
+        .cache
+        .index_by("name", |object| vec![object.name().to_owned()]);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (log, cache) = (Arc::clone(&seen), watched.cache.clone());
+    let subscription = watched.cache.on_change(move |change| {
+        let key = change.key();
+        let found = cache.indexed("name", &key.name);
+        let revision = cache.get(&key).unwrap().resource_version().to_owned();
+        log.lock().unwrap().push((key.name, found.len(), revision));
+    });
+    watched.cache.synced().await;
+    pass(2).await;
+    let expected = [("a", 1, "1"), ("b", 1, "2"), ("a", 1, "4")]
+        .map(|(name, found, revision)| (name.to_owned(), found, revision.to_owned()));
+    assert_eq!(*seen.lock().unwrap(), expected);
+    drop(subscription);
+}
+
+#[tokio::test(start_paused = true)]
 async fn only_what_was_asked_for_is_kept() {
     let full = json!({
         "metadata": {"name": "a", "uid": "u", "resourceVersion": "1", "labels": {"x": "y"}, "managedFields": [],
