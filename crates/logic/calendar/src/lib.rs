@@ -3,7 +3,7 @@
 //! Asked by whoever acts by the clock: CronFederatedHPAs in the control plane, CronJobs in simulated members.
 //!
 //! ```
-//! use calendar::Schedule;
+//! use karavel_calendar::Schedule;
 //!
 //! let weekdays = Schedule::parse("0 9 * * mon-fri", Some("Europe/Berlin")).unwrap();
 //! let friday = "2026-07-03T12:00:00Z".parse().unwrap();
