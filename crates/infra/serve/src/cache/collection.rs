@@ -127,7 +127,6 @@ impl Change {
         frame.get_or_insert_with(|| make(self)).clone()
     }
 
-    /// Lets go of the shared frames.
     /// How many bytes of objects it holds.
     fn weight(&self) -> usize {
         let both = [&self.current, &self.previous];
@@ -135,6 +134,7 @@ impl Change {
         lengths.map(|record| record.entry().value.len()).sum()
     }
 
+    /// Lets go of the shared frames.
     fn grow_old(&self) {
         *self.frames() = None;
     }
