@@ -111,7 +111,8 @@ async fn without_a_majority_writes_fail_in_time_and_recover() {
     })
     .await;
     let seen = drain(&mut watch, last).await;
-    assert_eq!(seen.last().unwrap().revision, last);
+    // Writes of which nothing is known may still come, also behind the one that was acknowledged.
+    assert!(seen.iter().any(|event| event.revision == last));
     assert!(seen.is_sorted_by(|one, other| one.revision < other.revision));
 }
 
