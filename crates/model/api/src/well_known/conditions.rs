@@ -70,6 +70,8 @@ pub mod work {
     pub const APPLIED: &str = "Applied";
     /// Reason of `Applied` True.
     pub const APPLIED_SUCCESSFUL: &str = "AppliedSuccessful";
+    /// Reason of `Applied` True where the member's definition of a kind lacks fields: the rest of the object is there.
+    pub const APPLIED_PARTIALLY: &str = "AppliedPartially";
     /// Reason of `Applied` False.
     pub const APPLIED_FAILED: &str = "AppliedFailed";
     /// Reason of `Applied` True after somebody deleted the object in the member.
