@@ -1,9 +1,13 @@
 //! `karavel up` on directories that are new, somebody else's, in use, or of an earlier run.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod waiting;
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+
+use waiting::wait_for;
 
 const KARAVEL: &str = env!("CARGO_BIN_EXE_karavel");
 
@@ -228,22 +232,25 @@ fn the_commands_it_ends_with_work_as_printed_with_nothing_else_installed() {
     let commands: Vec<&str> = printed.collect();
     assert_eq!(commands.len(), 3, "{:?}", up.said);
     for line in commands {
-        let words = line.strip_prefix("karavel ").unwrap().split(' ');
-        let output = Command::new(KARAVEL)
-            .args(words)
-            .env_clear()
-            .env("KUBECONFIG", kubeconfig)
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).into_owned();
-        assert!(output.status.success(), "{line}\n{said}");
-        assert!(
-            said.contains("web") && said.contains("member3"),
-            "{line}\n{said}"
-        );
+        // It ends after a while, whatever has arrived by then.
+        wait_for(|| {
+            let words = line.strip_prefix("karavel ").unwrap().split(' ');
+            let output = Command::new(KARAVEL)
+                .args(words)
+                .env_clear()
+                .env("KUBECONFIG", kubeconfig)
+                .current_dir("/")
+                .stdin(Stdio::null())
+                .output()
+                .unwrap();
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said).into_owned();
+            let is_all = said.contains("web") && said.contains("member3");
+            match output.status.success() && is_all {
+                true => Ok(()),
+                false => Err(format!("{line}\n{said}")),
+            }
+        });
     }
 }
 

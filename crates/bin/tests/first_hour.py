@@ -55,7 +55,7 @@ SCREENS = [
     ]),
     ("10-as-one-list", ["karavel get deployments -n shop -s all -o name", "karavel get deployments -n shop -s members -o jsonpath='{.items[*].spec.replicas}'; echo"]),
     ("11-top", ["karavel top nodes --clusters member1 --no-headers | wc -l"]),
-    ("12-tidy", ["karavel delete -f colours.yaml", "karavel delete namespace shop --timeout 60s"]),
+    ("12-tidy", ["karavel delete -f colours.yaml", "karavel delete namespace shop --timeout 5m"]),
 ]
 
 STEADY = [

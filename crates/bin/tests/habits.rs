@@ -4,6 +4,7 @@
 
 mod asking;
 mod running;
+mod waiting;
 
 use asking::{check, until};
 use running::Up;
@@ -53,12 +54,14 @@ fn words_that_suites_look_for_are_said() {
     until(
         &up,
         &ctl("get deployment web --operation-scope members"),
-        "member2",
+        "",
+        &["member1", "member2"],
     );
     until(
         &up,
         "karavel --karmada-context member1 get pod lone",
-        "Running",
+        "",
+        &["Running"],
     );
     for (words, code, said) in [
         (

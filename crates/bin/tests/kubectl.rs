@@ -1,9 +1,13 @@
 //! The binary as its users meet it: started, talked to with `kubectl`, killed, started again, saved and restored.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod waiting;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+
+use waiting::wait_for;
 
 const KARAVEL: &str = env!("CARGO_BIN_EXE_karavel");
 
@@ -66,14 +70,24 @@ impl Server {
         both_streams(&child.wait_with_output().unwrap())
     }
 
-    /// Runs each line of a script and looks for a text in what it prints.
+    /// Runs each line of a script and looks for a text in what it prints. A line behind `until` is run until the text is
+    /// there: what it asks for follows what was written, and nobody promises when.
     fn expect(&self, script: &[(&str, &str, &str)]) {
-        for (arguments, input, expected) in script {
-            let printed = self.kubectl(arguments, input);
-            assert!(
-                printed.contains(expected),
-                "kubectl {arguments}\nexpected: {expected}\nprinted: {printed}"
-            );
+        for (line, input, expected) in script {
+            let (arguments, is_repeated) = match line.strip_prefix("until ") {
+                Some(arguments) => (arguments, true),
+                None => (*line, false),
+            };
+            wait_for(|| {
+                let printed = self.kubectl(arguments, input);
+                if printed.contains(expected) {
+                    return Ok(());
+                }
+                let instead =
+                    format!("kubectl {arguments}\nexpected: {expected}\nprinted: {printed}");
+                assert!(is_repeated, "{instead}");
+                Err(instead)
+            });
         }
     }
 }
@@ -240,7 +254,7 @@ fn users_own_kinds_come_and_go_with_their_definitions() {
     server.expect(&[
         ("apply -f -", DEFINITION, "created"),
         (
-            "wait --for=condition=Established crd/widgets.test.io --timeout=10s",
+            "wait --for=condition=Established crd/widgets.test.io --timeout=120s",
             "",
             "condition met",
         ),
@@ -257,9 +271,9 @@ fn users_own_kinds_come_and_go_with_their_definitions() {
             "patched",
         ),
         ("get wd w -o jsonpath={.spec.size}", "", "9"),
-        ("explain widgets.spec.size", "", "<integer>"),
+        ("until explain widgets.spec.size", "", "<integer>"),
         ("delete crd widgets.test.io", "", "deleted"),
-        ("get --raw /apis/test.io/v1", "", "NotFound"),
+        ("until get --raw /apis/test.io/v1", "", "NotFound"),
     ]);
 }
 
@@ -400,14 +414,10 @@ impl Etcd {
             .spawn()
             .expect("etcd must be there to run this test: cargo xtask setup");
         let address = url.trim_start_matches("http://").to_owned();
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-        while std::net::TcpStream::connect(&address).is_err() {
-            assert!(
-                std::time::Instant::now() < deadline,
-                "etcd did not listen in time"
-            );
-            std::thread::yield_now();
-        }
+        wait_for(|| {
+            let reached = std::net::TcpStream::connect(&address);
+            reached.map_err(|error| format!("etcd does not listen: {error}"))
+        });
         Self { process, url }
     }
 }

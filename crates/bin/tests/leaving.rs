@@ -1,14 +1,12 @@
 //! What leaves a file leaves the object, and is foretold to, whoever applied the file before.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod asking;
 mod running;
+mod waiting;
 
-use std::time::{Duration, Instant};
-
-use running::{Up, both};
-
-/// Nothing here takes longer unless something is wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
+use asking::{check, until};
+use running::Up;
 
 /// A deployment with fields that come and go.
 fn file(labels: &str, spec: &str, container: &str) -> String {
@@ -38,26 +36,23 @@ spec:
 
 #[track_caller]
 fn run(up: &Up, line: &str, input: &str) -> String {
-    let output = up.shell(line, input);
-    let said = both(&output);
-    assert!(output.status.success(), "{line}\n{said}");
-    said
+    check(up, line, input, 0, &[])
 }
 
-/// Waits until the member has what was written last.
+/// Waits until the member has what was written last, and not what was left of an earlier object of the name.
 #[track_caller]
 fn await_arrival(up: &Up) {
-    let begun = Instant::now();
-    loop {
-        let output = up.shell(
-            "karavel get deployment web -s members -C member1 -o yaml",
-            "",
-        );
-        if both(&output).contains("owner: shop") {
-            return;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{}", both(&output));
+    // In the order in which they come: an earlier object of the name had the owner too.
+    for word in ["tier: gold", "owner: shop"] {
+        let line = "karavel get deployment web -s members -C member1 -o yaml";
+        until(up, line, "", &[word]);
     }
+    until(
+        up,
+        "karavel explain deployment/web",
+        "",
+        &["karmada-es-member1/", "Applied True"],
+    );
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Up {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let is_up = lines.any(|line| line.unwrap().starts_with("karavel is up"));
+        let is_up = lines.any(|line| line.unwrap().starts_with("Ctrl-C stops it"));
         assert!(is_up, "karavel did not come up");
         let mut up = Self {
             process,
@@ -133,7 +133,7 @@ fn streams_of_all_sorts_go_through_to_a_member() {
     for (arguments, expected) in [
         ("create deployment web --image=nginx:1.27", "created"),
         (
-            "rollout status deployment/web --timeout=60s",
+            "rollout status deployment/web --timeout=120s",
             "successfully rolled out",
         ),
         ("get nodes -o name", "node/member1-node-1"),

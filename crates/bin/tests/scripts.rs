@@ -54,7 +54,7 @@ impl Drop for Running {
     }
 }
 
-/// Runs `karavel` with a line's words in a directory, until it says where it can be found.
+/// Runs `karavel` with a line's words in a directory, until it has said all it has to say: everything is there by then.
 fn start(line: &str, directory: &Path) -> Running {
     let words = line.split_whitespace().skip(1);
     let mut command = Command::new(KARAVEL);
@@ -62,10 +62,11 @@ fn start(line: &str, directory: &Path) -> Running {
         .args(words)
         .current_dir(directory)
         .stdout(Stdio::piped());
-    let mut started = command.spawn().unwrap();
-    let mut said = BufReader::new(started.stdout.take().unwrap()).lines();
-    assert!(said.next().is_some_and(|said| said.is_ok()), "{line}");
-    Running(started)
+    let mut running = Running(command.spawn().unwrap());
+    let said = BufReader::new(running.0.stdout.take().unwrap()).lines();
+    let mut said = said.map_while(Result::ok);
+    assert!(said.any(|said| said.contains("Ctrl-C")), "{line}");
+    running
 }
 
 /// Takes a member's kubeconfig and some manifests along, as somebody who moves over has them.

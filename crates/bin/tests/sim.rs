@@ -1,9 +1,13 @@
 //! Trouble in a simulated member, staged with `karavel sim fault` and seen with kubectl.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod waiting;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+use waiting::wait_for;
 
 const KARAVEL: &str = env!("CARGO_BIN_EXE_karavel");
 
@@ -59,18 +63,24 @@ impl Sim {
         (printed, output.status.code().unwrap_or(-1))
     }
 
-    /// Runs commands, `kubectl` or `fault`, and looks for a text in what they print and for their exit code.
+    /// Runs commands, `kubectl` or `fault`, and looks for a text in what they print and for their exit code. What
+    /// `kubectl` reads is read until it is so: a member comes to it in its own time.
     fn goes(&self, steps: &[(&str, &str, i32)]) {
         for (line, expected, code) in steps {
-            let (printed, found) = match line.strip_prefix("fault ") {
-                Some(arguments) => self.run(KARAVEL, &format!("sim fault {arguments}")),
-                None => self.run("kubectl", line),
-            };
-            assert!(
-                printed.contains(expected),
-                "{line}\nexpected: {expected}\nprinted: {printed}"
-            );
-            assert_eq!(found, *code, "{line}\nprinted: {printed}");
+            let is_reading = ["get ", "wait "].iter().any(|verb| line.starts_with(verb));
+            wait_for(|| {
+                let (printed, found) = match line.strip_prefix("fault ") {
+                    Some(arguments) => self.run(KARAVEL, &format!("sim fault {arguments}")),
+                    None => self.run("kubectl", line),
+                };
+                if printed.contains(expected) && found == *code {
+                    return Ok(());
+                }
+                let instead =
+                    format!("{line}\nexpected: {expected} ({code})\nprinted: {printed} ({found})");
+                assert!(is_reading, "{instead}");
+                Err(instead)
+            });
         }
     }
 }

@@ -1,14 +1,15 @@
 //! The whole thread, as its users pull it: a template and a policy by `kubectl`, pods in two members, status back.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod waiting;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+
+use waiting::wait_for;
 
 const KARAVEL: &str = env!("CARGO_BIN_EXE_karavel");
-/// Nothing here takes longer unless something is wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Everything in one process; killed without warning when it is dropped.
 struct Up {
@@ -35,7 +36,7 @@ impl Up {
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let said: Vec<String> = lines
             .map(Result::unwrap)
-            .take_while(|line| !line.starts_with("karavel is up"))
+            .take_while(|line| !line.starts_with("Ctrl-C stops it"))
             .collect();
         assert!(
             said.iter()
@@ -75,18 +76,12 @@ impl Up {
 
     /// Asks until the answer is the expected one.
     fn until(&self, arguments: &str, expected: &str) {
-        let begun = Instant::now();
-        loop {
-            let found = self.kubectl(arguments, "");
-            if found.trim() == expected {
-                return;
-            }
-            assert!(
-                begun.elapsed() < PATIENCE,
+        wait_for(|| match self.kubectl(arguments, "") {
+            found if found.trim() == expected => Ok(()),
+            found => Err(format!(
                 "kubectl {arguments}\nexpected: {expected}\nfound: {found}"
-            );
-            std::thread::yield_now();
-        }
+            )),
+        });
     }
 }
 
@@ -120,8 +115,14 @@ fn a_template_reaches_its_members_and_its_status_comes_back() {
     assert_eq!(all.matches("web ").count(), 3, "{all}");
     let proxy = "/apis/cluster.karmada.io/v1alpha1/clusters/member1/proxy";
     let pods = "api/v1/namespaces/default/pods?watch=true&timeoutSeconds=1";
-    let watched = up.kubectl(&format!("get --raw {proxy}/{pods}"), "");
-    assert_eq!(watched.matches("\"ADDED\"").count(), 2, "{watched}");
+    // It lasts a second, in which a busy machine may not come to it.
+    wait_for(|| {
+        let watched = up.kubectl(&format!("get --raw {proxy}/{pods}"), "");
+        match watched.matches("\"ADDED\"").count() {
+            2 => Ok(()),
+            _ => Err(watched),
+        }
+    });
 
     // More of it, and a difference for one member.
     up.kubectl("scale deployment web --replicas=9", "");

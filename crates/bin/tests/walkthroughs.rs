@@ -1,15 +1,16 @@
 //! The published walk-throughs, driven by `kubectl` as their readers would.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod waiting;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+
+use waiting::wait_for;
 
 const KARAVEL: &str = env!("CARGO_BIN_EXE_karavel");
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
-/// Nothing here takes longer unless something is wrong.
-const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Everything in one process; killed when it is dropped.
 struct Up {
@@ -36,7 +37,7 @@ impl Up {
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let is_up = lines
             .map(Result::unwrap)
-            .any(|line| line.starts_with("karavel is up"));
+            .any(|line| line.starts_with("Ctrl-C stops it"));
         assert!(is_up, "karavel did not come up");
         Self {
             process,
@@ -66,18 +67,12 @@ impl Up {
 
     /// Asks until the answer is the expected one.
     fn until(&self, arguments: &str, expected: &str) {
-        let begun = Instant::now();
-        loop {
-            let found = self.kubectl(arguments);
-            if found.trim() == expected {
-                return;
-            }
-            assert!(
-                begun.elapsed() < PATIENCE,
+        wait_for(|| match self.kubectl(arguments) {
+            found if found.trim() == expected => Ok(()),
+            found => Err(format!(
                 "kubectl {arguments}\nexpected: {expected}\nfound: {found}"
-            );
-            std::thread::yield_now();
-        }
+            )),
+        });
     }
 }
 

@@ -1,27 +1,16 @@
 //! What verbs of kubectl do here is what they do there: objects made of words, and flags that choose and change.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod asking;
 mod running;
+mod waiting;
 
-use std::time::{Duration, Instant};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
-use running::{Up, both};
+use asking::{check, until};
+use running::{KARAVEL, Up, both};
 use serde_json::Value;
-
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Runs a line until it ends with this code and says all of this.
-#[track_caller]
-fn check(up: &Up, line: &str, input: &str, code: i32, expected: &[&str]) -> String {
-    let output = up.shell(line, input);
-    let said = both(&output);
-    assert_eq!(output.status.code(), Some(code), "{line}\n{said}");
-    for text in expected {
-        assert!(said.contains(text), "{line}: no {text:?} in\n{said}");
-    }
-    said
-}
 
 /// What a line prints as JSON, without what says nothing.
 #[track_caller]
@@ -287,26 +276,29 @@ fn commands_in_pods_of_files_run_and_events_are_followed() {
         0,
         &["created"],
     );
-    let begun = Instant::now();
-    while !up
-        .shell(
-            "karavel exec -f examples/first-steps/web.yaml -C member1 -- date",
-            "",
-        )
-        .status
-        .success()
-    {
-        assert!(begun.elapsed() < PATIENCE, "no pod runs");
-    }
-    let followed = check(
-        &up,
-        "timeout --preserve-status -s INT 3 karavel events --watch --for deployment/web",
-        "",
-        0,
-        &["LAST SEEN", "ScheduleBindingSucceed"],
-    );
-    let types = |line: &&str| line.contains("Warning");
-    assert!(!followed.lines().any(|line| types(&line)), "{followed}");
+    let command = "karavel exec -f examples/first-steps/web.yaml -C member1 -- date";
+    until(&up, command, "", &[]);
+    // Followed until what is looked for has come, however long that takes; whoever is interrupted has ended well.
+    let mut followed = Command::new(KARAVEL)
+        .args(["events", "--watch", "--for", "deployment/web"])
+        .env("KUBECONFIG", up.kubeconfig())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(followed.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(Result::unwrap);
+    let head = lines.next().unwrap();
+    assert!(head.starts_with("LAST SEEN"), "{head}");
+    let mut seen = Vec::new();
+    let is_seen = lines.any(|line| {
+        let is_it = line.contains("ScheduleBindingSucceed");
+        seen.push(line);
+        is_it
+    });
+    assert!(is_seen, "{seen:?}");
+    let interrupt = format!("kill -INT {}", followed.id());
+    check(&up, &interrupt, "", 0, &[]);
+    assert!(followed.wait().unwrap().success());
 }
 
 #[test]

@@ -40,9 +40,10 @@ impl Up {
         // From here on it is killed, whatever happens.
         let mut up = Self { process, directory };
         let lines = BufReader::new(up.process.stdout.take().unwrap()).lines();
+        // All it has to say, so that it says nothing to nobody.
         let said: Vec<String> = lines
             .map(Result::unwrap)
-            .take_while(|line| !line.starts_with("karavel is up"))
+            .take_while(|line| !line.starts_with("Ctrl-C stops it"))
             .collect();
         assert!(
             said.iter()
