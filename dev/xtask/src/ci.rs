@@ -257,6 +257,9 @@ fn summary(outcomes: &[Outcome], report: Option<&str>) -> String {
         took.as_secs_f64()
     );
     if outcomes.iter().any(|outcome| outcome.name == TESTS) {
+        for name in report.map(repeated).unwrap_or_default() {
+            text += &format!("passed only when repeated, look into it: {name}\n");
+        }
         text += &match report.and_then(Totals::parse) {
             Some(Totals { passed, failed }) => format!("tests: {passed} passed, {failed} failed\n"),
             None => String::from("tests: none ran\n"),
@@ -287,6 +290,16 @@ impl Totals {
             failed,
         })
     }
+}
+
+/// The tests of a JUnit report that failed at first and passed when they were run again.
+fn repeated(report: &str) -> Vec<&str> {
+    report
+        .split("<testcase ")
+        .skip(1)
+        .filter(|case| case.contains("<flakyFailure"))
+        .filter_map(|case| case.split_once("name=\"")?.1.split('"').next())
+        .collect()
 }
 
 /// Where nextest writes its report, by the profile in `.config/nextest.toml`.
@@ -376,6 +389,22 @@ mod tests {
         assert!(
             summary(&[outcome("fmt", true)], None).ends_with("steps: 1 passed, 0 failed, 1.5 s\n")
         );
+    }
+
+    #[test]
+    fn what_passed_only_when_repeated_is_named() {
+        let report = "<testsuites tests=\"3\" failures=\"0\" errors=\"0\">\
+             <testcase name=\"calm\" classname=\"a\"></testcase>\
+             <testcase name=\"nervous\" classname=\"a\"><flakyFailure message=\"\"/></testcase>\
+             <testcase name=\"last\" classname=\"b\"/></testsuites>";
+        let outcome = Outcome {
+            name: TESTS,
+            passed: true,
+            took: Duration::ZERO,
+        };
+        assert!(summary(&[outcome], Some(report)).ends_with(
+            "passed only when repeated, look into it: nervous\ntests: 3 passed, 0 failed\n"
+        ));
     }
 
     #[test]
