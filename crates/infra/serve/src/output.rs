@@ -7,7 +7,7 @@ use store::Revision;
 
 use crate::negotiate::Shape;
 use crate::record::Record;
-use crate::resource::{SchemaDuty, Served};
+use crate::resource::Served;
 use crate::status::Status;
 
 /// How objects of one resource are shown to one client.
@@ -164,9 +164,10 @@ impl Output {
         }
         out.extend_from_slice(b",\"metadata\":");
         let mut meta = meta.to_value();
+        let is_typed = self.served.resource.rules.is_typed();
         // Upstream: lists of custom objects say so when they do not go on.
         if self.shape == Shape::Whole
-            && self.served.resource.rules.schema_duty() == SchemaDuty::Everything
+            && !is_typed
             && let Some(fields) = meta.as_object_mut()
         {
             fields.entry("continue").or_insert_with(|| Value::from(""));
@@ -177,10 +178,26 @@ impl Output {
             if position > 0 {
                 out.push(b',');
             }
-            self.write(record, record.revision(), &mut out);
+            match self.shape {
+                Shape::Whole if is_typed => self.write_item(record, &mut out),
+                _ => self.write(record, record.revision(), &mut out),
+            }
         }
         out.extend_from_slice(b"]}");
         out
+    }
+
+    /// Appends an object whose list says what it is.
+    fn write_item(&self, record: &Record, out: &mut Vec<u8>) {
+        if self.is_plain() {
+            record.write_item(out);
+            return;
+        }
+        let mut object = self.in_version(record, record.revision());
+        if let Some(fields) = object.as_object_mut() {
+            fields.retain(|name, _| !matches!(name.as_str(), "apiVersion" | "kind"));
+        }
+        append(&object, out);
     }
 
     /// The object in the version asked for.

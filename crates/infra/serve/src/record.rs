@@ -115,6 +115,18 @@ impl Record {
         out.extend_from_slice(after);
     }
 
+    /// Appends the JSON of the object without its version and kind, which the layout puts first.
+    pub fn write_item(&self, out: &mut Vec<u8>) {
+        let metadata = self.slot.saturating_sub(BEFORE_SLOT.len());
+        let named = self.entry.value.get(metadata..).unwrap_or_default();
+        let (before, after) = named.split_at(BEFORE_SLOT.len().min(named.len()));
+        out.reserve(named.len() + REVISION_ROOM);
+        out.push(b'{');
+        out.extend_from_slice(before);
+        write_revision(self.revision(), after, out);
+        out.extend_from_slice(after);
+    }
+
     /// Appends the JSON of the object's metadata alone, as clients that ask for no more are answered.
     pub fn write_metadata_at(&self, revision: Revision, out: &mut Vec<u8>) {
         let after = self.entry.value.get(self.slot..).unwrap_or_default();
@@ -363,6 +375,11 @@ mod tests {
             serde_json::from_slice::<Value>(&record.json()).unwrap(),
             expected
         );
+        let mut item = Vec::new();
+        record.write_item(&mut item);
+        let fields = expected.as_object_mut().unwrap();
+        fields.retain(|name, _| name != "kind" && name != "apiVersion");
+        assert_eq!(serde_json::from_slice::<Value>(&item).unwrap(), expected);
     }
 
     #[test]

@@ -161,6 +161,12 @@ pub trait KindRules: Send + Sync {
         SchemaDuty::Everything
     }
 
+    /// Whether lists say for all their objects what these are. Upstream: those of kinds that are compiled in do, and those
+    /// of custom kinds let each object say it.
+    fn is_typed(&self) -> bool {
+        self.schema_duty() == SchemaDuty::Shape
+    }
+
     /// The messages objects of the kind are sent as in protobuf; `None` if they are only sent as JSON and YAML.
     fn wire(&self) -> Option<Wire> {
         None

@@ -109,6 +109,11 @@ struct MultiClusterRules {
 }
 
 impl KindRules for MultiClusterRules {
+    fn is_typed(&self) -> bool {
+        // Upstream: clusters are compiled into a server of their own; the others are definitions.
+        self.kind.kind == "Cluster"
+    }
+
     fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
         let object = Object::from_value(object.clone()).ok()?;
         let up = api_version == v1alpha2::ResourceBinding::API_VERSION;

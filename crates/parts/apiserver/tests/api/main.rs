@@ -7,6 +7,7 @@ mod definitions;
 #[path = "../admission/hook.rs"]
 #[expect(dead_code, reason = "other tests need more of it")]
 mod hook;
+mod lists;
 mod random;
 mod refusals;
 mod registrations;
