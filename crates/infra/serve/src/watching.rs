@@ -152,8 +152,8 @@ impl Watching {
                 let told = changes
                     .last()
                     .map_or(Revision::ZERO, |change| change.revision);
-                for change in &changes {
-                    self.write_change(change, &mut out);
+                for change in changes {
+                    self.write_change(&self.settled(change), &mut out);
                 }
                 (place, told)
             }
@@ -176,10 +176,30 @@ impl Watching {
         self.output.served.resource.rules.converter().is_some()
     }
 
+    /// A change whose objects have the defaults that their kind has got since they were written, so that a selection is
+    /// held against what clients read; the same one, whose frames others share, where they lack none.
+    fn settled(&self, change: Arc<Change>) -> Arc<Change> {
+        let served = &self.output.served;
+        if served.resource.rules.defaults_since() == 0 {
+            return change;
+        }
+        let settle =
+            |record: &Option<Arc<Record>>| record.clone().map(|record| settled(served, record));
+        let (previous, current) = (settle(&change.previous), settle(&change.current));
+        let is_same = |one: &Option<Arc<Record>>, other: &Option<Arc<Record>>| {
+            one.as_ref().map(Arc::as_ptr) == other.as_ref().map(Arc::as_ptr)
+        };
+        if is_same(&previous, &change.previous) && is_same(&current, &change.current) {
+            return change;
+        }
+        Arc::new(Change::new(change.revision, current, previous))
+    }
+
     /// Changes with their objects in the version that is watched.
     async fn converted(&self, changes: Vec<Arc<Change>>) -> Result<Vec<Arc<Change>>, Status> {
         if !self.converts() {
-            return Ok(changes);
+            let changes = changes.into_iter().map(|change| self.settled(change));
+            return Ok(changes.collect());
         }
         let mut made = Vec::with_capacity(changes.len());
         for change in changes {
@@ -339,7 +359,8 @@ impl Running {
                         && !self.watching.converts()
                     {
                         self.told = change.revision;
-                        match self.watching.frame(change) {
+                        let change = self.watching.settled(Arc::clone(change));
+                        match self.watching.frame(&change) {
                             Some(frame) => return Some((frame, self)),
                             None => continue,
                         }

@@ -227,13 +227,78 @@ async fn defaults_that_came_after_an_object_are_read_with_it_and_stay_when_they_
     assert_eq!(sizes().await, json!([3, 3, null, 3, null]));
 }
 
-async fn watched(api: &Api, path: &str) -> Vec<Value> {
-    use http_body_util::BodyExt;
+#[tokio::test]
+async fn a_watch_tells_what_becomes_of_objects_that_a_later_default_selects() {
+    let definition = |size: Value, revision: &str| {
+        let mut one = version("v1", true, json!({"size": size}), json!([]));
+        one["selectableFields"] = json!([{"jsonPath": ".spec.size"}]);
+        let mut definition = gadgets(json!([one]), json!({"strategy": "None"}));
+        definition["metadata"]["resourceVersion"] = json!(revision);
+        definition
+    };
+    let api = Api::start(&definition(json!({"type": "integer"}), "1"), None).await;
+    for name in ["a", "b"] {
+        let object = gadget("v1", name, json!({}));
+        assert_eq!(api.send("POST", &path("v1", ""), &object).await.0, 201);
+    }
+    let with_default = json!({"type": "integer", "default": 3});
+    api.serve(&definition(with_default, "100"), None);
+    let selected = path("v1", "?watch=true&fieldSelector=spec.size=3");
+    let everything = path("v1", "?watch=true");
+    let mut selected = opened(&api, &selected).await;
+    let mut everything = opened(&api, &everything).await;
+    let label = json!({"metadata": {"labels": {"written": "again"}}});
+    assert_eq!(api.send("PATCH", &path("v1", "/a"), &label).await.0, 200);
+    assert_eq!(
+        api.send("DELETE", &path("v1", "/b"), &Value::Null).await.0,
+        200
+    );
+    for body in [&mut selected, &mut everything] {
+        let told = events(body, 4).await.into_iter().map(|event| {
+            let object = &event["object"];
+            json!([
+                event["type"],
+                object["metadata"]["name"],
+                object["spec"]["size"]
+            ])
+        });
+        let expected = json!([
+            ["ADDED", "a", 3],
+            ["ADDED", "b", 3],
+            ["MODIFIED", "a", 3],
+            ["DELETED", "b", 3],
+        ]);
+        assert_eq!(json!(told.collect::<Vec<_>>()), expected);
+    }
+}
+
+async fn opened(api: &Api, path: &str) -> serve::body::Body {
     let request = http::Request::get(path)
         .body(http_body_util::Full::new(Bytes::new()))
         .unwrap();
-    let response = api.0.answer(serve::call::User::default(), request).await;
-    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    let user = serve::call::User::default();
+    api.0.answer(user, request).await.into_body()
+}
+
+/// The next events of a watch, as many as are waited for.
+async fn events(body: &mut serve::body::Body, wanted: usize) -> Vec<Value> {
+    use http_body_util::BodyExt;
+    let mut told = Vec::new();
+    while told.len() < wanted {
+        let frame = tokio::time::timeout(std::time::Duration::from_secs(20), body.frame());
+        let frame = frame.await.unwrap().unwrap().unwrap();
+        let bytes = frame.into_data().unwrap();
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let lines = lines.filter(|line| !line.is_empty());
+        told.extend(lines.map(|line| serde_json::from_slice::<Value>(line).unwrap()));
+    }
+    told
+}
+
+async fn watched(api: &Api, path: &str) -> Vec<Value> {
+    use http_body_util::BodyExt;
+    let body = opened(api, path).await;
+    let bytes = body.collect().await.unwrap().to_bytes();
     bytes
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
