@@ -386,13 +386,7 @@ pub fn is_unbounded(attempt: &Attempt) -> bool {
 pub fn is_long_running(attempt: &Attempt) -> bool {
     match &attempt.what {
         What::Path(_) => false,
-        What::Resource(target) => {
-            attempt.verb == "watch"
-                || matches!(
-                    target.subresource.as_str(),
-                    "proxy" | "exec" | "attach" | "portforward" | "log"
-                )
-        }
+        What::Resource(target) => attempt.verb == "watch" || target.is_stream(),
     }
 }
 

@@ -202,7 +202,18 @@ impl Server {
             .map_err(|error| Status::bad_request(error.to_string()))?;
         let params = Params::parse(parts.uri.query().unwrap_or_default())?;
         let pretty = wants_pretty(&params, &parts.headers)?;
-        patience(&params)?;
+        let watches = match &target {
+            Target::Resource(target) => {
+                let asks = params.flag("watch")? && target.name.is_empty() || old_watch;
+                asks && matches!(parts.method, Method::GET)
+            }
+            Target::Path(_) => false,
+        };
+        let is_stream = matches!(&target, Target::Resource(target) if target.is_stream());
+        // Upstream: a request that lasts as long as others please is not held to what its client says of its patience.
+        if !watches && !is_stream {
+            patience(&params)?;
+        }
         let table = self.table();
         let target = match target {
             Target::Path(path) if health::is_asked(&path) => {
@@ -233,9 +244,11 @@ impl Server {
                 SchemaDuty::Everything => Status::not_found(target.subject()),
             });
         }
-        let list = ListOptions::from_params(&params)?;
-        let watches = (list.watch && target.name.is_empty() || old_watch)
-            && matches!(parts.method, Method::GET);
+        // What a stream is asked for with is for whoever answers it.
+        let list = match is_stream {
+            true => ListOptions::default(),
+            false => ListOptions::from_params(&params)?,
+        };
         let verb =
             Verb::of(&parts.method, &target, watches).ok_or_else(Status::method_not_allowed)?;
         let is_offered = target.takes(verb, served.resource.namespaced)
@@ -248,7 +261,10 @@ impl Server {
             .get(http::header::USER_AGENT)
             .and_then(|agent| agent.to_str().ok());
         let applies = verb == Verb::Patch && Content::is_apply(&parts.headers);
-        let options = WriteOptions::from_params(&params, agent.unwrap_or_default(), verb, applies)?;
+        let options = match is_stream {
+            true => WriteOptions::default(),
+            false => WriteOptions::from_params(&params, agent.unwrap_or_default(), verb, applies)?,
+        };
         let call = Call {
             user,
             verb,

@@ -116,6 +116,16 @@ impl ResourceTarget {
         }
     }
 
+    /// Whether it leads to what stands behind an object, which lasts as long as others please. Upstream: the parts of
+    /// objects that count as long-running.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        matches!(
+            self.subresource.as_str(),
+            "proxy" | "exec" | "attach" | "portforward" | "log"
+        )
+    }
+
     /// Whether a verb makes sense here: objects are made in collections and changed one by one, and what lives in
     /// namespaces is made and deleted in one of them.
     #[must_use]

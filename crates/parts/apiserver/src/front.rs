@@ -183,7 +183,7 @@ impl Front {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
-        let deadline = Instant::now() + patience(parts.uri.query());
+        let deadline = Instant::now() + patience(&admitted, parts.uri.query());
         let Some(audit) = &self.audit else {
             let admitted = match admitted {
                 Ok(admitted) => admitted,
@@ -313,9 +313,12 @@ const IN_MEMORY: &str = "objects are kept in memory; there is nothing to save th
 /// How long a request may take from its head on, with its body and everything that is asked about it. Upstream: the same.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How long a request may take if its client says how long it waits. What it says wrongly is refused further on.
-fn patience(query: Option<&str>) -> Duration {
-    let Some(query) = query.filter(|query| query.contains("timeout=")) else {
+/// How long a request may take if its client says how long it waits. What it says wrongly is refused further on. What
+/// is said with a request that lasts as long as others please is for those others.
+fn patience(admitted: &Result<Admitted, Box<Refused>>, query: Option<&str>) -> Duration {
+    let lasts = |admitted: &Admitted| fairness::is_long_running(&admitted.attempt);
+    let query = query.filter(|query| query.contains("timeout="));
+    let Some(query) = query.filter(|_| !admitted.as_ref().is_ok_and(lasts)) else {
         return LONGEST;
     };
     let said = Params::parse(query).and_then(|params| options::patience(&params));

@@ -201,6 +201,12 @@ async fn what_is_not_served_is_not_found_and_wrong_methods_are_not_allowed() {
         ("GET", "/version?timeout=0s", 200),
         ("GET", "/version?timeout=soon", 400),
         ("GET", "/apis/test.io/v1/widgets?timeout=5", 400),
+        // Watches have a time of their own, which is over at once here.
+        (
+            "GET",
+            "/apis/test.io/v1/widgets?watch=1&timeout=5&timeoutSeconds=-1",
+            200,
+        ),
         ("GET", "/livez?verbose", 200),
         ("GET", "/apis/test.io/v1", 200),
     ] {

@@ -103,6 +103,24 @@ async fn webhooks_are_asked_about_streams_and_may_refuse_but_not_change_them() {
 }
 
 #[tokio::test]
+async fn what_is_forwarded_with_a_stream_is_left_to_whoever_gets_it() {
+    let world = world().await;
+    for query in [
+        "GET timeout=30",
+        "GET limit=ten",
+        "GET resourceVersion=newest",
+        "GET sendInitialEvents=yes",
+        "POST dryRun=perhaps",
+        "POST fieldManager=%0a",
+    ] {
+        let (method, query) = query.split_once(' ').unwrap();
+        let call = CALL.replace("GET", method).replace("limit=5", query);
+        let answer = world.ask(&known("ann"), &call, json!(null)).await;
+        assert_eq!(show(&answer), "200 reached", "{call}");
+    }
+}
+
+#[tokio::test]
 async fn policies_are_asked_about_streams() {
     let world = world().await;
     let policy = json!({
