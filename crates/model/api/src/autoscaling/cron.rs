@@ -69,7 +69,7 @@ pub struct CronFederatedHPARule {
     #[schemars(extend("x-karavel-default" = false))]
     #[serde(skip_serializing_if = "absent")]
     pub suspend: Option<bool>,
-    /// Name of the time zone the schedule is read in, for example `Europe/Berlin`. Default: the server's.
+    /// Name of the time zone the schedule is read in, for example `Europe/Berlin`. Default, and what `Local` means: UTC.
     #[serde(skip_serializing_if = "absent")]
     pub time_zone: Option<String>,
     /// How many successful runs are kept in the status.

@@ -226,6 +226,10 @@ fn schedule(rule: &CronFederatedHPARule) -> Option<Result<Schedule, String>> {
     if rule.suspend.unwrap_or_default() {
         return None;
     }
-    let read = Schedule::parse(&rule.schedule, rule.time_zone.as_deref());
+    let zone = rule.time_zone.as_deref();
+    // Upstream: the empty name is UTC; `Local`, like no name at all, is what the machine is set to. That is UTC too here,
+    // where no answer depends on the machine.
+    let zone = zone.filter(|name| !["", "Local"].contains(name));
+    let read = Schedule::parse(&rule.schedule, zone);
     Some(read.map_err(|error| error.to_string()))
 }

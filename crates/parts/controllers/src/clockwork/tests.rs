@@ -93,6 +93,22 @@ fn what_is_not_due_is_not_done() {
 }
 
 #[test]
+fn a_rule_acts_by_the_clocks_of_its_zone() {
+    for (zone, next) in [
+        ("", "2026-01-02T09:00:00Z"),
+        (", timeZone: ''", "2026-01-02T09:00:00Z"),
+        (", timeZone: UTC", "2026-01-02T09:00:00Z"),
+        (", timeZone: Local", "2026-01-02T09:00:00Z"),
+        (", timeZone: Europe/Berlin", "2026-01-03T08:00:00Z"),
+    ] {
+        let text = story(&cron(zone, ""), Ok(()), "2026-01-02T08:00:00Z");
+        let noted = format!(r#""nextExecutionTime":"{next}""#);
+        assert!(text.contains(&noted), "{zone}: {text}");
+        assert!(!text.contains("Warning"), "{zone}: {text}");
+    }
+}
+
+#[test]
 fn the_latest_runs_are_kept_and_rules_that_went_are_forgotten() {
     let old = "{scheduleTime: '2026-01-01T09:00:00Z', executionTime: '2026-01-01T09:00:00Z', appliedReplicas: 4}";
     let history = format!("{NEXT}, successfulExecutions: [{old}, {old}]");
