@@ -17,6 +17,9 @@ const COUNTED_SECONDS: i64 = 600;
 /// How many events of one object may come at once, and how many seconds one more takes. Upstream: 25, and one in 300 s.
 const BURST: i64 = 25;
 const REFILL_SECONDS: i64 = 300;
+/// How many of those are left to news and warnings: an object whose steps were all told can still say that something is
+/// wrong.
+const RESERVE: i64 = 10;
 /// How many steps that went as they should are told at once, and how many more for each second: enough for whoever tries
 /// things out, and next to nothing where thousands of objects come.
 const STEPS: i64 = 500;
@@ -96,10 +99,13 @@ impl Table {
     pub(super) fn add(&mut self, mut note: Note, now: Time) -> bool {
         // The same thing said of a later state of the object is the same thing.
         note.about.revision.clear();
-        if note.kind == EventKind::Progress && !self.allow_step(now) {
+        let object = named(&note.about);
+        if note.kind == EventKind::Progress
+            && !(self.has_reserve(&object, now) && self.allow_step(now))
+        {
             return false;
         }
-        if !self.allow(&note.about, now) {
+        if !self.allow(object, now) {
             self.dropped += 1;
             return false;
         }
@@ -207,20 +213,24 @@ impl Table {
         left > 0
     }
 
-    fn allow(&mut self, about: &ObjectRef, now: Time) -> bool {
+    /// Whether an object may have more events than are kept for news and warnings.
+    fn has_reserve(&self, object: &str, now: Time) -> bool {
+        let known = self.allowances.get(object);
+        known.is_none_or(|(left, since)| left + earned(*since, now) > RESERVE)
+    }
+
+    fn allow(&mut self, object: String, now: Time) -> bool {
         if self.allowances.len() >= ROOM && now >= self.next_sweep {
             self.next_sweep = now.plus_seconds(REFILL_SECONDS);
-            self.allowances.retain(|_, (left, since)| {
-                *left + now.seconds_since(*since) / REFILL_SECONDS < BURST
-            });
+            self.allowances
+                .retain(|_, (left, since)| *left + earned(*since, now) < BURST);
         }
         let full = self.allowances.len() >= 4 * ROOM;
-        let name = format!("{} {} {}", about.kind.kind, about.key, about.uid);
-        if full && !self.allowances.contains_key(&name) {
+        if full && !self.allowances.contains_key(&object) {
             return false;
         }
-        let (left, since) = self.allowances.entry(name).or_insert((BURST, now));
-        let earned = now.seconds_since(*since).max(0) / REFILL_SECONDS;
+        let (left, since) = self.allowances.entry(object).or_insert((BURST, now));
+        let earned = earned(*since, now);
         if earned > 0 {
             *left = (*left + earned).min(BURST);
             *since = since.plus_seconds(earned * REFILL_SECONDS);
@@ -231,4 +241,14 @@ impl Table {
         *left -= 1;
         true
     }
+}
+
+/// The object that an allowance is for.
+fn named(about: &ObjectRef) -> String {
+    format!("{} {} {}", about.kind.kind, about.key, about.uid)
+}
+
+/// How many more events an object may have for the time that passed.
+fn earned(since: Time, now: Time) -> i64 {
+    now.seconds_since(since).max(0) / REFILL_SECONDS
 }

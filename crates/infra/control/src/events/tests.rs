@@ -90,6 +90,27 @@ fn an_object_that_talks_too_much_is_cut_short() {
 }
 
 #[test]
+fn steps_leave_room_for_what_goes_wrong_afterwards() {
+    let mut table = Table::new(at(0));
+    let mut taken = |kind: EventKind, seconds: i64| {
+        let told = (0..100).filter(|number| {
+            let note = Note {
+                kind,
+                ..note(&format!("{kind:?} {number}"))
+            };
+            table.add(note, at(seconds))
+        });
+        told.count()
+    };
+    assert_eq!(taken(EventKind::Progress, 1), 15);
+    assert_eq!(taken(EventKind::Warning, 1), 10);
+    // What comes back is for the worse news first.
+    assert_eq!(taken(EventKind::Progress, 1 + 10 * 300), 0);
+    assert_eq!(taken(EventKind::Progress, 1 + 12 * 300), 2);
+    assert_eq!(taken(EventKind::Warning, 1 + 12 * 300), 10);
+}
+
+#[test]
 fn a_full_table_forgets_what_is_written_and_drops_what_is_not() {
     let mut table = Table::new(at(0));
     let numbered = |number: usize| Note {
