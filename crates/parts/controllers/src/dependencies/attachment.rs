@@ -3,7 +3,7 @@
 //! The decision is made for the object referred to, not for each of those that refer to it: a thousand workloads with one
 //! ConfigMap are one list, written when it changes, by one writer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::{
     TypeName, names,
@@ -256,10 +256,10 @@ impl Inputs<'_> {
         ));
     }
 
-    /// Tells those whose clusters were not handed on before.
+    /// Tells those whose clusters were not handed on before. How many replicas they have there is nothing to the object.
     fn tell_handed_on(&self, plan: &mut Plan, dependency: &Object, before: &[BindingSnapshot]) {
         for new in self.snapshots() {
-            if new.clusters.is_empty() || before.contains(&new) {
+            if new.clusters.is_empty() || before.iter().any(|old| names_the_same(old, &new)) {
                 continue;
             }
             let key = ObjectKey::namespaced(&*new.namespace, &*new.name);
@@ -289,6 +289,15 @@ pub fn label(referrer: &ObjectKey) -> String {
         &referrer.namespace,
         &referrer.name,
     ))
+}
+
+/// Whether two snapshots are of the same binding on the same clusters.
+fn names_the_same(old: &BindingSnapshot, new: &BindingSnapshot) -> bool {
+    let clusters = |snapshot: &BindingSnapshot| -> BTreeSet<String> {
+        let targets = snapshot.clusters.iter();
+        targets.map(|target| target.name.clone()).collect()
+    };
+    (&old.namespace, &old.name) == (&new.namespace, &new.name) && clusters(old) == clusters(new)
 }
 
 /// Whoever wants more has it: overwriting before aborting, keeping before deleting. Nobody wants anything of an object

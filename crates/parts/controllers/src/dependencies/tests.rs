@@ -83,6 +83,26 @@ fn what_is_referred_to_is_bound_to_the_clusters_of_those_who_refer_to_it() {
 }
 
 #[test]
+fn it_is_told_that_something_goes_along_when_it_goes_elsewhere() {
+    let targets = |targets: &str| {
+        let text = referring("web", BY_NAME, "");
+        [as_referrer(
+            &text.replace("[{name: m1, replicas: 2}]", targets),
+        )]
+    };
+    let binding = bound(None, &attach(None, &targets("[{name: m1}]"), true));
+    for (now, is_told) in [
+        ("[{name: m1, replicas: 7}]", false),
+        ("[{name: m1}, {name: m2}]", true),
+        ("[{name: m2}]", true),
+    ] {
+        let plan = attach(Some(&binding), &targets(now), true);
+        assert!(done(&plan).starts_with("patch"), "{now}");
+        assert_eq!(steps(&plan) != "nothing", is_told, "{now}");
+    }
+}
+
+#[test]
 fn any_number_of_referrers_is_one_write() {
     let referrers: Vec<Referrer> = (0..1000)
         .map(|n| as_referrer(&referring(&format!("web{n:04}"), BY_NAME, "")))
