@@ -123,7 +123,7 @@ impl Exemptions {
         if let Some(exemption) = self.check_namespace(object.namespace()) {
             return Some(exemption);
         }
-        if is_server_owned(&kind, object) {
+        if is_server_owned(object) {
             return Some(Exemption::ServerOwned);
         }
         object
@@ -200,8 +200,10 @@ impl Exemptions {
 }
 
 /// Whether every API server makes the object of this name for itself. A member has its own, and what the control plane
-/// says of itself is wrong there.
-fn is_server_owned(kind: &GroupVersionKind, object: &Object) -> bool {
+/// says of itself is wrong there: it is no template, and does not go along with one that refers to it.
+#[must_use]
+pub fn is_server_owned(object: &Object) -> bool {
+    let kind = object.group_version_kind();
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "ConfigMap") => {
             object.name() == "kube-root-ca.crt"
