@@ -199,6 +199,28 @@ data: {a: b}
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_every_server_makes_for_itself_does_not_come_along() {
+    let world = World::with_members(["m1"]).await;
+    let change = format!(
+        "{}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: kube-root-ca.crt}}
+data: {{ca.crt: x}}
+{}",
+        deployment("web").replace("name: settings", "name: kube-root-ca.crt"),
+        policy("p", &format!("  propagateDeps: true\n{}", to("m1")))
+    );
+    for (kind, name, expected) in [
+        ("Deployment", "web", &["m1"][..]),
+        ("ConfigMap", "kube-root-ca.crt", &[]),
+    ] {
+        assert_eq!(foreseen(&world, &change, kind, name).await, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn groups_keep_apart_as_at_the_server() {
     let world = build(
         World::build().members(["m1", "m2"]),

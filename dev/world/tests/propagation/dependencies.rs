@@ -156,6 +156,42 @@ async fn p28_an_ingress_without_a_secret_refers_to_none() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_every_server_makes_for_itself_does_not_go_along() {
+    let stage = Stage::with(1).await;
+    let trusted = stage.copy("m1", "configmaps", "test/kube-root-ca.crt");
+    let sources = "{configMap: {name: kube-root-ca.crt}}, {configMap: {name: settings}}";
+    let mounting = deployment("web", 1).replacen(
+        "containers:",
+        &format!("volumes: [{{name: v, projected: {{sources: [{sources}]}}}}], containers:"),
+        1,
+    );
+    let spec = format!(
+        "propagateDeps: true, conflictResolution: Overwrite, {}",
+        on("m1")
+    );
+    stage
+        .apply(&all(&[
+            config_map("kube-root-ca.crt", "{ca.crt: the control plane's}"),
+            config_map("settings", "{a: b}"),
+            mounting,
+            policy("p", &one_deployment("web"), &spec),
+        ]))
+        .await;
+    let settings = stage.copy("m1", "configmaps", "test/settings");
+    settings.shows("data.a", "b").await;
+    let own = trusted.found().await;
+    let bound = stage.template("rb", "test/kube-root-ca.crt-configmap");
+    stage
+        .stays("the member keeps its own", WHILE, async || {
+            trusted.found().await.uid() == own.uid()
+                && trusted.field("data").await == own.fields()["data"]
+                && !bound.is_there().await
+        })
+        .await;
+    assert_ne!(own.fields()["data"]["ca.crt"], json!("the control plane's"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_needed_stays_up_to_date_when_its_own_policy_goes() {
     let stage = Stage::with(2).await;
     stage

@@ -7,6 +7,7 @@ use api::well_known::feature_gates::Gate;
 use api::work::v1alpha2::{BindingSnapshot, ObjectReference, ResourceBindingSpec};
 use binding::{targets, terms};
 use object::{Object, ObjectKey};
+use policy::exemption::is_server_owned;
 
 use crate::picture::{Picture, Placed};
 
@@ -61,8 +62,11 @@ impl Along {
         }
     }
 
-    /// Who needs a template.
+    /// Who needs a template; nobody, if every server makes its own.
     pub(super) fn needs_of(&self, template: &Object) -> &[Need] {
+        if is_server_owned(template) {
+            return &[];
+        }
         let key = (template.kind().to_owned(), template.key());
         self.needed.get(&key).map(Vec::as_slice).unwrap_or_default()
     }

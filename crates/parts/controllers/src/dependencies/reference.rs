@@ -2,6 +2,7 @@
 
 use api::{config::DependentObjectReference, well_known::annotations::DEPENDENCIES};
 use object::{GroupVersionKind, Object, ObjectKey, field::FieldPath, selector::Selector};
+use policy::exemption::is_server_owned;
 
 /// What stands for the name in the key of a reference by labels.
 const ANY: &str = "*";
@@ -78,9 +79,13 @@ pub fn entries_for(kind: &GroupVersionKind, object: &ObjectKey) -> [String; 2] {
     [entry(&object.name), entry(ANY)]
 }
 
-/// Whether a binding's note names the object, or labels that the object has.
+/// Whether a binding's note names the object, or labels that the object has. What every server makes for itself is there
+/// already wherever it is referred to.
 #[must_use]
 pub fn refers_to(binding: &Object, kind: &GroupVersionKind, object: &Object) -> bool {
+    if is_server_owned(object) {
+        return false;
+    }
     noted_on(binding).iter().any(|reference| {
         let (group, _) = split(&reference.api_version);
         let fits = group == kind.group

@@ -343,6 +343,12 @@ fn references_are_found_by_name_and_by_labels() {
             assert!(reference::named_by(&binding).is_empty(), "{note}");
         }
     }
+    // Every namespace of every server has its own.
+    let trusted = one(&CONFIG.replace("name: settings", "name: kube-root-ca.crt"));
+    for note in [&BY_NAME.replace("settings", "kube-root-ca.crt"), BY_LABEL] {
+        let binding = one(&referring("web", note, ""));
+        assert!(!reference::refers_to(&binding, &kind, &trusted), "{note}");
+    }
     let unscheduled =
         referring("web", BY_NAME, "").replace("clusters: [{name: m1, replicas: 2}], ", "");
     assert!(reference::entries(&one(&unscheduled)).is_empty());
