@@ -63,6 +63,17 @@ pub enum Serving {
     Unknown,
 }
 
+/// Why a template is not found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// It is not there: all of its kind are in view, and it is not among them.
+    Gone,
+    /// It may be there: not all of its kind are in view, or it has just come.
+    Unseen,
+    /// Its kind is not served, which says nothing of its objects.
+    Unserved,
+}
+
 /// All templates; clones are the same.
 #[derive(Clone)]
 pub struct Templates {
@@ -194,15 +205,16 @@ impl Templates {
         })
     }
 
-    /// Whether it is known that the template is not there: all of its kind are in view, and it is not among them.
+    /// Why a template is not found.
     #[must_use]
-    pub fn is_gone(&self, key: &TemplateKey) -> bool {
+    pub fn absence(&self, key: &TemplateKey) -> Absence {
         let Some(cache) = self.cache(&key.kind) else {
-            return false;
+            return Absence::Unserved;
         };
-        cache
-            .complete()
-            .is_some_and(|view| view.get(&key.key).is_none())
+        match cache.complete() {
+            Some(view) if view.get(&key.key).is_none() => Absence::Gone,
+            _ => Absence::Unseen,
+        }
     }
 
     /// Whether objects of a kind may be templates, in whatever version.

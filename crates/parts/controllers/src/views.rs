@@ -14,6 +14,7 @@ use api::{
     well_known::conditions::cluster::{CLUSTER_NOT_REACHABLE, READY},
 };
 use client::{Cache, Caches, Scope};
+use control::ReconcileError;
 use intent::Wake;
 use object::{Object, ObjectKey, ObjectMeta, Value};
 use policy::Exemptions;
@@ -24,6 +25,15 @@ use crate::{bindings::Bindings, kinds, rulebook::Rulebook, templates::Templates}
 /// How soon something is looked at again that could not be decided because not everything was in view: that all of it is
 /// again is told to nobody.
 pub(crate) const UNTIL_IN_VIEW: Wake = Wake::After(Duration::from_secs(2));
+
+/// How a look ends: with what went wrong, or when to look again. What will not be better until somebody changes it holds
+/// nothing up that is looked at again for another reason.
+pub(crate) fn ending(wake: Wake, error: Option<ReconcileError>) -> Result<Wake, ReconcileError> {
+    match error {
+        Some(error) if wake == Wake::OnChange || !error.is_terminal() => Err(error),
+        _ => Ok(wake),
+    }
+}
 
 /// What the controllers look at; clones are the same.
 #[derive(Clone, Debug)]
@@ -143,5 +153,30 @@ pub fn traits(cluster: &Object) -> Cluster {
             ..ClusterSpec::default()
         },
         ..Cluster::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_in_view_is_looked_at_whatever_else_went_wrong() {
+        let for_good = || ReconcileError::Terminal("refused".to_owned());
+        let for_now = || ReconcileError::Failed {
+            doing: "cannot ask".to_owned(),
+            source: "away".into(),
+        };
+        for (wake, error, expected) in [
+            (Wake::OnChange, None, Ok(Wake::OnChange)),
+            (UNTIL_IN_VIEW, None, Ok(UNTIL_IN_VIEW)),
+            (Wake::OnChange, Some(for_good()), Err("refused")),
+            (UNTIL_IN_VIEW, Some(for_good()), Ok(UNTIL_IN_VIEW)),
+            // This is tried again anyway.
+            (UNTIL_IN_VIEW, Some(for_now()), Err("cannot ask")),
+        ] {
+            let ended = ending(wake, error).map_err(|error| error.to_string());
+            assert_eq!(ended, expected.map_err(str::to_owned));
+        }
     }
 }

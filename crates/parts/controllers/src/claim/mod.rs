@@ -219,13 +219,12 @@ impl Claims {
         }
     }
 
-    /// The plan for the bindings of a template that is gone.
+    /// The plan for the bindings of a template that is not found.
     fn plan_gone(&self, key: &TemplateKey) -> Plan {
         let mut plan = Plan::default();
-        if self.views.templates.is_gone(key) {
-            for binding in self.views.bindings.of_template(key) {
-                plan.merge(plan::plan_gone(&binding));
-            }
+        let absence = self.views.templates.absence(key);
+        for binding in self.views.bindings.of_template(key) {
+            plan.merge(plan::plan_gone(&binding, absence));
         }
         plan
     }

@@ -22,6 +22,8 @@ use serde_json::json;
 use crate::{
     binding_view::{self, Binding},
     setback::{self, Setback},
+    templates::Absence,
+    views::UNTIL_IN_VIEW,
 };
 
 /// Everything the decision may look at.
@@ -64,21 +66,26 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
     }
 }
 
-/// What is written for a binding whose template is not there, although all templates of its kind are in view.
+/// What is written for a binding whose template is not found.
 ///
 /// Only a binding that its template owns goes with it: one whose owner was taken away on purpose stays.
 #[must_use]
-pub fn plan_gone(binding: &Object) -> Plan {
+pub fn plan_gone(binding: &Object, absence: Absence) -> Plan {
     let mut plan = Plan::default();
     if binding.is_terminating() {
         return plan;
     }
-    if let Some(owner) = controller(binding) {
-        plan.push(Action::delete(
+    let Some(owner) = controller(binding) else {
+        return plan;
+    };
+    match absence {
+        Absence::Gone => plan.push(Action::delete(
             binding_view::resource(binding.namespace()),
             binding,
             format!("its template {} {} is gone", owner.kind, owner.name),
-        ));
+        )),
+        Absence::Unseen => plan.wake = UNTIL_IN_VIEW,
+        Absence::Unserved => {}
     }
     plan
 }

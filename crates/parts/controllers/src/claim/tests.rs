@@ -8,7 +8,7 @@ use api::{
 };
 use binding::{Lookups, Needs};
 use client::Change;
-use intent::{Action, Plan};
+use intent::{Action, Plan, Wake};
 use object::{GroupKind, Object, ObjectKey, ResourceType, patch};
 use policy::{Exemptions, Index, Policy, Preemption, Template, decide, exemption};
 
@@ -19,7 +19,9 @@ use super::{
 use crate::{
     rulebook::Amendment,
     setback::Setback,
+    templates::Absence,
     told::{documents, done, one, told},
+    views::UNTIL_IN_VIEW,
 };
 
 const WEB: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: test, uid: u1, resourceVersion: '7'}, spec: {replicas: 2}}";
@@ -349,7 +351,18 @@ fn a_binding_goes_with_the_template_that_owns_it() {
             "nothing",
         ),
     ] {
-        assert_eq!(told(&plan_gone(&one(&document))), expected);
+        let plan = plan_gone(&one(&document), Absence::Gone);
+        assert_eq!(
+            (told(&plan).as_str(), plan.wake),
+            (expected, Wake::OnChange)
+        );
+    }
+    for (absence, wake) in [
+        (Absence::Unseen, UNTIL_IN_VIEW),
+        (Absence::Unserved, Wake::OnChange),
+    ] {
+        let plan = plan_gone(&one(owned), absence);
+        assert_eq!((told(&plan).as_str(), plan.wake), ("nothing", wake));
     }
 }
 

@@ -34,7 +34,7 @@ use crate::{
     binding_view::Binding,
     bindings::template_of,
     templates::{Found, TemplateKey},
-    views::Views,
+    views::{Views, ending},
 };
 
 /// Notes on bindings what their templates refer to.
@@ -139,7 +139,7 @@ impl Reconcile for Referrers {
             attached: is_complete.then(|| self.views.bindings.attached_to(key).len()),
         });
         cx.carry_out(&plan).await?;
-        again.map_or(Ok(plan.wake), Err)
+        ending(plan.wake, again)
     }
 }
 

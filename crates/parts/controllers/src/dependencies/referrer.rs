@@ -13,7 +13,7 @@ use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use object::{Map, Object, ObjectKey, Value};
 use serde_json::json;
 
-use crate::{binding_view, dependencies::reference};
+use crate::{binding_view, dependencies::reference, views::UNTIL_IN_VIEW};
 
 /// Everything the decision may look at.
 #[derive(Clone, Debug)]
@@ -104,6 +104,9 @@ impl Inputs<'_> {
                 ));
             }
         }
+        if references.is_empty() && self.is_held() && self.attached.is_none() {
+            plan.wake = UNTIL_IN_VIEW;
+        }
         if let Some(finalizers) = self.finalizers(!references.is_empty()) {
             metadata.insert("finalizers".to_owned(), json!(finalizers));
         }
@@ -120,10 +123,7 @@ impl Inputs<'_> {
 
     /// The finalizers to write, if they change: ours is there as long as something is or may be attached.
     fn finalizers(&self, has_references: bool) -> Option<Vec<&str>> {
-        let is_held = self
-            .binding
-            .finalizers()
-            .any(|found| found == DEPENDENCIES_DISTRIBUTOR);
+        let is_held = self.is_held();
         let others = self
             .binding
             .finalizers()
@@ -135,6 +135,12 @@ impl Inputs<'_> {
             return Some(others.collect());
         }
         None
+    }
+
+    fn is_held(&self) -> bool {
+        self.binding
+            .finalizers()
+            .any(|found| found == DEPENDENCIES_DISTRIBUTOR)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use api::config::DependentObjectReference;
 use client::Change;
+use intent::Wake;
 use object::{GroupKind, GroupVersionKind, Object, ObjectKey};
 
 use super::{
@@ -13,6 +14,7 @@ use super::{
 use crate::{
     binding_view::Binding,
     told::{done, one, steps, told},
+    views::UNTIL_IN_VIEW,
 };
 
 const CONFIG: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: test, uid: c1, resourceVersion: '4', labels: {tier: front}}, data: {a: b}}";
@@ -242,20 +244,47 @@ fn a_binding_of_another_object_is_left_alone_and_told() {
     ));
 }
 
-fn note(binding: &str, references: Option<&str>, attached: Option<usize>) -> String {
+fn refer(binding: &str, references: Option<&str>, attached: Option<usize>) -> intent::Plan {
     let object = one(binding);
     let read = Binding::read(&object).unwrap();
     let references: Option<Vec<DependentObjectReference>> =
         references.map(|text| serde_json::from_str(text).unwrap());
     let template =
         one("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: test}}");
-    told(&referrer::plan(&referrer::Inputs {
+    referrer::plan(&referrer::Inputs {
         binding: &object,
         spec: &read.spec,
         template: Some(&template),
         references: Ok(references.as_deref()),
         attached,
-    }))
+    })
+}
+
+fn note(binding: &str, references: Option<&str>, attached: Option<usize>) -> String {
+    told(&refer(binding, references, attached))
+}
+
+#[test]
+fn a_binding_that_is_held_is_looked_at_again_once_all_are_in_view() {
+    let held = referring("web", BY_NAME, "");
+    let going = held.replace(
+        "uid: b-web,",
+        "uid: b-web, deletionTimestamp: '2026-01-02T03:04:05Z',",
+    );
+    let off = held.replace("propagateDeps: true", "propagateDeps: false");
+    let free = off.replace("karmada.io/binding-dependencies-distributor", "x");
+    for (binding, references, attached, expected) in [
+        (&going, None, None, UNTIL_IN_VIEW),
+        (&off, None, None, UNTIL_IN_VIEW),
+        (&held, Some("[]"), None, UNTIL_IN_VIEW),
+        // Whoever is told when the last of them has forgotten it need not look.
+        (&going, None, Some(1), Wake::OnChange),
+        (&held, Some(BY_NAME), None, Wake::OnChange),
+        (&free, None, None, Wake::OnChange),
+    ] {
+        let plan = refer(binding, references, attached);
+        assert_eq!(plan.wake, expected, "{references:?} {attached:?} {binding}");
+    }
 }
 
 #[test]

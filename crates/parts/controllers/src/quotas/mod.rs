@@ -109,9 +109,7 @@ impl Reconcile for Quotas {
 
     async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         let object = self.quotas.get(key);
-        if object.is_none() && self.quotas.complete().is_none() {
-            return Ok(Wake::OnChange);
-        }
+        let is_known = object.is_some() || self.quotas.complete().is_some();
         let quota: Option<FederatedResourceQuota> = match &object {
             Some(object) => {
                 Some(read(object).map_err(|error| ReconcileError::Terminal(error.to_string()))?)
@@ -140,7 +138,8 @@ impl Reconcile for Quotas {
                 .map(|(object, quota)| Quota { object, quota }),
             clusters: &clusters,
             works: &works,
-            are_all: self.views.bindings.works.complete().is_some()
+            are_all: is_known
+                && self.views.bindings.works.complete().is_some()
                 && self.views.clusters.complete().is_some(),
             bindings: asked.as_deref(),
         };

@@ -35,13 +35,13 @@ use crate::{kinds, views::UNTIL_IN_VIEW};
 pub struct Inputs<'a> {
     /// Which quota.
     pub key: &'a ObjectKey,
-    /// The quota; `None` once it is gone.
+    /// The quota; `None` if it is not seen.
     pub quota: Option<Quota<'a>>,
     /// The names of the members there are.
     pub clusters: &'a BTreeSet<String>,
     /// The works that carry the quota's labels.
     pub works: &'a [&'a Object],
-    /// Whether these are all.
+    /// Whether these are all, and a quota that is not seen is gone.
     pub are_all: bool,
     /// The bindings of the namespace, if what they ask for is counted (`FederatedQuotaEnforcement`).
     pub bindings: Option<&'a [ResourceBindingSpec]>,

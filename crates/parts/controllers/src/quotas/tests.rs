@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 
 use api::work::v1alpha2::ResourceBindingSpec;
+use intent::Plan;
 use object::{Object, ObjectKey};
 
 use super::plan::{Inputs, Quota, count, share};
-use crate::told::{done, one};
+use crate::{
+    told::{done, one},
+    views::UNTIL_IN_VIEW,
+};
 
 const QUOTA: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: FederatedResourceQuota, metadata: {name: q, namespace: shop, uid: u, resourceVersion: '3'}, spec: {overall: {cpu: '10', memory: 1Gi}, staticAssignments: [{clusterName: m1, hard: {cpu: '4'}}, {clusterName: m9, hard: {cpu: '1'}}]}, status: STATUS}";
 
@@ -18,6 +22,11 @@ struct Case<'a> {
 
 /// What is shared and what is counted, one after the other.
 fn plans(case: &Case<'_>) -> (String, String) {
+    let (shared, counted) = decide(case, true);
+    (done(&shared), done(&counted))
+}
+
+fn decide(case: &Case<'_>, are_all: bool) -> (Plan, Plan) {
     let object = case.quota.map(one);
     let quota = object
         .as_ref()
@@ -32,10 +41,10 @@ fn plans(case: &Case<'_>) -> (String, String) {
             .map(|(object, quota)| Quota { object, quota }),
         clusters: &clusters,
         works: &works,
-        are_all: true,
+        are_all,
         bindings: case.bindings,
     };
-    (done(&share(&inputs)), done(&count(&inputs)))
+    (share(&inputs), count(&inputs))
 }
 
 fn work(cluster: &str, status: &str) -> Object {
@@ -103,6 +112,20 @@ fn works_go_with_their_share_and_with_their_quota() {
             "delete Work karmada-es-m2/q-74857b9d: its quota shop/q is gone",
             "nothing"
         )
+    );
+}
+
+#[test]
+fn a_quota_that_may_be_gone_is_looked_for_again() {
+    let case = Case {
+        quota: None,
+        works: &[work("m1", "{}")],
+        bindings: None,
+    };
+    let (shared, counted) = decide(&case, false);
+    assert_eq!(
+        (done(&shared).as_str(), shared.wake, done(&counted).as_str()),
+        ("nothing", UNTIL_IN_VIEW, "nothing")
     );
 }
 

@@ -34,7 +34,7 @@ use crate::{
     bindings::{binding_of, misplacement, template_of},
     rulebook::Amendment,
     templates::Found,
-    views::{UNTIL_IN_VIEW, Views},
+    views::{UNTIL_IN_VIEW, Views, ending},
 };
 
 /// What is switched on or off.
@@ -241,13 +241,11 @@ impl Reconcile for WorkMaker {
                 let failed = plan::plan_failed(binding, &chain(&error).to_string());
                 cx.carry_out(&failed).await?;
             }
-            return Err(error.into());
+            return ending(decision.news.wake, Some(error.into()));
         }
         cx.carry_out(&decision.news).await?;
         // What was refused stays refused until somebody changes something, and then the binding is looked at again.
-        match again.or(decision.refusal.map(ReconcileError::Terminal)) {
-            Some(error) => Err(error),
-            None => Ok(decision.news.wake),
-        }
+        let refused = again.or(decision.refusal.map(ReconcileError::Terminal));
+        ending(decision.news.wake, refused)
     }
 }
