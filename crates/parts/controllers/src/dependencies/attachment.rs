@@ -41,7 +41,8 @@ pub struct Inputs<'a> {
     pub binding: Option<&'a Object>,
     /// The bindings that refer to it, by name.
     pub referrers: &'a [Referrer],
-    /// Whether all bindings are in view: only then may somebody be found to refer to it no longer.
+    /// Whether all bindings are in view, and the object if it is there: only then may somebody be found to refer to it no
+    /// longer.
     pub are_all: bool,
 }
 
@@ -139,7 +140,8 @@ impl Inputs<'_> {
         let mut disagreement = None;
         // A binding that has a placement has or had a policy of its own, which says the rest.
         let is_ours = current.spec.placement.is_none();
-        if is_ours {
+        // What those want that are not in view is not known to be over.
+        if is_ours && self.are_all {
             let wishes = wishes(self.referrers);
             spec.conflict_resolution = wishes.conflict_resolution;
             spec.preserve_resources_on_deletion = wishes.preserve;

@@ -33,7 +33,7 @@ use crate::{
     answers::{Answers, IN_THE_BACKGROUND, unanswered},
     binding_view::Binding,
     bindings::template_of,
-    templates::{Found, TemplateKey},
+    templates::{Absence, Found, TemplateKey},
     views::{Views, ending},
 };
 
@@ -179,6 +179,9 @@ impl Reconcile for Attachments {
             key: key.object.clone(),
         };
         let found = self.views.templates.find(&template);
+        // A kind that is followed in another version from now on has nothing in view at first.
+        let is_known =
+            found.is_some() || self.views.templates.absence(&template) != Absence::Unseen;
         let name = names::binding_name(&key.kind, &key.object.name);
         let binding = self
             .views
@@ -193,7 +196,7 @@ impl Reconcile for Attachments {
             dependency: found.as_ref().map(|found| &*found.object),
             binding: binding.as_deref(),
             referrers: &referrers,
-            are_all: self.views.bindings.namespaced.complete().is_some(),
+            are_all: is_known && self.views.bindings.namespaced.complete().is_some(),
         });
         cx.carry_out(&plan).await?;
         Ok(plan.wake)

@@ -124,10 +124,21 @@ fn a_binding_nobody_refers_to_any_more_stays_and_asks_for_nothing() {
     let plan = attach(Some(&binding), &[], true);
     insta::assert_snapshot!(told(&plan), @r#"patch ResourceBinding test/settings-configmap@12 {"metadata":{"labels":{"resourcebinding.karmada.io/depended-by-85bd97db5b":null}},"spec":{"requiredBy":null,"preserveResourcesOnDeletion":null}}"#);
     // While not all bindings are in view, one that is not seen may still refer to it.
-    let partial = done(&attach(Some(&binding), &[], false));
-    assert!(
-        !partial.contains("requiredBy") && !partial.contains("labels"),
-        "{partial}"
+    let partial = attach(Some(&binding), &[], false);
+    assert_eq!(
+        (done(&partial).as_str(), partial.wake),
+        ("nothing", UNTIL_IN_VIEW)
+    );
+    let unseen = attachment::plan(&attachment::Inputs {
+        namespace: "test",
+        dependency: None,
+        binding: Some(&binding),
+        referrers: &[],
+        are_all: false,
+    });
+    assert_eq!(
+        (done(&unseen).as_str(), unseen.wake),
+        ("nothing", UNTIL_IN_VIEW)
     );
 }
 
