@@ -95,6 +95,13 @@ impl Server {
             forget_null_times(&mut declared);
         }
         if self.find(call).is_none() && call.target.subresource.is_empty() {
+            let wanted = declared.pointer("/metadata/uid").and_then(Value::as_str);
+            if let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) {
+                let why = format!(
+                    "uid mismatch: the provided object specified uid {wanted}, and no existing object was found"
+                );
+                return Err(Status::conflict(call.subject(), &why));
+            }
             let mut object = self.apply(call, None, &declared)?;
             place(call, &mut object);
             match self.store_new(call, object, &mut warnings).await {

@@ -121,6 +121,18 @@ async fn a_stale_revision_and_a_foreign_uid_are_conflicts() {
     let mut foreign = widget("a", 4);
     foreign["metadata"]["uid"] = json!("another");
     assert_eq!(api.put(&path, &foreign).await.code, 409);
+    // Whoever applies to one object does not make another, be it that the object is gone.
+    let apply = [("content-type", "application/apply-patch+yaml")];
+    for name in ["a", "gone"] {
+        let mut meant = widget(name, 4);
+        meant["apiVersion"] = json!("test.io/v1");
+        meant["kind"] = json!("Widget");
+        meant["metadata"]["uid"] = json!("another");
+        let path = format!("{WIDGETS}/{name}?fieldManager=m&force=true");
+        let answer = api.send("PATCH", &path, &apply, &meant.to_string()).await;
+        assert_eq!(answer.code, 409, "{}", answer.body);
+    }
+    assert_eq!(api.get(&format!("{WIDGETS}/gone")).await.code, 404);
     let unconditional = api.put(&path, &widget("a", 5)).await;
     assert_eq!(
         (unconditional.code, &unconditional.body["spec"]["size"]),
