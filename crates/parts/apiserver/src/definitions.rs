@@ -1,6 +1,6 @@
 //! Users' own kinds: follows the CustomResourceDefinitions and serves what they describe.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,10 +17,11 @@ use serve::resource::{Resource, Table};
 use serve::server::Server;
 use serve::webhook::{Caller, Calling};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";
-/// How long a new definition waits for the finalizer of whoever takes its objects along, before it is said to be
-/// established: whoever waits for that and then writes must not find that it has changed once more.
+/// How long a new definition waits for the finalizer of whoever takes its objects along, before it is served and said to
+/// be established: whoever waits for that and then writes must not find that it has changed once more.
 const MARKING: Duration = Duration::from_millis(50);
 
 /// Serves `base` and every definition there is, as they come and go, and announces each table.
@@ -33,7 +34,7 @@ pub(crate) async fn follow(
 ) {
     let collection = server.cache().collection(COLLECTION);
     let mut arrivals = collection.arrivals();
-    let mut awaited: BTreeSet<String> = BTreeSet::new();
+    let mut marks = Marks::default();
     loop {
         arrivals.mark_unchanged();
         let definitions: Vec<Value> = collection
@@ -42,14 +43,17 @@ pub(crate) async fn follow(
             .values()
             .map(|record| record.value())
             .collect();
+        let now = Instant::now();
+        marks.look(&definitions, now);
         let mut table = base.clone();
         let mut verdicts = Vec::new();
         let mut taken = TakenNames::default();
         for definition in in_turn(definitions) {
-            let verdict = taken
-                .claim(&definition)
-                .and_then(|()| judge(&base, &definition, &caller));
-            match verdict {
+            let claimed = taken.claim(&definition);
+            if marks.is_awaited(&definition, now) {
+                continue;
+            }
+            match claimed.and_then(|()| judge(&base, &definition, &caller)) {
                 Ok(resource) => {
                     if let Some(resource) = resource {
                         table.insert(resource);
@@ -59,34 +63,50 @@ pub(crate) async fn follow(
                 Err(why) => verdicts.push((definition, Err(why))),
             }
         }
-        let unmarked: BTreeSet<String> = verdicts
-            .iter()
-            .filter(|(definition, _)| is_unmarked(definition))
-            .filter_map(|(definition, _)| definition["metadata"]["uid"].as_str())
-            .map(str::to_owned)
-            .collect();
-        let is_new = !unmarked.is_subset(&awaited);
-        awaited = unmarked;
-        if is_new {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                changed = arrivals.changed() => match changed {
-                    Ok(()) => continue,
-                    Err(_) => return,
-                },
-                () = tokio::time::sleep(MARKING) => {}
-            }
-        }
         // Served before it is said to be: whoever waits for the condition may use the kind at once.
         server.set_table(table);
         tables.send_replace(true);
         for (definition, verdict) in verdicts {
             report(&server, definition, verdict).await;
         }
+        let given_up = async {
+            match marks.next(now) {
+                Some(until) => tokio::time::sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = stop.cancelled() => return,
             changed = arrivals.changed() => if changed.is_err() { return },
+            () = given_up => {}
         }
+    }
+}
+
+/// The new definitions that nobody has marked yet: by uid, until when that is waited for. Each has a time of its own, so
+/// that one is not held back by those that come after it.
+#[derive(Default)]
+struct Marks(BTreeMap<String, Instant>);
+
+impl Marks {
+    /// Looks at all definitions there are.
+    fn look(&mut self, definitions: &[Value], now: Instant) {
+        let known = std::mem::take(&mut self.0);
+        let unmarked = definitions.iter().filter(|one| is_unmarked(one));
+        let uids = unmarked.filter_map(|one| one["metadata"]["uid"].as_str());
+        let until = |uid: &str| known.get(uid).copied().unwrap_or(now + MARKING);
+        self.0 = uids.map(|uid| (uid.to_owned(), until(uid))).collect();
+    }
+
+    fn is_awaited(&self, definition: &Value, now: Instant) -> bool {
+        let uid = definition["metadata"]["uid"].as_str();
+        let until = uid.and_then(|uid| self.0.get(uid));
+        until.is_some_and(|until| *until > now)
+    }
+
+    /// When the next one is waited for no longer.
+    fn next(&self, now: Instant) -> Option<Instant> {
+        self.0.values().copied().filter(|until| *until > now).min()
     }
 }
 
@@ -360,6 +380,31 @@ async fn report(server: &Server, mut definition: Value, verdict: Result<(), Refu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_definition_waits_for_its_mark_no_longer_for_those_that_come_after_it() {
+        let begun = Instant::now();
+        let new = |uid: &str| json!({"metadata": {"uid": uid}});
+        let marked = |uid: &str| json!({"metadata": {"uid": uid, "finalizers": ["f"]}});
+        let mut marks = Marks::default();
+        for (milliseconds, definitions, awaited, next) in [
+            (0, vec![new("a")], "a", Some(50)),
+            (20, vec![new("a"), new("b")], "a b", Some(50)),
+            (40, vec![new("a"), marked("b"), new("c")], "a c", Some(50)),
+            (50, vec![new("a"), marked("b"), new("c")], "c", Some(90)),
+            (60, vec![new("a"), new("c"), new("d")], "c d", Some(90)),
+            (110, vec![new("a"), new("c"), new("d")], "", None),
+        ] {
+            let after = |milliseconds| begun + Duration::from_millis(milliseconds);
+            let now = after(milliseconds);
+            marks.look(&definitions, now);
+            let waiting = definitions.iter().filter(|one| marks.is_awaited(one, now));
+            let waiting = waiting.filter_map(|one| one["metadata"]["uid"].as_str());
+            let waiting: Vec<&str> = waiting.collect();
+            assert_eq!(waiting.join(" "), awaited, "{milliseconds}");
+            assert_eq!(marks.next(now), next.map(after), "{milliseconds}");
+        }
+    }
 
     #[test]
     fn names_belong_to_whoever_has_them_or_came_first() {
