@@ -19,8 +19,12 @@ pub(crate) struct Line {
 /// Annotations and labels by which the control plane keeps its books: they change along, and say nothing.
 const BOOKS: [&str; 2] = ["karmada.io~1", "karmada.io/"];
 
-/// Where a Secret keeps what nobody should read over a shoulder.
-const SECRETS: [&str; 2] = ["/data", "/stringData"];
+/// Where a Secret keeps what nobody should read over a shoulder: the last is what `kubectl apply` notes, whole.
+const SECRETS: [&str; 3] = [
+    "/data",
+    "/stringData",
+    "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
+];
 
 /// The places in which two objects differ, the control plane's own notes apart. Of a Secret it is told which entries
 /// differ, and not how.
@@ -48,11 +52,13 @@ pub(crate) fn lines(before: &Value, after: &Value) -> Vec<Line> {
 }
 
 fn masked(line: Line) -> Line {
-    let is_below = |place: &&str| {
-        let rest = line.path.strip_prefix(*place);
+    let is_below = |path: &str, place: &str| {
+        let rest = path.strip_prefix(place);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    if !SECRETS.iter().any(is_below) {
+    // What is above such a place has it inside.
+    let tells = |place: &&str| is_below(&line.path, place) || is_below(place, &line.path);
+    if !SECRETS.iter().any(tells) {
         return line;
     }
     let mask =
@@ -209,6 +215,46 @@ mod tests {
             ),
         ] {
             let found = lines(&secret(kind, before), &secret(kind, after));
+            let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+            assert_eq!(shown.join(", "), expected);
+        }
+    }
+
+    #[test]
+    fn what_secrets_hold_is_not_shown_by_notes_either() {
+        let note = |text: &str| json!({"kubectl.kubernetes.io/last-applied-configuration": text});
+        let secret =
+            |metadata: Value| json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata});
+        let place = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
+        let whole = "\"*** (before)\" -> \"*** (after)\"";
+        for (before, after, expected) in [
+            (
+                secret(json!({"annotations": note("eA==")})),
+                secret(json!({"annotations": note("eQ==")})),
+                format!("~ {place}  {whole}"),
+            ),
+            (
+                secret(json!({})),
+                secret(json!({"annotations": note("eQ==")})),
+                format!("+ {place}  \"*** (after)\""),
+            ),
+            (
+                secret(Value::Null),
+                secret(json!({"annotations": note("eQ==")})),
+                format!("~ /metadata  {whole}"),
+            ),
+            (
+                Value::Null,
+                secret(json!({"annotations": note("eQ==")})),
+                format!("~   {whole}"),
+            ),
+            (
+                secret(json!({"annotations": {"a": "1"}})),
+                secret(json!({"annotations": {"a": "2"}})),
+                "~ /metadata/annotations/a  \"1\" -> \"2\"".to_owned(),
+            ),
+        ] {
+            let found = lines(&before, &after);
             let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
             assert_eq!(shown.join(", "), expected);
         }
