@@ -24,8 +24,15 @@ pub(super) struct Announced {
 }
 
 /// Whether an object defines a kind.
-pub(crate) fn is_definition(object: &Object) -> bool {
+fn is_definition(object: &Object) -> bool {
     object.kind() == DEFINITION && object.api_version().starts_with(GROUP)
+}
+
+/// The kinds that an object defines, in all versions that would be served; none if it is no definition.
+pub(crate) fn kinds_of(object: &Object) -> Vec<GroupVersionKind> {
+    let definition = Some(object).filter(|object| is_definition(object));
+    let announced = definition.into_iter().flat_map(defined);
+    announced.map(|announced| announced.resource.kind).collect()
 }
 
 /// The kinds that objects define, in all versions that would be served.

@@ -22,7 +22,7 @@ use client::Client;
 use object::time::Time;
 
 pub(crate) use change::Line;
-pub(crate) use kinds::is_definition;
+pub(crate) use kinds::kinds_of;
 pub(crate) use templates::{Template, Templates};
 
 use crate::failure::Failure;

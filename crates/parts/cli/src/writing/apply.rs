@@ -17,7 +17,7 @@ use crate::nearest::cluster_hint;
 use crate::reach::call_failure;
 use crate::reading::{self, Answer, Sink};
 use crate::schema::write_failure;
-use crate::simulate::is_definition;
+use crate::simulate::kinds_of;
 
 /// How long a kind that was just defined may take to be served.
 const COMING: Duration = Duration::from_secs(10);
@@ -59,16 +59,22 @@ pub async fn apply(
     let mut discovery = discover(control).await?;
     check_clusters(control, &options.propagation).await?;
     let namespace = options.writing.namespace(control);
-    let (mut failures, mut has_defined) = (Vec::new(), false);
+    let mut failures = Vec::new();
+    // Kinds whose definitions were applied, and that nobody has waited for yet.
+    let mut coming: Vec<GroupVersionKind> = Vec::new();
     for manifest in manifests {
         let kind = manifest.object.group_version_kind();
-        if has_defined && discovery.find(&kind).is_none() {
+        if coming.contains(&kind) {
             discovery = wait_for(control, &kind, discovery).await?;
+            coming.retain(|other| *other != kind);
         }
-        has_defined |= is_definition(&manifest.object) && options.writing.dry_run == DryRun::No;
         let applied = async {
             let (resource, object) = manifest.locate(&discovery, &namespace)?;
-            print(&one(control, &resource, &object, options).await?)?;
+            let said = one(control, &resource, &object, options).await?;
+            if options.writing.dry_run == DryRun::No {
+                coming.extend(kinds_of(&object));
+            }
+            print(&said)?;
             let clusters = match &options.propagation {
                 Propagation::Elsewhere => return Ok(()),
                 Propagation::AllClusters => &[][..],
