@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cli::{Answer, ApplyOptions, Manifest};
 use tokio::time::Instant;
-use world::World;
+use world::{World, json};
 
 /// Longer than a kind takes to be served, and shorter than one is waited for.
 const BRIEFLY: Duration = Duration::from_secs(5);
@@ -72,4 +72,57 @@ async fn a_kind_whose_definition_is_refused_is_not_waited_for() {
         "{failure}"
     );
     assert!(took < BRIEFLY, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_note_that_cannot_be_renewed_is_warned_of_and_what_is_applied_stays() {
+    const NOTE: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    let world = World::build().start().await;
+    let settings = |value: &str, annotations: &str| {
+        format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: settings, annotations: {{{annotations}}}}}, data: {{a: {value}}}}}"
+        )
+    };
+    let noted = format!("{NOTE}: '{{}}'");
+    world.control().apply(&settings("one", &noted)).await;
+    let policy = format!(
+        "
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {{name: notes-stay}}
+spec:
+  matchConstraints: {{resourceRules: [{{operations: [UPDATE], apiGroups: [''], apiVersions: [v1], resources: [configmaps]}}]}}
+  validations: [{{expression: \"object.metadata.annotations['{NOTE}'] == oldObject.metadata.annotations['{NOTE}']\", message: notes stay}}]
+---
+{{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {{name: b}}, spec: {{policyName: notes-stay, validationActions: [Deny]}}}}
+"
+    );
+    world.control().apply(&policy).await;
+    let (said, answer, _) = apply(&world, &[&settings("two", "")]).await;
+    assert_eq!(said, "configmap/settings configured\n");
+    assert!(answer.failure.is_none(), "{:?}", answer.failure);
+    let [note] = answer.notes.as_slice() else {
+        panic!("{:?}", answer.notes);
+    };
+    assert!(
+        note.starts_with("warning: configmap/settings is applied"),
+        "{note}"
+    );
+    assert!(note.contains("notes stay"), "{note}");
+    let (control, name) = (world.control(), "default/settings");
+    assert_eq!(
+        control.field("configmaps", name, "data.a").await,
+        json!("two")
+    );
+    world
+        .control()
+        .delete("validatingadmissionpolicybindings", "b")
+        .await;
+    let (_, answer, _) = apply(&world, &[&settings("two", "")]).await;
+    assert!(
+        answer.failure.is_none() && answer.notes.is_empty(),
+        "{answer:?}"
+    );
+    let found = control.get("configmaps", name).await.unwrap();
+    assert!(found.annotation(NOTE).unwrap().contains("two"));
 }

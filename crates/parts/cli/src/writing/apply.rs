@@ -5,12 +5,13 @@ use std::time::Duration;
 use client::{CallError, Client, Discovery, ListOptions};
 use intent::Part;
 use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
+use telemetry::chain;
 use tokio::time::Instant;
 
 use super::handover::{finish_rehearsal, hand_over};
-use super::last_applied::renew;
+use super::last_applied::{NOTE, renew};
 use super::policies::{Strictness, policy_for};
-use super::{DryRun, Writing, discover};
+use super::{DryRun, Writing, discover, name_of};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::cluster_hint;
@@ -59,7 +60,7 @@ pub async fn apply(
     let mut discovery = discover(control).await?;
     check_clusters(control, &options.propagation).await?;
     let namespace = options.writing.namespace(control);
-    let mut failures = Vec::new();
+    let (mut failures, mut notes) = (Vec::new(), Vec::new());
     // Kinds whose definitions were applied, and that nobody has waited for yet.
     let mut coming: Vec<GroupVersionKind> = Vec::new();
     for manifest in manifests {
@@ -70,18 +71,21 @@ pub async fn apply(
         }
         let applied = async {
             let (resource, object) = manifest.locate(&discovery, &namespace)?;
-            let said = one(control, &resource, &object, options).await?;
+            let done = one(control, &resource, &object, options).await?;
             if options.writing.dry_run == DryRun::No {
                 coming.extend(kinds_of(&object));
             }
-            print(&said)?;
+            notes.extend(done.warning);
+            print(&done.said)?;
             let clusters = match &options.propagation {
                 Propagation::Elsewhere => return Ok(()),
                 Propagation::AllClusters => &[][..],
                 Propagation::Clusters(names) => names,
             };
             let (kind, policy) = policy_for(&resource, &object, None, clusters, Strictness::Usual);
-            print(&one(control, &kind, &policy, options).await?)
+            let done = one(control, &kind, &policy, options).await?;
+            notes.extend(done.warning);
+            print(&done.said)
         };
         if let Err(failure) = applied.await {
             failures.push((manifest.place.clone(), failure));
@@ -89,8 +93,26 @@ pub async fn apply(
     }
     Ok(Answer {
         failure: reading::blame_places(failures),
+        notes,
         ..Answer::default()
     })
+}
+
+/// What came of one object.
+struct Done {
+    /// What is said about it.
+    said: String,
+    /// What was left undone although it is applied.
+    warning: Option<String>,
+}
+
+impl From<String> for Done {
+    fn from(said: String) -> Self {
+        Self {
+            said,
+            warning: None,
+        }
+    }
 }
 
 /// What is served once that has a kind which a definition before it brings; as it is if that does not come about.
@@ -150,7 +172,7 @@ async fn one(
     resource: &ResourceType,
     object: &Object,
     options: &ApplyOptions,
-) -> Result<String, Failure> {
+) -> Result<Done, Failure> {
     if object.name().is_empty() {
         return Err(nameless(object));
     }
@@ -166,7 +188,7 @@ async fn one(
         } else {
             "configured"
         };
-        return writing.say(resource, object, word);
+        return writing.say(resource, object, word).map(Done::from);
     }
     let how = writing.options();
     let Some(before) = before else {
@@ -175,19 +197,41 @@ async fn one(
             .apply(resource, object, force, &Part::Object, &how)
             .await;
         return match applied {
-            Ok(applied) => writing.say(resource, &applied, "created"),
+            Ok(applied) => writing.say(resource, &applied, "created").map(Done::from),
             Err(error) => Err(write_failure(control, resource, &error).await),
         };
     };
-    let (before, applied) = match over(control, resource, object, before, options).await {
+    let (before, mut applied) = match over(control, resource, object, before, options).await {
         Ok(applied) => applied,
         Err(error) => return Err(write_failure(control, resource, &error).await),
     };
+    let renewed = match how.dry_run {
+        true => Ok(None),
+        false => renew(control, resource, object, &applied, &how).await,
+    };
+    let warning = renewed
+        .as_ref()
+        .err()
+        .map(|error| not_renewed(&name_of(resource, object.name()), error));
+    if let Ok(Some(renewed)) = renewed {
+        applied = renewed;
+    }
     let word = match is_same(&before, &applied) {
         true => "unchanged",
         false => "configured",
     };
-    writing.say(resource, &applied, word)
+    Ok(Done {
+        said: writing.say(resource, &applied, word)?,
+        warning,
+    })
+}
+
+/// What is said of an object that is applied, and whose note is that of an earlier time. Upstream: the same is a warning.
+fn not_renewed(name: &str, error: &CallError) -> String {
+    let cause = chain(error);
+    format!(
+        "warning: {name} is applied, but {NOTE} is not up to date; the next apply tries again: {cause}"
+    )
 }
 
 /// Why what has no name cannot be applied.
@@ -241,17 +285,13 @@ async fn over(
                 let finished = finish_rehearsal(control, resource, applied, &how).await?;
                 return Ok((before, finished));
             }
-            Ok(applied) => {
-                let noted = renew(control, resource, object, applied, &how).await?;
-                return Ok((before, noted));
-            }
+            Ok(applied) => return Ok((before, applied)),
         }
     }
     let applied = control
         .apply(resource, object, force, &Part::Object, &how)
         .await?;
-    let noted = renew(control, resource, object, applied, &how).await?;
-    Ok((before, noted))
+    Ok((before, applied))
 }
 
 /// Whether nothing was changed but the records of who wrote what.

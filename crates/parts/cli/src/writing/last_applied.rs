@@ -44,30 +44,40 @@ fn text_of(object: &Object) -> String {
     format!("{}\n", bare.into_value())
 }
 
-/// Brings the note on an object, which has become `applied`, to what was applied; an object without a note gets none.
+/// Brings the note on an object, which has become `applied`, to what was applied, and gives what it became; `None` for an
+/// object without a note, which gets none, and for one whose note is right.
 ///
 /// The note has an owner of its own, so that applying without it does not take it away.
 pub(super) async fn renew(
     control: &Client,
     resource: &ResourceType,
     sent: &Object,
-    applied: Object,
+    applied: &Object,
     options: &WriteOptions,
-) -> Result<Object, CallError> {
-    let text = match applied.annotation(NOTE) {
-        Some(noted) if !is_noted(noted, sent) => text_of(sent),
-        _ => return Ok(applied),
+) -> Result<Option<Object>, CallError> {
+    let Some(noted) = renewed(sent, applied) else {
+        return Ok(None);
     };
-    let mut noted = Object::new(&resource.kind, &applied.key());
-    // Text always fits where nothing is yet.
-    let _ = noted.set(&["metadata", "annotations", NOTE], text);
     let options = WriteOptions {
         field_manager: NOTER.into(),
         ..options.clone()
     };
-    control
-        .apply(resource, &noted, true, &Part::Object, &options)
-        .await
+    let written = control.apply(resource, &noted, true, &Part::Object, &options);
+    written.await.map(Some)
+}
+
+/// What is written to bring the note on `applied` to what was sent; `None` if nothing is.
+fn renewed(sent: &Object, applied: &Object) -> Option<Object> {
+    let noted = applied.annotation(NOTE)?;
+    if is_noted(noted, sent) {
+        return None;
+    }
+    let mut renewed = Object::new(&applied.group_version_kind(), &applied.key());
+    // Text always fits where nothing is yet.
+    let _ = renewed.set(&["metadata", "annotations", NOTE], text_of(sent));
+    // Who is gone by now, or another one of the name, gets no note.
+    let _ = renewed.set(&["metadata", "uid"], applied.uid());
+    Some(renewed)
 }
 
 /// Whether a note says what is sent, in whatever order and spelling.
@@ -267,6 +277,23 @@ mod tests {
         ] {
             assert_eq!(is_noted(note, &sent), expected, "{note}");
         }
+    }
+
+    #[test]
+    fn a_note_is_renewed_on_the_very_object_that_was_applied() {
+        let object = |metadata: Value| {
+            let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+            Object::from_value(value).unwrap()
+        };
+        let sent = object(json!({"name": "a", "namespace": "n"}));
+        let applied = object(json!({
+            "name": "a", "namespace": "n", "uid": "u", "resourceVersion": "7", "annotations": {NOTE: "{}", "other": "1"},
+        }));
+        let renewed = renewed(&sent, &applied).unwrap().into_value();
+        let metadata = json!({
+            "name": "a", "namespace": "n", "annotations": {NOTE: text_of(&sent)}, "uid": "u",
+        });
+        assert_eq!(renewed["metadata"], metadata);
     }
 
     #[test]
