@@ -87,12 +87,12 @@ impl Access {
             cache,
             Arc::clone(&surroundings),
         ));
-        let newcomers = BootstrapTokens::new(cache, audiences.clone(), surroundings);
+        let newcomers = BootstrapTokens::new(cache, audiences.clone(), Arc::clone(&surroundings));
         let mut tokens: Vec<Arc<dyn TokenAuthenticator>> =
             vec![Arc::clone(&accounts) as _, Arc::new(newcomers)];
         tokens.extend(options.further);
         Self {
-            authenticators: Authenticators::new(tokens, audiences),
+            authenticators: Authenticators::new(tokens, audiences, surroundings),
             accounts,
             policy: Policy::follow(cache),
         }

@@ -7,6 +7,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use listen::Peer;
 use serve::call::User;
+use serve::server::Surroundings;
 use serve::status::Status;
 
 use crate::names::{self, ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
@@ -52,13 +53,22 @@ pub struct Authenticators {
     tokens: Vec<Arc<dyn TokenAuthenticator>>,
     /// Whom tokens must be meant for when they are shown to this server.
     audiences: Vec<String>,
+    surroundings: Arc<dyn Surroundings>,
 }
 
 impl Authenticators {
     /// These authenticators, asked in order, for tokens meant for one of `audiences`.
     #[must_use]
-    pub fn new(tokens: Vec<Arc<dyn TokenAuthenticator>>, audiences: Vec<String>) -> Self {
-        Self { tokens, audiences }
+    pub fn new(
+        tokens: Vec<Arc<dyn TokenAuthenticator>>,
+        audiences: Vec<String>,
+        surroundings: Arc<dyn Surroundings>,
+    ) -> Self {
+        Self {
+            tokens,
+            audiences,
+            surroundings,
+        }
     }
 
     /// Whom tokens must be meant for when they are shown to this server.
@@ -70,7 +80,11 @@ impl Authenticators {
     /// The user of a request. Whoever shows nothing is anonymous; whoever shows something that is not believed is
     /// refused.
     pub fn user(&self, peer: Option<&Peer>, headers: &HeaderMap) -> Result<User, Status> {
-        if let Some(certified) = peer.and_then(|peer| peer.user.as_ref()) {
+        let certified = peer.and_then(|peer| peer.user.as_ref());
+        // A connection may be older than the certificate that opened it lasts.
+        let now = self.surroundings.now().unix_seconds();
+        let has_ended = certified.is_some_and(|certified| now >= certified.ends);
+        if let Some(certified) = certified.filter(|_| !has_ended) {
             let id = format!("X509SHA256={}", certified.fingerprint);
             return Ok(with_everybody(User {
                 name: certified.name.clone(),
@@ -80,7 +94,11 @@ impl Authenticators {
             }));
         }
         let Some(token) = bearer(headers) else {
-            return Ok(names::anonymous());
+            // Upstream: whoever shows what is not believed is not taken for one who shows nothing.
+            return match has_ended {
+                true => Err(Status::unauthorized()),
+                false => Ok(names::anonymous()),
+            };
         };
         match self.token(token, &self.audiences) {
             Ok(Some(known)) => Ok(known.user),
@@ -142,10 +160,25 @@ pub(crate) fn with_everybody(mut user: User) -> User {
 mod tests {
     use http::HeaderValue;
     use listen::CertifiedUser;
+    use object::time::Time;
 
     use super::*;
 
+    const NOW: i64 = 1_800_000_000;
+
     struct Fixed;
+
+    impl Surroundings for Fixed {
+        fn now(&self) -> Time {
+            Time::from_unix_seconds(NOW)
+        }
+        fn uid(&self) -> String {
+            String::new()
+        }
+        fn suffix(&self) -> String {
+            String::new()
+        }
+    }
 
     impl TokenAuthenticator for Fixed {
         fn authenticate(
@@ -169,7 +202,8 @@ mod tests {
 
     #[test]
     fn a_certificate_comes_first_then_a_token_then_nobody() {
-        let all = Authenticators::new(vec![Arc::new(Fixed)], vec!["here".to_owned()]);
+        let tokens: Vec<Arc<dyn TokenAuthenticator>> = vec![Arc::new(Fixed)];
+        let all = Authenticators::new(tokens, vec!["here".to_owned()], Arc::new(Fixed));
         let certified = Peer {
             address: "127.0.0.1:1".parse().unwrap(),
             user: Some(CertifiedUser {
@@ -177,6 +211,7 @@ mod tests {
                 groups: vec!["ops".to_owned()],
                 uid: "7".to_owned(),
                 fingerprint: "ab12".to_owned(),
+                ends: NOW + 1,
             }),
         };
         let nobody = Peer {
@@ -185,9 +220,12 @@ mod tests {
                 groups: Vec::new(),
                 uid: String::new(),
                 fingerprint: String::new(),
+                ends: NOW + 1,
             }),
             ..certified.clone()
         };
+        let mut ended = certified.clone();
+        ended.user.as_mut().unwrap().ends = NOW;
         let shown = all.user(Some(&certified), &HeaderMap::new()).unwrap();
         assert_eq!(
             (shown.uid.as_str(), shown.extra[CREDENTIAL].join(",")),
@@ -203,6 +241,13 @@ mod tests {
                 Ok("carl [ops,system:authenticated]"),
             ),
             (Some(&nobody), "", Ok("system:anonymous []")),
+            (Some(&ended), "", Err(401)),
+            (Some(&ended), "Bearer bad", Err(401)),
+            (
+                Some(&ended),
+                "Bearer good",
+                Ok("ann [system:authenticated]"),
+            ),
             (None, "Bearer bad", Err(401)),
             (None, "Bearer unknown", Err(401)),
             (

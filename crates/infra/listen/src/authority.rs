@@ -232,9 +232,13 @@ impl Authority {
     }
 }
 
-/// From when to when a certificate of this life is accepted.
+/// From when to when a certificate of this life is accepted. Certificates name whole seconds: one that was cut off at
+/// the end would take part of a short life.
 pub(crate) fn validity(life: Duration, now: SystemTime) -> (OffsetDateTime, OffsetDateTime) {
-    (moment(now - CLOCK_SKEW.min(life)), moment(now + life))
+    let end = moment(now + life);
+    let missing = (1_000_000_000 - end.nanosecond()) % 1_000_000_000;
+    let end = end + Duration::from_nanos(missing.into());
+    (moment(now - CLOCK_SKEW.min(life)), end)
 }
 
 fn moment(time: SystemTime) -> OffsetDateTime {

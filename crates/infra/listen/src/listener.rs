@@ -177,12 +177,12 @@ impl Listener {
                     tracing::debug!(%address, "handshake failed");
                     return;
                 };
-                let certificate = stream
-                    .get_ref()
-                    .1
-                    .peer_certificates()
-                    .and_then(|chain| chain.first());
-                let user = certificate.and_then(|certificate| peer::certified_user(certificate));
+                let shown = stream.get_ref().1.peer_certificates();
+                let user = shown
+                    .and_then(<[_]>::split_first)
+                    .and_then(|(own, others)| {
+                        peer::certified_user(own, others.iter().map(AsRef::as_ref))
+                    });
                 let peer = Peer { address, user };
                 let shown = carrier.clone();
                 let service = service_fn(move |mut request: Request<Incoming>| {

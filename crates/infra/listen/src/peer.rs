@@ -26,14 +26,20 @@ pub struct CertifiedUser {
     pub uid: String,
     /// The certificate itself: the SHA-256 of it, in hexadecimal.
     pub fingerprint: String,
+    /// When the certificate ends, or one of those that were shown to vouch for it, in seconds since 1970. A connection
+    /// outlives it.
+    pub ends: i64,
 }
 
 /// The name of a uid in a certificate, as Kubernetes has it registered.
 const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
 
 /// Reads a certificate the way Kubernetes does: the last common name counts, and one without names nobody. The TLS
-/// library has verified it by then.
-pub(crate) fn certified_user(der: &[u8]) -> Option<CertifiedUser> {
+/// library has verified it by then, with `others` that were shown beside it.
+pub(crate) fn certified_user<'a>(
+    der: &[u8],
+    others: impl IntoIterator<Item = &'a [u8]>,
+) -> Option<CertifiedUser> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let subject = certificate.subject();
     let name = subject.iter_common_name().last()?.as_str().ok()?.to_owned();
@@ -60,12 +66,37 @@ pub(crate) fn certified_user(der: &[u8]) -> Option<CertifiedUser> {
         groups,
         uid,
         fingerprint: fingerprint.collect(),
+        ends: end(&certificate, others),
     })
+}
+
+/// When a certificate can no longer be verified by those shown beside it. Some of these may have nothing to do with it,
+/// and of two that vouch for the same the one that lasts longer does.
+fn end<'a>(certificate: &X509Certificate<'_>, others: impl IntoIterator<Item = &'a [u8]>) -> i64 {
+    let ends = |certificate: &X509Certificate<'_>| certificate.validity().not_after.timestamp();
+    let others = others.into_iter().map(X509Certificate::from_der);
+    let mut others: Vec<X509Certificate<'_>> = others
+        .flatten()
+        .map(|(_, certificate)| certificate)
+        .collect();
+    others.sort_by_key(ends);
+    let mut end = ends(certificate);
+    let mut issuer = certificate.issuer().as_raw().to_vec();
+    // Whoever vouches for themselves is among the others once, and then taken out.
+    while let Some(place) = others
+        .iter()
+        .rposition(|other| other.subject().as_raw() == issuer)
+    {
+        let vouching = others.remove(place);
+        end = end.min(ends(&vouching));
+        issuer = vouching.issuer().as_raw().to_vec();
+    }
+    end
 }
 
 #[cfg(test)]
 mod tests {
-    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+    use rcgen::{CertificateParams, DistinguishedName, DnType, Issuer, KeyPair};
 
     use super::*;
 
@@ -92,12 +123,49 @@ mod tests {
             }
             let key = KeyPair::generate().unwrap();
             let certificate = params.self_signed(&key).unwrap();
-            let found = certified_user(certificate.der());
+            let found = certified_user(certificate.der(), []);
             let shown = found.as_ref().map(|user| {
                 assert_eq!(user.fingerprint.len(), 64);
                 format!("{} {} [{}]", user.name, user.uid, user.groups.join(","))
             });
             assert_eq!(shown.as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn a_certificate_ends_with_the_first_of_those_that_vouch_for_it() {
+        let made = |name: &str, end: i64, issuer: Option<(&str, &KeyPair)>| {
+            let mut params = CertificateParams::default();
+            params.distinguished_name = DistinguishedName::new();
+            params.distinguished_name.push(DnType::CommonName, name);
+            params.not_after = time::OffsetDateTime::from_unix_timestamp(end).unwrap();
+            let key = KeyPair::generate().unwrap();
+            match issuer {
+                None => params.self_signed(&key).unwrap(),
+                Some((name, signing)) => {
+                    let mut above = CertificateParams::default();
+                    above.distinguished_name = DistinguishedName::new();
+                    above.distinguished_name.push(DnType::CommonName, name);
+                    let issuer = Issuer::from_params(&above, signing);
+                    params.signed_by(&key, &issuer).unwrap()
+                }
+            }
+        };
+        let key = KeyPair::generate().unwrap();
+        let leaf = made("ann", 5000, Some(("middle", &key)));
+        let middle = |end| made("middle", end, Some(("root", &key)));
+        let stranger = made("stranger", 10, None);
+        for (others, expected) in [
+            (vec![], 5000),
+            (vec![middle(4000)], 4000),
+            (vec![middle(6000)], 5000),
+            (vec![middle(3000), middle(4000)], 4000),
+            (vec![made("root", 2000, None), middle(4000)], 2000),
+            (vec![stranger], 5000),
+        ] {
+            let others = others.iter().map(|other| &**other.der());
+            let found = certified_user(leaf.der(), others).unwrap();
+            assert_eq!(found.ends, expected);
         }
     }
 }

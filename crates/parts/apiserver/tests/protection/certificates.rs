@@ -1,4 +1,4 @@
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use karavel_apiserver::{AuthorityFiles, Lifetimes, Options, Security, Storage};
 use listen::{Authority, Subject};
@@ -31,10 +31,27 @@ async fn clients_stay_connected_while_certificates_of_seconds_are_replaced() {
         .unwrap();
     let first = Credentials::of(directory.path());
     let trusted = first.authority.clone();
-    // This one is opened once and used throughout.
-    let mut steady = connect(served.address, &trusted, Some(&first), "localhost")
+    let subject = Subject::User {
+        name: "steady".to_owned(),
+        group: Some("system:masters".to_owned()),
+    };
+    let authority = Authority::open(&directory.path().join("pki"), SystemTime::now()).unwrap();
+    let lasting = authority.issue(&subject, 100 * life, SystemTime::now());
+    let lasting = lasting.unwrap();
+    let lasting = Credentials {
+        certificate: lasting.certificate_pem,
+        key: lasting.key_pem,
+        ..first.clone()
+    };
+    // These are opened once and used throughout.
+    let mut steady = connect(served.address, &trusted, Some(&lasting), "localhost")
         .await
         .unwrap();
+    let mut old = connect(served.address, &trusted, Some(&first), "localhost")
+        .await
+        .unwrap();
+    let (code, _) = exchange(&mut old, NAMESPACES, "", "").await.unwrap();
+    assert_eq!(code, 200);
     let (begun, mut certificates, mut asked) = (Instant::now(), Vec::new(), 0);
     while begun.elapsed() < 3 * life {
         let (code, _) = exchange(&mut steady, NAMESPACES, "", "").await.unwrap();
@@ -60,7 +77,12 @@ async fn clients_stay_connected_while_certificates_of_seconds_are_replaced() {
         !is_served(&served, &trusted, &first).await,
         "the first certificate has expired"
     );
-    drop(steady);
+    let (code, _) = exchange(&mut old, NAMESPACES, "", "").await.unwrap();
+    assert_eq!(
+        code, 401,
+        "also on a connection it opened while it was good"
+    );
+    drop((steady, old));
     served.stop().await;
 }
 
@@ -81,17 +103,13 @@ async fn certificates_of_others_and_of_an_authority_that_was_replaced_are_refuse
     .await;
     assert!(elsewhere.is_err(), "a name the server does not have");
     let foreign = tempfile::tempdir().unwrap();
-    let stranger = Authority::open(foreign.path(), std::time::SystemTime::now()).unwrap();
+    let stranger = Authority::open(foreign.path(), SystemTime::now()).unwrap();
     let forged = Subject::User {
         name: "system:admin".to_owned(),
         group: Some("system:masters".to_owned()),
     };
     let forged = stranger
-        .issue(
-            &forged,
-            Duration::from_secs(3600),
-            std::time::SystemTime::now(),
-        )
+        .issue(&forged, Duration::from_secs(3600), SystemTime::now())
         .unwrap();
     let forged = Credentials {
         certificate: forged.certificate_pem,
@@ -127,7 +145,7 @@ async fn certificates_of_others_and_of_an_authority_that_was_replaced_are_refuse
 async fn an_authority_and_names_given_by_the_operator_are_used() {
     use std::os::unix::fs::PermissionsExt;
     let (directory, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let own = Authority::open(elsewhere.path(), std::time::SystemTime::now()).unwrap();
+    let own = Authority::open(elsewhere.path(), SystemTime::now()).unwrap();
     let served = Served::with(Options {
         data_dir: directory.path().to_owned(),
         storage: Storage::Memory,
