@@ -333,11 +333,18 @@ impl<R: Reconcile> Shell<R> {
                 ERROR
             }
         };
-        self.measure(key, took, result);
+        self.measure(taken, took, result);
     }
 
-    fn measure(&self, key: &R::Key, took: Duration, result: &'static str) {
-        let metrics = &self.cx.metrics;
+    fn measure(&self, taken: &Taken<R::Key>, took: Duration, result: &'static str) {
+        let (metrics, key) = (&self.cx.metrics, taken.key());
+        let queue = [self.name, self.name];
+        metrics.observe(
+            Metric::WorkqueueQueueDurationSeconds,
+            &queue,
+            taken.waited(),
+        );
+        metrics.observe(Metric::WorkqueueWorkDurationSeconds, &queue, took);
         metrics.add(Metric::ControllerReconcileTotal, &[self.name, result], 1.0);
         if result == ERROR {
             metrics.add(Metric::ControllerReconcileErrorsTotal, &[self.name], 1.0);

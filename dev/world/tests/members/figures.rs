@@ -106,6 +106,8 @@ async fn c40_what_is_brought_to_members_is_counted() {
         "pool_put_operation_total{name=\"luavm\",to=\"pool\"}",
         "controller_runtime_reconcile_total{controller=\"execution\",result=\"success\"}",
         "workqueue_depth{name=\"binding\",controller=\"binding\"} 0",
+        "workqueue_queue_duration_seconds_sum{name=\"binding\",controller=\"binding\"}",
+        "workqueue_work_duration_seconds_sum{name=\"binding\",controller=\"binding\"}",
         "karmada_scheduler_schedule_attempts_total{result=\"scheduled\"",
     ] {
         assert!(text.contains(name), "{name}\n{text}");

@@ -102,6 +102,10 @@ async fn what_is_looked_at_is_counted_until_the_controller_ends() {
         "controller_runtime_max_concurrent_reconciles{controller=\"test\"} 3",
         "controller_runtime_active_workers{controller=\"test\"} 0",
         "workqueue_depth{name=\"test\",controller=\"test\"} 0",
+        // In the test's time nobody waits for a worker, nor do workers take any.
+        "workqueue_queue_duration_seconds_sum{name=\"test\",controller=\"test\"} 0",
+        "workqueue_queue_duration_seconds_count{name=\"test\",controller=\"test\"} 9",
+        "workqueue_work_duration_seconds_bucket{name=\"test\",controller=\"test\",le=\"0.00000001\"} 9",
     ] {
         assert!(text.lines().any(|have| have == line), "{line}\n{text}");
     }

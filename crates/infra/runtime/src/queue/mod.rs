@@ -87,6 +87,7 @@ pub struct Gauge<K> {
 pub struct Taken<K: Clone + Eq + Hash> {
     queue: Queue<K>,
     key: K,
+    waited: Duration,
 }
 
 impl<K: Clone + Eq + Hash> Queue<K> {
@@ -163,13 +164,14 @@ impl<K: Clone + Eq + Hash> Queue<K> {
                     return None;
                 }
                 let taken = state.take(Instant::now());
-                if let Some(key) = taken {
+                if let Some((key, waited)) = taken {
                     if state.has_ready() {
                         self.shared.changed.notify_one();
                     }
                     return Some(Taken {
                         queue: self.clone(),
                         key,
+                        waited,
                     });
                 }
                 state.next_due()
@@ -263,6 +265,12 @@ impl<K: Clone + Eq + Hash> Taken<K> {
     #[must_use]
     pub fn key(&self) -> &K {
         &self.key
+    }
+
+    /// How long it was due before a worker took it.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        self.waited
     }
 }
 

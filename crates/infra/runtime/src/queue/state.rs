@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -48,8 +49,8 @@ pub struct Counts {
 
 /// Where a key is. A key that is nowhere has no entry.
 enum Entry {
-    /// Due, under this key of `ready`.
-    Ready(Priority, u64),
+    /// Due since then, under this key of `ready`.
+    Ready(Priority, u64, Instant),
     /// Not due, under this key of `waiting`.
     Waiting(Priority, Instant, u64),
     /// Being looked at; then again, if it was added meanwhile.
@@ -90,12 +91,12 @@ impl<K: Clone + Eq + Hash> State<K> {
                 }));
                 false
             }
-            Some(&mut Entry::Ready(known, place)) => {
+            Some(&mut Entry::Ready(known, place, since)) => {
                 if priority <= known {
                     return false;
                 }
                 self.ready.remove(&(Reverse(known), place));
-                self.place(key, now, priority, now);
+                self.place(key, since, priority, now);
                 true
             }
             Some(&mut Entry::Waiting(known, known_due, place)) => {
@@ -130,7 +131,7 @@ impl<K: Clone + Eq + Hash> State<K> {
         match self.entries.get_mut(key) {
             None => {}
             Some(Entry::Running(again)) => *again = None,
-            Some(&mut Entry::Ready(priority, place)) => {
+            Some(&mut Entry::Ready(priority, place, _)) => {
                 self.ready.remove(&(Reverse(priority), place));
                 self.entries.remove(key);
             }
@@ -141,18 +142,22 @@ impl<K: Clone + Eq + Hash> State<K> {
         }
     }
 
-    /// The most urgent key that is due, or now and then the least urgent, which is then being looked at.
-    pub(super) fn take(&mut self, now: Instant) -> Option<K> {
+    /// The most urgent key that is due, or now and then the least urgent, which is then being looked at; and how long it
+    /// was due.
+    pub(super) fn take(&mut self, now: Instant) -> Option<(K, Duration)> {
         self.ripen(now);
         let is_turn_of_least = self.taken % LEAST_URGENT_EACH == LEAST_URGENT_EACH - 1;
         let key = match is_turn_of_least {
             true => self.pop_least()?,
             false => self.ready.pop_first()?.1,
         };
-        self.entries.insert(key.clone(), Entry::Running(None));
+        let since = match self.entries.insert(key.clone(), Entry::Running(None)) {
+            Some(Entry::Ready(_, _, since)) => since,
+            _ => now, // Invariant: entries and places agree, as the model test shows.
+        };
         self.running += 1;
         self.taken += 1;
-        Some(key)
+        Some((key, now.saturating_duration_since(since)))
     }
 
     /// Whether a key waits for a worker. Only as of the last [`State::take`].
@@ -209,7 +214,7 @@ impl<K: Clone + Eq + Hash> State<K> {
         let place = self.sequence;
         let entry = if due <= now {
             self.ready.insert((Reverse(priority), place), key.clone());
-            Entry::Ready(priority, place)
+            Entry::Ready(priority, place, due)
         } else {
             self.waiting.insert((due, place), key.clone());
             Entry::Waiting(priority, due, place)
@@ -237,7 +242,7 @@ impl<K: Clone + Eq + Hash> State<K> {
                 _ => continue, // Invariant: entries and places agree, as the model test shows.
             };
             self.ready.insert((Reverse(priority), place), key.clone());
-            self.entries.insert(key, Entry::Ready(priority, place));
+            self.entries.insert(key, Entry::Ready(priority, place, due));
         }
     }
 }

@@ -109,10 +109,11 @@ proptest! {
                     let candidates = model.candidates();
                     let taken = state.take(at(model.now));
                     prop_assert_eq!(taken.is_some(), !candidates.is_empty());
-                    if let Some(key) = taken {
+                    if let Some((key, waited)) = taken {
                         prop_assert!(candidates.contains(&key), "{key} is not among {candidates:?}");
                         prop_assert!(!model.running.contains_key(&key));
-                        model.wanted.remove(&key);
+                        let due = model.wanted.remove(&key).map(|(due, ..)| due);
+                        prop_assert_eq!(due, Some(model.now - waited.as_millis() as u64));
                         model.running.insert(key, None);
                         model.taken += 1;
                     }
@@ -144,7 +145,9 @@ fn keys_of_one_priority_come_in_the_order_they_were_added() {
     for (key, priority) in [("a", 0), ("b", 0), ("c", 7), ("d", 0), ("b", 0), ("d", 1)] {
         state.add(key, now, priority, now);
     }
-    let order: Vec<_> = std::iter::from_fn(|| state.take(now)).collect();
+    let order: Vec<_> = std::iter::from_fn(|| state.take(now))
+        .map(|(key, _)| key)
+        .collect();
     assert_eq!(order, ["c", "d", "a", "b"]);
 }
 
@@ -231,7 +234,7 @@ fn what_is_added_in_the_background_comes_last_and_yet_comes() {
         queue.add_with(key, Instant::now(), -100);
     }
     let mut taken = Vec::new();
-    while let Some(key) = queue.lock().take(Instant::now()) {
+    while let Some((key, _)) = queue.lock().take(Instant::now()) {
         taken.push(key);
     }
     let expected = [
