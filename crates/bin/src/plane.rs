@@ -14,7 +14,7 @@ use api::names::EXECUTION_SPACE_PREFIX;
 use apiserver::{ApiServer, Extensions, Handle, Inside, Options, StartError};
 use cli::Failure;
 use client::{Caches, Client};
-use control::election::Election;
+use control::election::{self, Election};
 use control::{Cx, EventSink, Recorder};
 use controllers::Enabled;
 use housekeeping::Chores;
@@ -121,6 +121,7 @@ pub async fn start_inside(
 impl Plane {
     /// Starts the parts that are enabled.
     pub fn begin(&self, settings: &Settings) -> Result<(), Failure> {
+        election::lead_unopposed(self.parts.handle.server().metrics(), LEASE);
         self.parts.adopt(settings);
         self.parts.handle.publish(configz::tell(settings));
         let caches = self.parts.caches(&self.parts.spawner);
@@ -140,7 +141,8 @@ impl Plane {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let moment = since.unwrap_or_default().as_micros();
         let identity = format!("{address}_{}_{moment}", std::process::id());
-        let election = Election::new(ObjectKey::namespaced("kube-system", LEASE), identity);
+        let election = Election::new(ObjectKey::namespaced("kube-system", LEASE), identity)
+            .measured_by(parts.handle.server().metrics().clone());
         let (client, clock) = (parts.client("housekeeping"), parts.way.clock.clone());
         let spawner = parts.spawner.clone();
         election.run(client, clock, &spawner, move |spawner| {

@@ -8,7 +8,7 @@ use access::certificates as requests;
 use access::{account_chores, cluster_info, root_authority};
 use admission::Quotas;
 use client::Client;
-use control::election::Election;
+use control::election::{self, Election};
 use listen::Authority;
 use object::ObjectKey;
 use runtime::{Clock, Spawner};
@@ -50,15 +50,22 @@ impl Chores {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let moment = since.unwrap_or_default().as_micros();
         let identity = format!("{}_{}_{moment}", self.address, std::process::id());
-        let election = Election::new(ObjectKey::namespaced("kube-system", LEASE), identity);
+        let election = Election::new(ObjectKey::namespaced("kube-system", LEASE), identity)
+            .measured_by(self.handle.server().metrics().clone());
         let client = Client::in_process(self.handle.as_component(IDENTITY)).named(IDENTITY);
         election.run(client, Clock::system(), spawner, move |branch| {
             self.start(branch);
         });
     }
 
+    /// Does the chores without asking: no other server can be on the same store.
+    pub(crate) fn start_alone(&self, spawner: &Spawner) {
+        election::lead_unopposed(self.handle.server().metrics(), LEASE);
+        self.start(spawner);
+    }
+
     /// Does the chores until the spawner's tasks are stopped.
-    pub(crate) fn start(&self, spawner: &Spawner) {
+    fn start(&self, spawner: &Spawner) {
         let Self {
             handle,
             authority,

@@ -456,7 +456,7 @@ impl ApiServer {
         if matches!(store.engine(), Store::Etcd(_)) {
             chores.stand(&tasks.spawner());
         } else {
-            chores.start(&tasks.spawner());
+            chores.start_alone(&tasks.spawner());
         }
         let defined = Arc::clone(&server);
         tasks.spawn("definitions", |stop| {

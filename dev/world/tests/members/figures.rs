@@ -109,6 +109,8 @@ async fn c40_what_is_brought_to_members_is_counted() {
         "workqueue_queue_duration_seconds_sum{name=\"binding\",controller=\"binding\"}",
         "workqueue_work_duration_seconds_sum{name=\"binding\",controller=\"binding\"}",
         "karmada_scheduler_schedule_attempts_total{result=\"scheduled\"",
+        "leader_election_master_status{name=\"karavel-controllers\"} 1",
+        "leader_election_master_status{name=\"karavel-apiserver\"} 1",
     ] {
         assert!(text.contains(name), "{name}\n{text}");
     }

@@ -17,6 +17,7 @@ use intent::Part;
 use object::{Object, ObjectKey, ResourceType};
 use runtime::{Backoff, CancellationToken, Clock, Spawner};
 use telemetry::chain;
+use telemetry::metrics::{Metric, Registry};
 use tokio::time::{Instant, timeout};
 
 use self::lease::{Observed, Record, Step};
@@ -34,6 +35,8 @@ pub struct Election {
     pub renew_deadline: Duration,
     /// How often the holder gives one, and how often others look.
     pub retry_period: Duration,
+    /// Where it is told whether the candidate is the one.
+    pub metrics: Registry,
 }
 
 /// A candidate's state and the way to the Lease.
@@ -54,7 +57,14 @@ impl Election {
             lease_duration: Duration::from_secs(15),
             renew_deadline: Duration::from_secs(10),
             retry_period: Duration::from_secs(2),
+            metrics: Registry::default(),
         }
+    }
+
+    /// Tells there whether the candidate is the one.
+    #[must_use]
+    pub fn measured_by(self, metrics: Registry) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Stands until the spawner's tasks are stopped. Whenever this candidate is the one, `lead` starts what it has to do on a
@@ -72,12 +82,15 @@ impl Election {
             observed: None,
         };
         spawner.spawn(name, |stop| async move {
+            candidate.tell(false);
             while candidate.acquire(&stop).await {
                 let branch = branches.branch();
                 lead(&branch);
+                candidate.tell(true);
                 candidate.hold(&stop).await;
                 // Invariant: what was started is told to stop before the Lease can be anybody else's.
                 branch.stop();
+                candidate.tell(false);
                 if stop.is_cancelled() {
                     branch.finish().await;
                     candidate.release().await;
@@ -87,6 +100,11 @@ impl Election {
             }
         });
     }
+}
+
+/// Tells that this process is the one without an election: nobody else can reach what it acts on.
+pub fn lead_unopposed(metrics: &Registry, lease: &str) {
+    tell(metrics, lease, true);
 }
 
 impl Candidate {
@@ -147,6 +165,11 @@ impl Candidate {
                 () = tokio::time::sleep(self.election.retry_period) => {}
             }
         }
+    }
+
+    fn tell(&self, leads: bool) {
+        let Election { lease, metrics, .. } = &self.election;
+        tell(metrics, &lease.name, leads);
     }
 
     fn is_holder(&self) -> bool {
@@ -234,6 +257,11 @@ impl Candidate {
     fn options(&self) -> WriteOptions {
         WriteOptions::default()
     }
+}
+
+fn tell(metrics: &Registry, lease: &str, leads: bool) {
+    let status = Metric::LeaderElectionMasterStatus;
+    metrics.set(status, &[lease], f64::from(u8::from(leads)));
 }
 
 fn leases() -> ResourceType {

@@ -15,13 +15,16 @@ const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases/boss"
 struct Process {
     tasks: Tasks,
     leads: Arc<Mutex<bool>>,
+    metrics: Registry,
 }
 
 impl Process {
     fn start(api: &Api, name: &str, clock: &Clock, leaders: &Arc<AtomicUsize>) -> Self {
         let tasks = Tasks::new();
         let leads = Arc::new(Mutex::new(false));
-        let election = Election::new(ObjectKey::namespaced("system", "boss"), name);
+        let metrics = Registry::default();
+        let election = Election::new(ObjectKey::namespaced("system", "boss"), name)
+            .measured_by(metrics.clone());
         let (flag, leaders) = (Arc::clone(&leads), Arc::clone(leaders));
         election.run(
             api.client(),
@@ -39,11 +42,22 @@ impl Process {
                 });
             },
         );
-        Self { tasks, leads }
+        Self {
+            tasks,
+            leads,
+            metrics,
+        }
     }
 
     fn leads(&self) -> bool {
-        *self.leads.lock().unwrap()
+        let leads = *self.leads.lock().unwrap();
+        let status = format!(
+            "leader_election_master_status{{name=\"boss\"}} {}",
+            u8::from(leads)
+        );
+        let text = self.metrics.text();
+        assert!(text.contains(&status), "{text}");
+        leads
     }
 }
 

@@ -37,6 +37,8 @@ pub enum Metric {
     WorkqueueQueueDurationSeconds,
     /// How long workers had keys in hand, by controller.
     WorkqueueWorkDurationSeconds,
+    /// Whether this process is the one of several that acts, by Lease.
+    LeaderElectionMasterStatus,
     /// Whether a member is ready.
     ClusterReadyState,
     /// Nodes of a member.
@@ -187,6 +189,7 @@ impl Metric {
             Self::WorkqueueRetriesTotal => "workqueue_retries_total",
             Self::WorkqueueQueueDurationSeconds => "workqueue_queue_duration_seconds",
             Self::WorkqueueWorkDurationSeconds => "workqueue_work_duration_seconds",
+            Self::LeaderElectionMasterStatus => "leader_election_master_status",
             Self::ClusterReadyState => "cluster_ready_state",
             Self::ClusterNodeNumber => "cluster_node_number",
             Self::ClusterReadyNodeNumber => "cluster_ready_node_number",
@@ -250,6 +253,9 @@ impl Metric {
             Self::WorkqueueRetriesTotal => "Keys put into the queue because they had failed.",
             Self::WorkqueueQueueDurationSeconds => "Seconds keys waited for a worker.",
             Self::WorkqueueWorkDurationSeconds => "Seconds workers had keys in hand.",
+            Self::LeaderElectionMasterStatus => {
+                "Whether this process is the one that acts: 1 if so, 0 if it waits."
+            }
             Self::ClusterReadyState => "Whether the member is ready: 1 if so, else 0.",
             Self::ClusterNodeNumber => "Nodes of the member.",
             Self::ClusterReadyNodeNumber => "Nodes of the member that are ready.",
@@ -325,6 +331,7 @@ impl Metric {
             | Self::ControllerMaxConcurrentReconciles
             | Self::ControllerActiveWorkers
             | Self::WorkqueueDepth
+            | Self::LeaderElectionMasterStatus
             | Self::ClusterReadyState
             | Self::ClusterNodeNumber
             | Self::ClusterReadyNodeNumber
@@ -398,7 +405,9 @@ impl Metric {
                 &["result", "apiversion", "kind", MEMBER, "operationResult"]
             }
             Self::DeleteResourceFromCluster => &["result", "apiversion", "kind", MEMBER],
-            Self::EvictionQueueDepth | Self::EvictionProcessingLatencySeconds => &["name"],
+            Self::LeaderElectionMasterStatus
+            | Self::EvictionQueueDepth
+            | Self::EvictionProcessingLatencySeconds => &["name"],
             Self::EvictionProcessingTotal => &["name", "result"],
             Self::EvictionKindTotal => &[MEMBER, "resource_kind"],
             Self::PoolGetOperationTotal => &["name", "from"],
