@@ -10,22 +10,25 @@ use object::{Object, ResourceType};
 use protocol::Question;
 use runtime::{Clock, Spawner};
 use scheduler::estimator::{Answering, Nearby};
+use telemetry::metrics::Registry;
 
-/// Keeps ledgers of all members in push mode.
+/// Keeps ledgers of all members in push mode, and tells what they count.
 pub(crate) fn nearby(
     settings: estimator::Settings,
     caches: &Caches,
     client: Client,
     connector: Arc<dyn Connect>,
     clock: Clock,
+    metrics: &Registry,
     spawner: &Spawner,
 ) -> Arc<dyn Nearby> {
     let clusters = ResourceType::from(&api::registry::CLUSTER);
     let clusters = caches.follow(&clusters, Scope::all());
     let way = Arc::new(Reach { client, connector });
-    Arc::new(Near(Ledgers::keep(
-        &clusters, settings, way, clock, spawner,
-    )))
+    let ledgers = Ledgers::keep(&clusters, settings, way, clock, spawner);
+    let counts = ledgers.metrics();
+    metrics.include("estimator", move || counts.render());
+    Arc::new(Near(ledgers))
 }
 
 /// Reaches members as the loops that face them do.

@@ -284,7 +284,8 @@ impl Parts {
         let nearby = settings.ledgers.map(|ledgers| {
             let (client, connector) = (self.client("member"), Arc::clone(&self.way.connector));
             let clock = self.way.clock.clone();
-            estimating::nearby(ledgers, &caches, client, connector, clock, spawner)
+            let metrics = self.handle.server().metrics();
+            estimating::nearby(ledgers, &caches, client, connector, clock, metrics, spawner)
         });
         if let Some(descheduler) = settings.descheduler.clone() {
             let mut descheduler = descheduler;

@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) client: Client,
     pub(crate) clock: Clock,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     books: Mutex<Books>,
     /// Which lists are finished.
     whole: watch::Sender<Whole>,
@@ -67,13 +67,26 @@ impl Ledger {
         clock: Clock,
         spawner: &Spawner,
     ) -> Self {
+        let metrics = Arc::default();
+        Self::start_counted(cluster, settings, client, clock, metrics, spawner)
+    }
+
+    /// The same, with counts that several may share.
+    pub(crate) fn start_counted(
+        cluster: &str,
+        settings: Settings,
+        client: Client,
+        clock: Clock,
+        metrics: Arc<Metrics>,
+        spawner: &Spawner,
+    ) -> Self {
         let ledger = Self {
             shared: Arc::new(Shared {
                 cluster: cluster.to_owned(),
                 settings,
                 client,
                 clock,
-                metrics: Metrics::default(),
+                metrics,
                 books: Mutex::default(),
                 whole: watch::Sender::new(Whole {
                     quotas: !settings.heeds_quotas,

@@ -17,6 +17,7 @@ use tracing::debug;
 use crate::{
     answer::Refusal,
     ledger::{Ledger, Settings},
+    metrics::Metrics,
 };
 
 /// A member being reached.
@@ -39,6 +40,8 @@ struct Shared {
     settings: Settings,
     way: Arc<dyn Way>,
     clock: Clock,
+    /// Of all of them together.
+    metrics: Arc<Metrics>,
     spawner: Spawner,
     by_cluster: Mutex<BTreeMap<String, Book>>,
 }
@@ -65,6 +68,7 @@ impl Ledgers {
             settings,
             way,
             clock,
+            metrics: Arc::default(),
             spawner: spawner.clone(),
             by_cluster: Mutex::default(),
         });
@@ -98,6 +102,12 @@ impl Ledgers {
     #[must_use]
     pub fn ledger(&self, cluster: &str) -> Option<Ledger> {
         self.shared.lock().get(cluster)?.ledger.clone()
+    }
+
+    /// What all of them have counted together.
+    #[must_use]
+    pub fn metrics(&self) -> Arc<Metrics> {
+        Arc::clone(&self.shared.metrics)
     }
 }
 
@@ -141,9 +151,10 @@ impl Shared {
         while let Some(attempt) = connecting {
             match attempt.await {
                 Ok(client) => {
-                    let clock = self.clock.clone();
+                    let (clock, metrics) = (self.clock.clone(), Arc::clone(&self.metrics));
+                    let (name, settings) = (cluster.name(), self.settings);
                     let ledger =
-                        Ledger::start(cluster.name(), self.settings, client, clock, branch);
+                        Ledger::start_counted(name, settings, client, clock, metrics, branch);
                     if let Some(book) = self.lock().get_mut(cluster.name())
                         && book.identity == identity(cluster)
                     {

@@ -20,7 +20,7 @@ const BOUNDS: [f64; 12] = [
     0.0001, 0.0002, 0.0004, 0.0008, 0.0016, 0.0032, 0.0064, 0.0128, 0.0256, 0.0512, 0.1024, 1.0,
 ];
 
-/// Counts of one estimator.
+/// Counts of one estimator, or of those of one process together.
 #[derive(Debug, Default)]
 pub struct Metrics {
     answers: [[Histogram; 3]; 2],

@@ -2,9 +2,10 @@
 
 use http::Request;
 use http_body_util::BodyExt as _;
-use world::{World, json};
+use scheduler::estimator::EstimatorSettings;
+use world::{World, json, sized};
 
-use crate::{SOON, config_map, everywhere};
+use crate::{SOON, WEB, config_map, everywhere};
 
 /// What `/metrics` says.
 pub(crate) async fn metrics(world: &World) -> String {
@@ -114,4 +115,42 @@ async fn c40_what_is_brought_to_members_is_counted() {
     ] {
         assert!(text.contains(name), "{name}\n{text}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_estimators_in_the_process_answer_is_counted_once_for_all_members() {
+    let world = World::build()
+        .member(sized("m1", 1, "8", "16Gi"))
+        .member(sized("m2", 1, "8", "16Gi"))
+        .settings(|settings| {
+            settings.ledgers = Some(Default::default());
+            settings.scheduler.estimators = Some(EstimatorSettings::default());
+        })
+        .start()
+        .await;
+    let policy = "
+        apiVersion: policy.karmada.io/v1alpha1
+        kind: PropagationPolicy
+        metadata: {name: web}
+        spec:
+          resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]
+          placement:
+            replicaScheduling:
+              replicaSchedulingType: Divided
+              replicaDivisionPreference: Weighted
+              weightPreference: {dynamicWeight: AvailableReplicas}
+    ";
+    world.apply(policy).await;
+    world.apply(WEB).await;
+    let answered = "karmada_scheduler_estimator_estimating_request_total{result=\"success\",type=\"MaxAvailableReplicas\"} ";
+    let count = async || {
+        let text = metrics(&world).await;
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix(answered));
+        let count = lines.next().and_then(|count| count.parse::<u64>().ok());
+        assert_eq!(lines.next(), None, "a figure is told once");
+        count.unwrap_or_default()
+    };
+    world
+        .until("both members were asked", SOON, async || count().await >= 2)
+        .await;
 }
