@@ -197,11 +197,11 @@ pub(crate) fn delete(reach: &Reach, typed: Delete) -> Result<(), Failure> {
         all: typed.all,
         all_namespaces: typed.all_namespaces,
         writing: typed.writing.into(),
-        propagation: typed.cascade.map(|cascade| match cascade {
+        propagation: match typed.cascade {
             Cascade::Background => intent::Propagation::Background,
             Cascade::Foreground => intent::Propagation::Foreground,
             Cascade::Orphan => intent::Propagation::Orphan,
-        }),
+        },
         grace_seconds: grace,
         wait: typed.wait,
         timeout: timeout

@@ -237,8 +237,8 @@ pub(crate) struct Delete {
     #[arg(short, long)]
     pub(crate) interactive: bool,
     /// What becomes of what it owns.
-    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "background")]
-    pub(crate) cascade: Option<Cascade>,
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_value_t = Cascade::Background, default_missing_value = "background")]
+    pub(crate) cascade: Cascade,
     /// How many seconds it may take to end.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = -1)]
     pub(crate) grace_period: i64,

@@ -2,6 +2,7 @@
 
 use api::well_known::annotations::{CONFLICT_OVERWRITE, CONFLICT_RESOLUTION};
 use client::{CallError, Client, DeleteOptions, WriteOptions};
+use intent::Propagation;
 use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
 
 use crate::failure::Failure;
@@ -298,6 +299,7 @@ async fn take_back(control: &Client, made: &[(ResourceType, Object)]) {
     for (kind, object) in made {
         let options = DeleteOptions {
             uid: Some(object.uid().to_owned()),
+            propagation: Some(Propagation::Background),
             ..DeleteOptions::default()
         };
         // What cannot be taken back is named by nobody: the failure that led here is what counts.

@@ -19,7 +19,7 @@ use crate::reading::{self, Answer, Sink, Wanted, blame_objects};
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What is to go.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct DeleteQuery {
     /// `TYPE NAME...`, `TYPE/NAME...`; empty if files name the objects.
     pub words: Vec<String>,
@@ -35,8 +35,9 @@ pub struct DeleteQuery {
     pub all_namespaces: bool,
     /// What all writes share.
     pub writing: Writing,
-    /// What becomes of what it owns.
-    pub propagation: Option<Propagation>,
+    /// What becomes of what it owns. Always said: left to itself, the server orphans what jobs and replication controllers
+    /// own, so that they would run on in members.
+    pub propagation: Propagation,
     /// How long it may take to end.
     pub grace_seconds: Option<u64>,
     /// Until it is gone.
@@ -133,7 +134,7 @@ async fn remove(
     }
     let options = DeleteOptions {
         uid: Some(object.uid().to_owned()),
-        propagation: query.propagation,
+        propagation: Some(query.propagation),
         grace_seconds: query.grace_seconds,
         dry_run: query.writing.dry_run == DryRun::Server,
         ..DeleteOptions::default()
