@@ -59,6 +59,22 @@ fn objects_use_what_kubernetes_counts() {
              fast.storageclass.storage.k8s.io/requests.storage=3Gi persistentvolumeclaims=1 requests.storage=3Gi",
         ),
         (
+            "resource.k8s.io",
+            "resourceclaims",
+            json!({"spec": {"devices": {"requests": [
+                {"exactly": {"deviceClassName": "gold", "allocationMode": "ExactCount", "count": 2}},
+                {"exactly": {"deviceClassName": "tin", "allocationMode": "All"}},
+                {"exactly": {"deviceClassName": "tin", "allocationMode": "OfTheFuture"}},
+                {"firstAvailable": [
+                    {"deviceClassName": "gold", "allocationMode": "ExactCount", "count": 3},
+                    {"deviceClassName": "gold", "allocationMode": "ExactCount", "count": 1},
+                    {"deviceClassName": "zinc", "allocationMode": "ExactCount", "count": 4},
+                ]},
+            ]}}}),
+            "count/resourceclaims.resource.k8s.io=1 gold.deviceclass.resource.k8s.io/devices=5 \
+             tin.deviceclass.resource.k8s.io/devices=32 zinc.deviceclass.resource.k8s.io/devices=4",
+        ),
+        (
             "",
             "pods",
             json!({"spec": {"containers": [{"resources": {"requests": {"cpu": "1", "x.io/gpu": "2"}, "limits": {"memory": "1Gi"}}}]}}),

@@ -1,10 +1,12 @@
 //! What one object uses of what quotas name.
 
+use std::slice;
+
 use object::Value;
 use object::quantity::Quantity;
 use object::time::Time;
 
-use crate::amounts::{Amounts, pieces};
+use crate::amounts::{self, Amounts, pieces};
 use crate::pod;
 
 use super::scopes::Traits;
@@ -40,6 +42,7 @@ pub fn measure(group: &str, resource: &str, object: &Value, now: Time) -> Measur
             measured.traits = Traits::of_claim(object);
             add_claim(&mut amounts, object);
         }
+        DEVICE_CLAIMS => add_device_claim(&mut amounts, object),
         _ => {}
     }
     Measured {
@@ -75,7 +78,8 @@ fn count(group: &str, resource: &str) -> Amounts {
 
 /// Whether more than its existence counts of an object of a resource.
 pub(super) fn is_weighed(group: &str, resource: &str) -> bool {
-    group.is_empty() && matches!(resource, "pods" | "services" | "persistentvolumeclaims")
+    let is_native = matches!(resource, "pods" | "services" | "persistentvolumeclaims");
+    (group.is_empty() && is_native) || (group, resource) == DEVICE_CLAIMS
 }
 
 /// The resource whose objects use what a quota names: its group and plural.
@@ -86,6 +90,9 @@ pub fn resource_of(name: &str) -> Option<(&str, &str)> {
             Some((resource, group)) => (group, resource),
             None => ("", counted),
         });
+    }
+    if name.ends_with(DEVICE_CLASS) {
+        return Some(DEVICE_CLAIMS);
     }
     let resource = match name {
         "requests.storage" | "persistentvolumeclaims" => "persistentvolumeclaims",
@@ -109,6 +116,12 @@ pub fn resource_of(name: &str) -> Option<(&str, &str)> {
 
 /// Between the name of a storage class and what is counted of it.
 const CLASS: &str = ".storageclass.storage.k8s.io/";
+/// The claims of devices: their group and plural.
+const DEVICE_CLAIMS: (&str, &str) = ("resource.k8s.io", "resourceclaims");
+/// Behind the name of a class of devices: how many of it are claimed.
+const DEVICE_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
+/// How many devices a claim has at most: that many count where all there are is asked for.
+const MOST_DEVICES: u64 = 32;
 /// What containers have to name if a quota does. Upstream: these and no others.
 const DEMANDED: [&str; 6] = [
     "cpu",
@@ -187,7 +200,7 @@ fn add_service(amounts: &mut Amounts, service: &Value) {
 
 fn add_claim(amounts: &mut Amounts, claim: &Value) {
     let storage = |path: &str| -> Option<Quantity> {
-        let list = crate::amounts::read(claim.pointer(path));
+        let list = amounts::read(claim.pointer(path));
         list.get("storage").copied()
     };
     // A claim that shrinks again before it has grown still has the larger volume.
@@ -204,6 +217,34 @@ fn add_claim(amounts: &mut Amounts, claim: &Value) {
     amounts.insert("requests.storage".to_owned(), asked);
     if let Some(class) = class {
         amounts.insert(format!("{class}{CLASS}requests.storage"), asked);
+    }
+}
+
+/// Upstream: of alternatives, the one that asks for most of a class counts for it, whichever will be chosen.
+fn add_device_claim(amounts: &mut Amounts, claim: &Value) {
+    let requests = claim.pointer("/spec/devices/requests");
+    let requests = requests.and_then(Value::as_array).into_iter().flatten();
+    for request in requests {
+        let alternatives = request.get("firstAvailable").and_then(Value::as_array);
+        let alternatives = match alternatives.filter(|list| !list.is_empty()) {
+            Some(list) => list.as_slice(),
+            None => request.get("exactly").map_or(&[][..], slice::from_ref),
+        };
+        let mut most = Amounts::new();
+        for asked in alternatives {
+            let text = |field: &str| asked.get(field).and_then(Value::as_str);
+            let count = match text("allocationMode") {
+                Some("ExactCount") => asked.get("count").and_then(Value::as_u64),
+                Some("All") => Some(MOST_DEVICES),
+                // A mode of the future counts for nothing.
+                _ => None,
+            };
+            let count = usize::try_from(count.unwrap_or_default()).unwrap_or(usize::MAX);
+            let class = text("deviceClassName").unwrap_or_default();
+            let asked = Amounts::from([(format!("{class}{DEVICE_CLASS}"), pieces(count))]);
+            amounts::raise(&mut most, &asked);
+        }
+        amounts::add(amounts, &most);
     }
 }
 
