@@ -105,7 +105,11 @@ impl Eviction {
         }
         let patch = json!({
             "metadata": {"resourceVersion": budget.resource_version()},
-            "status": {"disruptionsAllowed": allowed - 1},
+            // Whoever counts what is healthy must not count a pod that is as good as gone.
+            "status": {
+                "disruptionsAllowed": allowed - 1,
+                "disruptedPods": {pod.name(): server.now().to_string()},
+            },
         });
         let path = format!(
             "/apis/policy/v1/namespaces/{}/poddisruptionbudgets/{}/status",
