@@ -43,5 +43,8 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
         pods: &claims.held,
         now: view.now,
     });
-    claims.before(plan)
+    match plan::is_managed_elsewhere(job) {
+        true => plan,
+        false => claims.before(plan),
+    }
 }

@@ -8,7 +8,9 @@ use object::{Object, Value};
 use serde_json::json;
 
 use crate::controllers::job::indexes;
-use crate::controllers::job::tally::{INDEX, Tally, index_of, is_indexed, restarts, tally};
+use crate::controllers::job::tally::{
+    INDEX, Tally, index_of, is_indexed, restarts, tally, waits_for_failure,
+};
 use crate::controllers::template::pod_of;
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
@@ -50,6 +52,9 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     let job = inputs.job;
     if let Some(finished) = finished_at(job) {
         retire(job, finished, inputs.now, &mut plan);
+        return plan;
+    }
+    if is_managed_elsewhere(job) {
         return plan;
     }
     let tally = tally(inputs);
@@ -96,6 +101,12 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     let status = status(inputs, &tally, started, end.as_ref(), conditions);
     plan.status(Kind::Job, job, status, BY);
     plan
+}
+
+/// Whether a Job is left to a controller of somebody else's, by the name it gives.
+pub(crate) fn is_managed_elsewhere(job: &Object) -> bool {
+    let name = job.text_at(&["spec", "managedBy"]);
+    name.is_some_and(|name| name != "kubernetes.io/job-controller")
 }
 
 /// Says whether it is suspended; whether that is news.
@@ -273,7 +284,13 @@ fn fill(inputs: &Inputs<'_>, tally: &Tally<'_>, plan: &mut Plan) {
         dismiss(job, &youngest, plan);
         return;
     }
-    if active == needed {
+    // Pods whose places are not free yet.
+    let going = match waits_for_failure(job) {
+        true => tally.terminating.as_slice(),
+        false => &[],
+    };
+    let taken = active.saturating_add(i64::try_from(going.len()).unwrap_or(i64::MAX));
+    if taken >= needed {
         return;
     }
     if let Some(last) = tally.last_failure {
@@ -285,7 +302,7 @@ fn fill(inputs: &Inputs<'_>, tally: &Tally<'_>, plan: &mut Plan) {
             return;
         }
     }
-    let missing = usize::try_from(needed - active).unwrap_or_default();
+    let missing = usize::try_from(needed - taken).unwrap_or_default();
     if !is_indexed(job) {
         for _ in 0..missing {
             plan.create_pod(job, pod_of(job, None));
@@ -295,6 +312,7 @@ fn fill(inputs: &Inputs<'_>, tally: &Tally<'_>, plan: &mut Plan) {
     let busy: BTreeSet<i64> = tally
         .active
         .iter()
+        .chain(going)
         .filter_map(|pod| index_of(pod))
         .collect();
     let wanted = job.integer_at(&["spec", "completions"]).unwrap_or(0);
@@ -361,7 +379,7 @@ fn status(
     let is_over = end.is_some();
     let active = if is_over { 0 } else { tally.active.len() };
     let ready = if is_over { 0 } else { tally.ready };
-    let terminating = if is_over { 0 } else { tally.terminating };
+    let terminating = if is_over { 0 } else { tally.terminating.len() };
     let mut status =
         json!({"ready": ready, "terminating": terminating, "uncountedTerminatedPods": {}});
     let Some(fields) = status.as_object_mut() else {

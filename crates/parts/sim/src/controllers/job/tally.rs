@@ -18,7 +18,7 @@ pub(crate) struct Tally<'a> {
     pub(crate) active: Vec<&'a Object>,
     pub(crate) ready: usize,
     /// On their way out and not ended yet.
-    pub(crate) terminating: usize,
+    pub(crate) terminating: Vec<&'a Object>,
     pub(crate) succeeded: i64,
     pub(crate) failed: i64,
     /// Indexes that have ended well.
@@ -35,6 +35,11 @@ pub(crate) struct Tally<'a> {
 /// Whether every index counts for itself.
 pub(crate) fn is_indexed(job: &Object) -> bool {
     job.text_at(&["spec", "completionMode"]) == Some("Indexed")
+}
+
+/// Whether a pod on its way out is replaced only when it has ended.
+pub(crate) fn waits_for_failure(job: &Object) -> bool {
+    job.text_at(&["spec", "podReplacementPolicy"]) == Some("Failed")
 }
 
 /// The index of a pod.
@@ -58,7 +63,7 @@ pub(crate) fn tally<'a>(inputs: &Inputs<'a>) -> Tally<'a> {
         active,
         terminating: pods()
             .filter(|pod| pod.is_terminating() && !read::has_ended(pod))
-            .count(),
+            .collect(),
         succeeded: 0,
         failed: 0,
         done: told("completedIndexes"),
@@ -68,8 +73,10 @@ pub(crate) fn tally<'a>(inputs: &Inputs<'a>) -> Tally<'a> {
         failures_of: BTreeMap::new(),
     };
     let mut failed = 0_i64;
-    // What was stopped on its way out did not fail by itself.
-    let has_failed = |pod: &&Object| read::phase(pod) == "Failed" && !pod.is_terminating();
+    // What was stopped on its way out did not fail by itself, unless that is what its successor waits for.
+    let is_awaited = waits_for_failure(job);
+    let has_failed =
+        |pod: &&Object| read::phase(pod) == "Failed" && (is_awaited || !pod.is_terminating());
     for pod in pods().filter(has_failed) {
         let verdict = policy::judge(job, pod);
         if verdict == Verdict::Ignored {

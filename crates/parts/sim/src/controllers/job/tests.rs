@@ -263,3 +263,39 @@ fn a_job_that_has_ended_goes_when_its_time_is_over() {
     assert_eq!(check(spec, over.clone(), &[], 30), "-j");
     assert_eq!(check(json!({}), over, &[], 9999), "");
 }
+
+#[test]
+fn a_job_of_another_controller_is_left_alone_until_its_time_is_over() {
+    let over = json!({"conditions": [
+        {"type": "Complete", "status": "True", "lastTransitionTime": at(0).to_string()},
+    ]});
+    let spec = |name: &str| json!({"managedBy": name, "ttlSecondsAfterFinished": 30});
+    let theirs = spec("example.com/controller");
+    assert_eq!(check(theirs.clone(), json!({}), &[], 0), "");
+    assert_eq!(check(theirs, over, &[], 30), "-j");
+    let ours = spec("kubernetes.io/job-controller");
+    assert_eq!(check(ours, json!({}), &[], 0), "+pod 0/0/0");
+}
+
+#[test]
+fn a_pod_on_its_way_out_may_have_to_end_before_it_is_replaced() {
+    let going = |phase: &str| {
+        let mut pod = Value::Object(pod("a", phase, Some(0), 5, 143).fields().clone());
+        pod["metadata"]["deletionTimestamp"] = json!(at(5).to_string());
+        Arc::new(Object::from_value(pod).unwrap())
+    };
+    for (mode, policy, phase, expected) in [
+        ("NonIndexed", "TerminatingOrFailed", "Running", "+pod 0/0/0"),
+        ("NonIndexed", "Failed", "Running", "0/0/0"),
+        ("NonIndexed", "Failed", "Failed", "0/0/1 @15"),
+        ("Indexed", "TerminatingOrFailed", "Running", "+0 +1 0/0/0"),
+        ("Indexed", "Failed", "Running", "+1 0/0/0"),
+    ] {
+        let count = if mode == "Indexed" { 2 } else { 1 };
+        let spec = json!({
+            "completions": count, "parallelism": count, "completionMode": mode, "podReplacementPolicy": policy,
+        });
+        let shown = check(spec, json!({}), &[going(phase)], 6);
+        assert_eq!(shown, expected, "{mode} {policy} {phase}");
+    }
+}
