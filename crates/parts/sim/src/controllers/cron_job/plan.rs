@@ -32,15 +32,22 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
         .map(|job| &***job)
         .partition(|job| is_finished(job));
     say_finished(cron, &finished, &mut plan);
+    say_missing(inputs, &mut plan);
     let last = cron
         .text_at(&["status", "lastScheduleTime"])
         .and_then(|text| text.parse::<Time>().ok());
-    let scheduled = run(inputs, &active, last, &mut plan).or(last);
+    let begun = run(inputs, &active, last, &mut plan);
+    let scheduled = begun.or(last);
     tidy(cron, &finished, &mut plan);
     let mut status = json!({});
     if let Some(fields) = status.as_object_mut() {
         // The ones just made follow when they have a uid.
-        let mut references: Vec<Value> = active.iter().map(|job| reference(job)).collect();
+        // Upstream: those that were replaced are forgotten at once, and nobody misses them.
+        let is_replaced = |job: &Object| {
+            concurrency(cron) == "Replace" && (begun.is_some() || job.is_terminating())
+        };
+        let kept = active.iter().filter(|job| !is_replaced(job));
+        let mut references: Vec<Value> = kept.map(|job| reference(job)).collect();
         references.sort_by_key(|reference| read::text(reference, "name").to_owned());
         if !references.is_empty() {
             fields.insert("active".to_owned(), references.into());
@@ -96,9 +103,7 @@ fn run(
         plan.wake_at(next);
     }
     let due = due?;
-    let policy = cron
-        .text_at(&["spec", "concurrencyPolicy"])
-        .unwrap_or("Allow");
+    let policy = concurrency(cron);
     if policy == "Forbid" && !active.is_empty() {
         let message =
             "Not starting job because prior execution is running and concurrency policy is Forbid";
@@ -116,6 +121,12 @@ fn run(
     plan.report(cron, BY, "SuccessfulCreate", message);
     plan.create(Kind::Job, job);
     Some(due)
+}
+
+/// What becomes of a Job that still runs when the next one is due.
+fn concurrency(cron: &Object) -> &str {
+    let path = ["spec", "concurrencyPolicy"];
+    cron.text_at(&path).unwrap_or("Allow")
 }
 
 fn dismiss(cron: &Object, job: &Object, plan: &mut Plan) {
@@ -142,6 +153,17 @@ fn say_finished(cron: &Object, finished: &[&Object], plan: &mut Plan) {
             };
             let message = format!("Saw completed job: {}, condition: {how}", job.name());
             plan.report(cron, BY, "SawCompletedJob", message);
+        }
+    }
+}
+
+/// Tells of Jobs that were active when it was last written and that somebody has taken away since.
+fn say_missing(inputs: &Inputs<'_>, plan: &mut Plan) {
+    for known in read::list(inputs.cron, &["status", "active"]) {
+        let uid = read::text(known, "uid");
+        if inputs.jobs.iter().all(|job| job.uid() != uid) {
+            let message = format!("Active job went missing: {}", read::text(known, "name"));
+            plan.report(inputs.cron, BY, "MissingJob", message);
         }
     }
 }
