@@ -52,13 +52,14 @@ pub(crate) fn settle<'a>(
                 .filter(|known| !is_ours(known))
                 .cloned()
                 .collect();
-            next.extend(owner.clone());
-            let uids = |list: &[Value]| -> Vec<String> {
-                list.iter()
-                    .map(|owner| read::text(owner, "uid").to_owned())
-                    .collect()
-            };
-            if uids(&next) != uids(owners) {
+            // Upstream: whoever else controls a claim decides about it alone.
+            let is_taken = next
+                .iter()
+                .any(|known| known.get("controller") == Some(&Value::Bool(true)));
+            if !is_taken {
+                next.extend(owner.clone());
+            }
+            if next != owners {
                 is_settled = false;
                 let patch = json!({"metadata": {"ownerReferences": next}});
                 plan.merge(Kind::PersistentVolumeClaim, claim, patch);

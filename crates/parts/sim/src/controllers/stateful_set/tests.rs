@@ -7,8 +7,9 @@ use object::{Object, Value};
 use serde_json::json;
 
 use super::plan::{Inputs, plan};
+use super::retention::settle;
 use crate::controllers::revision;
-use crate::engine::action::Action;
+use crate::engine::action::{Action, Plan};
 use crate::engine::kind::Kind;
 
 fn now() -> Time {
@@ -157,4 +158,45 @@ fn claims_are_made_before_their_pod_and_stay() {
     let claims = json!({"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}]});
     assert_eq!(check(2, claims.clone(), "0+"), "+data-db-1 +db-1");
     assert_eq!(check(1, claims, "0+ 1+"), "-db-1");
+}
+
+#[test]
+fn claims_are_the_sets_unless_somebody_else_controls_them() {
+    let further = json!({
+        "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}],
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"},
+    });
+    let set = set(1, "1", further, "");
+    let pods = pods("0+", "", "");
+    let by_ordinal = pods.iter().map(|pod| (0, &**pod)).collect();
+    let owner = |uid: &str, controls: bool| {
+        json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": uid,
+            "controller": controls, "blockOwnerDeletion": true,
+        })
+    };
+    let (ours, idle) = (owner("s", true), owner("s", false));
+    let (other, guest) = (owner("o", true), owner("o", false));
+    for (owners, expected) in [
+        (json!([]), Some(json!([ours]))),
+        (json!([ours]), None),
+        (json!([idle]), Some(json!([ours]))),
+        (json!([guest]), Some(json!([guest, ours]))),
+        (json!([other]), None),
+        (json!([other, idle]), Some(json!([other]))),
+    ] {
+        let claim = json!({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "data-db-0", "namespace": "d", "ownerReferences": owners},
+        });
+        let claim = Object::from_value(claim).unwrap();
+        let mut plan = Plan::default();
+        let find = |name: &str| (name == claim.name()).then_some(&claim);
+        settle(&set, &(0..1), &by_ordinal, &find, &mut plan);
+        let written = plan.actions.iter().find_map(|action| match action {
+            Action::Merge { patch, .. } => patch.pointer("/metadata/ownerReferences").cloned(),
+            _ => None,
+        });
+        assert_eq!(written, expected, "{owners}");
+    }
 }
