@@ -28,7 +28,9 @@ pub(crate) fn plan(plan: &mut Plan, pod: &Object, stop: i64, now: Time) {
         plan.wake_at(gone_at);
         return;
     }
-    if grace > 0 {
+    let is_held = pod.finalizers().next().is_some();
+    // A pod that is killed is gone at once, and nobody could read its status, unless somebody holds it.
+    if grace > 0 || is_held {
         let code = exit_code(pod, stop > grace);
         if let Some((status, stopped)) = stop_containers(pod, code, now) {
             plan.status(Kind::Pod, pod, status, Writer::Kubelet);
@@ -39,8 +41,8 @@ pub(crate) fn plan(plan: &mut Plan, pod: &Object, stop: i64, now: Time) {
             return;
         }
     }
-    if pod.finalizers().next().is_some() && grace == 0 {
-        // Somebody else holds it; nothing is left for the kubelet to do.
+    if is_held && grace == 0 {
+        // Nothing is left for the kubelet to do.
         return;
     }
     plan.actions.push(Action::Delete {

@@ -2,7 +2,7 @@
 //!
 //! Reads:  a node and its pods; which ConfigMaps and Secrets there are, and how sessions in containers ended.
 //! Writes: the status of pods; the deletion of pods that have ended on request.
-//! Keeps:  no two pods of a node have the same address. A pod's next state follows from its present status and the
+//! Keeps:  no two pods of a node have the same address, or the same port of the node. A pod's next state follows from its present status and the
 //!         time alone, so a restart of the member changes nothing.
 
 mod companion;
@@ -13,6 +13,7 @@ mod identity;
 mod image;
 mod plan;
 mod pod;
+mod refusal;
 mod resize;
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use crate::controllers::kubelet::configuration::{self, Shelf, Source};
 use crate::controllers::kubelet::container::Setting;
 use crate::controllers::kubelet::ending;
 use crate::controllers::kubelet::pod::{self, Step};
-use crate::controllers::kubelet::resize;
+use crate::controllers::kubelet::{refusal, resize};
 use crate::controllers::node::{address_of, subnet_of};
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
@@ -34,13 +34,18 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     let mut plan = Plan::default();
     let host = address_of(inputs.node);
     let mut addresses = Addresses::new(inputs);
-    for pod in inputs.pods {
+    for (place, pod) in inputs.pods.iter().enumerate() {
         let mut behaviour = inputs.rules.behaviour(pod);
         if (inputs.is_failing)(pod) {
             behaviour.ending = Some(Ending { after: 1, code: 1 });
         }
         if pod.is_terminating() {
             ending::plan(&mut plan, pod, behaviour.stop, inputs.now);
+            continue;
+        }
+        let before = inputs.pods.get(..place).unwrap_or_default();
+        if let Some(step) = refusal::refuse(pod, before, inputs.pods, inputs.now) {
+            carry(&mut plan, pod, step);
             continue;
         }
         let address = match pod.text_at(&["status", "podIP"]) {

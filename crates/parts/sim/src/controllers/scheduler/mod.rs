@@ -14,6 +14,9 @@ use std::sync::Arc;
 
 use object::Object;
 
+pub(crate) use plan::NO_PORTS;
+pub(crate) use ports::ports_of;
+
 use crate::engine::action::Plan;
 use crate::engine::kind::Kind;
 use crate::engine::mirror::{Mirror, Seen};

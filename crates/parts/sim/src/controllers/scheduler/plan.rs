@@ -40,7 +40,7 @@ pub(crate) enum Standing {
 }
 
 /// What keeps a pod off a node where its ports are taken.
-const NO_PORTS: &str = "node(s) didn't have free ports for the requested pod ports";
+pub(crate) const NO_PORTS: &str = "node(s) didn't have free ports for the requested pod ports";
 
 /// A node with what is left of it.
 struct Room<'a> {
