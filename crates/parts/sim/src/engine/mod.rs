@@ -190,9 +190,6 @@ impl Engine {
             }
             let seen = self.follower.pull(&mut self.mirror);
             self.wake(&seen);
-            if std::mem::take(&mut self.is_table_stale) {
-                self.serve();
-            }
             let now = self.clock.now();
             let mut planned: Vec<(Key, Action)> = self
                 .collector
@@ -201,11 +198,17 @@ impl Engine {
                 .chain(self.recorder.sweep(&self.server, now))
                 .map(|action| (COLLECTING.clone(), action))
                 .collect();
-            if planned.is_empty() && !self.queue.has_due(now) {
+            let due = self.queue.take_due(now);
+            let is_idle = planned.is_empty() && due.is_empty();
+            planned.extend(self.plan(due, now));
+            // Right before definitions are told so: whoever finds a kind served and writes to its definition must not
+            // find that it changes once more, and whoever waits to be told may use the kind at once.
+            if std::mem::take(&mut self.is_table_stale) {
+                self.serve();
+            }
+            if is_idle {
                 return;
             }
-            let due = self.queue.take_due(now);
-            planned.extend(self.plan(due, now));
             self.carry_out(planned).await;
         }
     }

@@ -52,11 +52,6 @@ impl Queue {
         due
     }
 
-    /// Whether something is due now.
-    pub(crate) fn has_due(&self, now: Time) -> bool {
-        !self.due.is_empty() || self.next_time().is_some_and(|time| time <= now)
-    }
-
     /// When the next key is due that is not due yet.
     pub(crate) fn next_time(&self) -> Option<Time> {
         self.by_time.first().map(|(time, _)| *time)
@@ -77,7 +72,7 @@ mod tests {
         queue.push_at(key("a"), at(40));
         queue.push_at(key("b"), at(25));
         assert_eq!(queue.next_time(), Some(at(20)));
-        assert!(!queue.has_due(at(19)));
+        assert_eq!(queue.take_due(at(19)), []);
         assert_eq!(queue.take_due(at(20)), [key("a")]);
         assert_eq!(queue.take_due(at(24)), []);
         queue.push(key("b"));
