@@ -20,9 +20,9 @@ use access::creation::CreationCheck;
 use access::escalation::EscalationCheck;
 use access::keys::{Keys, KeysError};
 use access::{account_chores, root_authority};
-use admission::{LimitRanges, Quotas};
+use admission::{LimitRanges, Quotas, ValidatingPolicies};
 
-use crate::admission::{ClusterAdmission, ServiceAddresses};
+use crate::admission::{Asker, ClusterAdmission, ServiceAddresses};
 use crate::behaviour::Rules;
 use crate::config::{Data, MemberConfig, Shape};
 use crate::engine::Engine;
@@ -242,7 +242,9 @@ async fn present(
     let addresses = Arc::new(ServiceAddresses::new(Arc::clone(&surroundings) as _));
     let creation = Arc::new(CreationCheck::default());
     let escalation = Arc::new(EscalationCheck::default());
+    let judging = Arc::new(ValidatingPolicies::default());
     let quotas = Arc::new(Quotas::new(Arc::clone(&surroundings) as _));
+    // Webhooks are not asked: no pod of a member answers, and what they are needed for would be refused.
     // Who may make something is asked first, quotas last: they count what the others let through.
     let hooks: Vec<Arc<dyn Admission>> = vec![
         Arc::clone(&creation) as _,
@@ -250,6 +252,7 @@ async fn present(
         Arc::clone(&cluster) as _,
         Arc::clone(&addresses) as _,
         Arc::clone(&escalation) as _,
+        Arc::clone(&judging) as _,
         Arc::clone(&quotas) as _,
     ];
     let about = About {
@@ -276,9 +279,10 @@ async fn present(
     limits.look_into(server.cache());
     addresses.look_into(server.cache());
     quotas.look_into(server.cache());
-    let server = server.with_handlers(parts::handlers(&gate, means));
+    let server = Arc::new(server.with_handlers(parts::handlers(&gate, means)));
+    judging.look_into(&server, Arc::new(Asker(Arc::clone(&gate))));
     Ok(Present {
-        server: Arc::new(server),
+        server,
         access: gate,
         store,
         quotas,

@@ -16,6 +16,7 @@ pub(crate) mod job;
 pub(crate) mod kubelet;
 pub(crate) mod node;
 pub(crate) mod pod_garbage;
+mod policy;
 pub(crate) mod quota;
 mod registration;
 pub(crate) mod replica_set;
@@ -33,6 +34,7 @@ use crate::engine::Controller;
 pub(crate) const CONTROLLERS: &[Controller] = &[
     definition::CONTROLLER,
     registration::CONTROLLER,
+    policy::CONTROLLER,
     node::CONTROLLER,
     deployment::CONTROLLER,
     replica_set::CONTROLLER,

@@ -32,6 +32,7 @@ pub(crate) enum Kind {
     ServiceCIDR,
     CustomResourceDefinition,
     APIService,
+    ValidatingAdmissionPolicy,
 }
 
 /// Where objects of a kind are found.
@@ -95,6 +96,7 @@ rows! {
     ServiceCIDR "networking.k8s.io" "v1" "servicecidrs" false;
     CustomResourceDefinition "apiextensions.k8s.io" "v1" "customresourcedefinitions" false;
     APIService "apiregistration.k8s.io" "v1" "apiservices" false;
+    ValidatingAdmissionPolicy "admissionregistration.k8s.io" "v1" "validatingadmissionpolicies" false;
 }
 
 impl Kind {
