@@ -66,6 +66,9 @@ pub fn validate_create(gvk: &GroupVersionKind, object: &Value) -> Vec<FieldError
     if kind.kind == "CustomResourceDefinition" {
         definition::approval(&Spot::root(object), &mut errors);
     }
+    if kind.kind == "CronJob" {
+        workload::time_zone(&Spot::root(object), &mut errors);
+    }
     if (kind.group, kind.kind) == ("", "Pod") {
         let root = Spot::root(object);
         let spec = root.field("spec");
@@ -85,6 +88,10 @@ pub fn validate_update(gvk: &GroupVersionKind, old: &Value, new: &Value) -> Vec<
     };
     let mut errors = validate_metadata_update(old, new);
     check_body(kind, new, &mut errors);
+    let zone = |object: &Value| object.pointer("/spec/timeZone").cloned();
+    if kind.kind == "CronJob" && zone(old) != zone(new) {
+        workload::time_zone(&Spot::root(new), &mut errors);
+    }
     immutable::check(kind, old, new, &mut errors);
     errors
 }

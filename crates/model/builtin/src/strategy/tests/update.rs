@@ -56,6 +56,24 @@ fn identity_does_not_change() {
 }
 
 #[test]
+fn a_time_zone_that_is_no_longer_known_may_stay() {
+    let cron_job = ("batch", "CronJob");
+    let zone = |name: &str| json!({"spec": {"timeZone": name}});
+    check_from(
+        cron_job,
+        zone("Old/Town"),
+        json!({"spec": {"suspend": true}}),
+        &[],
+    );
+    check_from(
+        cron_job,
+        zone("UTC"),
+        zone("Old/Town"),
+        &["spec.timeZone: Invalid value: \"Old/Town\": unknown time zone Old/Town"],
+    );
+}
+
+#[test]
 fn selectors_and_templates_stay() {
     let relabelled = json!({"spec": {"selector": {"matchLabels": {"app": "new"}}, "template": {"metadata": {"labels": {"app": "new"}}}}});
     for kind in ["Deployment", "ReplicaSet", "DaemonSet"] {

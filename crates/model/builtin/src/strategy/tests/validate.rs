@@ -506,6 +506,19 @@ fn jobs_end_and_their_schedules_are_read() {
             &[&format!("spec.schedule: {problem}")],
         );
     }
+    let zone = |name: &str| json!({"spec": {"timeZone": name}});
+    for good in [
+        "UTC",
+        "Etc/UTC",
+        "Europe/Paris",
+        "America/Argentina/Ushuaia",
+    ] {
+        check(("batch", "CronJob"), zone(good), &[]);
+    }
+    for bad in ["bad-time-zone", "europe/paris", "../UTC", "Etc/Unknown"] {
+        let problem = format!("spec.timeZone: Invalid value: \"{bad}\": unknown time zone {bad}");
+        check(("batch", "CronJob"), zone(bad), &[&problem]);
+    }
     let long = "x".repeat(53);
     check(
         ("batch", "CronJob"),
