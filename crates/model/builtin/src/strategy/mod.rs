@@ -23,6 +23,7 @@ mod metadata;
 mod network;
 mod pod;
 mod prepare;
+mod resize;
 mod retype;
 mod rules;
 mod scaling;
@@ -113,7 +114,11 @@ pub fn validate_subresource_update(
             let root = Spot::root(new);
             check_status(kind, &root.field("status"), &mut errors);
         }
-        "resize" | "ephemeralcontainers" => check_body(kind, new, &mut errors),
+        "resize" => {
+            check_body(kind, new, &mut errors);
+            resize::check(old, new, &mut errors);
+        }
+        "ephemeralcontainers" => check_body(kind, new, &mut errors),
         _ => {}
     }
     errors

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use object::{GroupVersionKind, Map, Value, time::Time};
+use object::{GroupVersionKind, Map, Value, quantity::Quantity, time::Time};
 use serde_json::json;
 
-use super::{CONTROLLER_UID, JOB_NAME, addresses, config, retype};
+use super::{CONTROLLER_UID, JOB_NAME, addresses, config, resize, retype};
 use crate::{
     defaults,
     kinds::{self, Generation, Kind},
@@ -98,6 +98,18 @@ pub fn prepare_subresource_update(
     for name in closed {
         keep(old, fields, &name);
     }
+    if matches!(
+        (kind.kind, subresource),
+        ("Pod", "ephemeralcontainers" | "resize")
+    ) {
+        let is_closed = |name: &str| {
+            matches!(
+                name,
+                "annotations" | "finalizers" | "labels" | "ownerReferences"
+            )
+        };
+        keep_below(old, fields, "metadata", is_closed);
+    }
     match (kind.kind, subresource) {
         // The approver decides, the signer issues: neither does the other's part.
         ("CertificateSigningRequest", "approval") => {
@@ -108,6 +120,11 @@ pub fn prepare_subresource_update(
         ("Pod", "status") => keep_below(old, fields, "metadata", |name| name == "ownerReferences"),
         ("Pod", "ephemeralcontainers") => {
             keep_below(old, fields, "spec", |name| name != "ephemeralContainers")
+        }
+        ("Pod", "resize") => {
+            let is_open = |name: &str| matches!(name, "containers" | "initContainers");
+            keep_below(old, fields, "spec", |name| !is_open(name));
+            resize::keep_the_rest(old, object_below(fields, "spec"));
         }
         ("Pod", "binding") => keep_below(old, fields, "spec", |name| name != "nodeName"),
         ("Namespace", "finalize") => keep_below(old, fields, "spec", |name| name != "finalizers"),
@@ -308,11 +325,14 @@ fn generate_selector(fields: &mut Map) {
 }
 
 /// The quality of service that requests and limits of a pod amount to.
-fn quality(pod: &Map) -> &'static str {
+pub(super) fn quality(pod: &Map) -> &'static str {
     let spec = pod.get("spec").unwrap_or(&Value::Null);
-    let amounts = |container: &Value, list: &str, resource: &str| -> Option<Value> {
-        let amount = container.get("resources")?.get(list)?.get(resource)?;
-        (amount != "0").then(|| amount.clone())
+    let amounts = |container: &Value, list: &str, resource: &str| -> Option<Quantity> {
+        let amount = match container.get("resources")?.get(list)?.get(resource)? {
+            Value::String(text) => text.parse().ok()?,
+            other => other.to_string().parse::<Quantity>().ok()?,
+        };
+        (!amount.is_zero()).then_some(amount)
     };
     let containers = ["containers", "initContainers"]
         .into_iter()

@@ -271,6 +271,82 @@ fn each_path_changes_its_own_part() {
 }
 
 #[test]
+fn a_resize_changes_what_containers_ask_for_and_nothing_else() {
+    let gvk = gvk("", "Pod");
+    let container = |name: &str, image: &str, cpu: &str| json!({"name": name, "image": image, "resources": {"requests": {"cpu": cpu}}});
+    let pod = |containers: Value| json!({"spec": {"containers": containers}});
+    let old = created(
+        "",
+        "Pod",
+        pod(json!([container("a", "i", "1"), container("b", "i", "1")])),
+    );
+    let resized = |over: Value| {
+        let mut new = with(old.clone(), over);
+        prepare_subresource_update(&gvk, "resize", &old, &mut new);
+        let errors = validate_subresource_update(&gvk, "resize", &old, &new);
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        (new, errors.join("; "))
+    };
+    let sent = json!([container("a", "other", "2"), container("b", "i", "1000m")]);
+    let mut over = pod(sent);
+    over["spec"]["nodeSelector"] = json!({"x": "y"});
+    over["metadata"] = json!({"labels": {"x": "y"}});
+    let (new, errors) = resized(over);
+    assert_eq!(errors, "");
+    let mut expected = old.clone();
+    expected["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "2"}});
+    expected["spec"]["containers"][1]["resources"] = json!({"requests": {"cpu": "1"}});
+    assert_eq!(
+        (&new["spec"], &new["metadata"]["labels"]),
+        (&expected["spec"], &old["metadata"]["labels"])
+    );
+    let asking = |resources: Value| {
+        pod(json!([{"name": "a", "image": "i", "resources": resources}, container("b", "i", "1")]))
+    };
+    for (over, expected) in [
+        (
+            pod(json!([container("b", "i", "1"), container("a", "i", "1")])),
+            "spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize; \
+             spec.containers[1].name: Forbidden: containers may not be renamed or reordered on resize",
+        ),
+        (
+            pod(json!([container("a", "i", "1")])),
+            "spec.containers: Forbidden: containers may not be added or removed on resize",
+        ),
+        (
+            asking(json!({"limits": {"memory": "1Gi"}, "requests": {"memory": "1Gi"}})),
+            "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed",
+        ),
+        (
+            asking(json!({"requests": {"cpu": "1", "ephemeral-storage": "1Gi"}})),
+            "spec: Forbidden: only cpu and memory resources are mutable",
+        ),
+    ] {
+        assert_eq!(resized(over).1, expected);
+    }
+    let whole =
+        json!({"resources": {"requests": {"cpu": "3"}}, "containers": [container("a", "i", "1")]});
+    let old = created("", "Pod", json!({"spec": whole}));
+    let errors = validate_subresource_update(&gvk, "resize", &old, &old);
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    let idle = created(
+        "",
+        "Pod",
+        json!({"spec": {"containers": [{"name": "a", "image": "i"}]}}),
+    );
+    let mut busy = with(idle.clone(), pod(json!([container("a", "i", "1")])));
+    prepare_subresource_update(&gvk, "resize", &idle, &mut busy);
+    let errors = validate_subresource_update(&gvk, "resize", &idle, &busy);
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let why = "Pod QOS Class may not change as a result of resizing";
+    assert_eq!(
+        errors,
+        [format!("spec: Invalid value: \"BestEffort\": {why}")]
+    );
+}
+
+#[test]
 fn services_keep_what_was_allocated() {
     let old = created(
         "",
