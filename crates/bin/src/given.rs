@@ -21,13 +21,14 @@ pub(crate) fn read(files: &Files) -> Result<Vec<Manifest>, Failure> {
     }
 }
 
-/// The one object that words or a file name, and the namespace that the file names.
+/// The one object that words or a file name, and its namespace: the one that the file names, or that was asked for.
 pub(crate) fn named(
     words: Vec<String>,
     files: &Files,
+    namespace: Option<&str>,
 ) -> Result<(Vec<String>, Option<String>), Failure> {
     if files.is_empty() {
-        return Ok((words, None));
+        return Ok((words, namespace.map(str::to_owned)));
     }
     if !words.is_empty() {
         return Err(Failure::refused(
@@ -36,7 +37,7 @@ pub(crate) fn named(
         ));
     }
     match read(files)?.as_slice() {
-        [manifest] => Ok((vec![manifest.word()], manifest.namespace())),
+        [manifest] => Ok((vec![manifest.word()], manifest.namespace(namespace)?)),
         all => Err(Failure::refused(
             format!("{} objects are given, and one is expected", all.len()),
             "give a file with one object",

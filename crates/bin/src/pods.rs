@@ -84,7 +84,7 @@ pub(crate) fn exec(reach: &Reach, typed: Exec) -> Result<(), Failure> {
         None => word.unwrap_or_default(),
         Some(path) => {
             let manifest = cli::Manifest::read_one(&path)?;
-            pod.namespace = manifest.namespace().or(pod.namespace);
+            pod.namespace = manifest.namespace(pod.namespace.as_deref())?;
             manifest.word()
         }
     };

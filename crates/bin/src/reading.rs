@@ -65,7 +65,7 @@ fn get_queries(whole: cli::Query, files: &arguments::Files) -> Result<Vec<cli::Q
     }
     let mut queries: Vec<cli::Query> = Vec::new();
     for manifest in given::read(files)? {
-        let namespace = manifest.namespace().or(whole.namespace.clone());
+        let namespace = manifest.namespace(whole.namespace.as_deref())?;
         let known = queries
             .iter_mut()
             .find(|query| query.namespace == namespace);
@@ -114,12 +114,14 @@ fn describe_queries(mut typed: arguments::Describe) -> Result<Vec<cli::DescribeQ
     }
     let manifests = given::read(&files)?;
     let whole: cli::DescribeQuery = typed.into();
-    let query = |manifest: &cli::Manifest| cli::DescribeQuery {
-        words: vec![manifest.word()],
-        namespace: manifest.namespace().or(whole.namespace.clone()),
-        ..whole.clone()
+    let query = |manifest: &cli::Manifest| {
+        Ok(cli::DescribeQuery {
+            words: vec![manifest.word()],
+            namespace: manifest.namespace(whole.namespace.as_deref())?,
+            ..whole.clone()
+        })
     };
-    Ok(manifests.iter().map(query).collect())
+    manifests.iter().map(query).collect()
 }
 
 /// Shows the kinds there are.

@@ -68,7 +68,7 @@ fn view_last_applied(reach: &Reach, typed: LastApplied) -> Result<(), Failure> {
     if !typed.files.is_empty() {
         let default = asked.pop().and_then(|(_, namespace)| namespace);
         for manifest in read(&typed.files)? {
-            let namespace = manifest.namespace().or(default.clone());
+            let namespace = manifest.namespace(default.as_deref())?;
             asked.push((vec![manifest.word()], namespace));
         }
     }
@@ -127,7 +127,12 @@ pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
             }
             None => files,
         };
-        cli::create(&control, &manifests, &writing, save_config, &mut print).await
+        let options = cli::CreateOptions {
+            writing,
+            save_config,
+            is_of_words: words.is_some(),
+        };
+        cli::create(&control, &manifests, &options, &mut print).await
     })??)
 }
 
@@ -231,9 +236,9 @@ fn confirm(what: &str) -> Result<bool, Failure> {
 
 /// Changes an object in an editor.
 pub(crate) fn edit(reach: &Reach, typed: Edit) -> Result<(), Failure> {
-    let (words, namespace) = named(typed.words, &typed.files)?;
     let mut writing: cli::Writing = typed.writing.into();
-    writing.namespace = namespace.or(writing.namespace);
+    let (words, namespace) = named(typed.words, &typed.files, writing.namespace.as_deref())?;
+    writing.namespace = namespace;
     let query = cli::EditQuery {
         words,
         writing,
@@ -326,9 +331,9 @@ pub(crate) fn patch(reach: &Reach, typed: Patch) -> Result<(), Failure> {
             ));
         }
     };
-    let (words, namespace) = named(typed.words, &typed.files)?;
     let mut writing: cli::Writing = typed.writing.into();
-    writing.namespace = namespace.or(writing.namespace);
+    let (words, namespace) = named(typed.words, &typed.files, writing.namespace.as_deref())?;
+    writing.namespace = namespace;
     let query = cli::PatchQuery {
         words,
         patch,

@@ -22,15 +22,14 @@ fn printed(up: &Up, line: &str) -> Value {
     value
 }
 
-/// Drops empty fields, which kubectl writes along, and the namespace, which it leaves out without a server.
+/// Drops empty fields, which kubectl writes along.
 fn clear(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.values_mut().for_each(clear);
             fields.retain(|name, value| {
                 let is_empty = value.is_null() || *value == serde_json::json!({}) || value == "";
-                let is_server = matches!(name.as_str(), "namespace" | "status");
-                !is_empty && !is_server && *value != serde_json::json!([])
+                !is_empty && name != "status" && *value != serde_json::json!([])
             });
         }
         Value::Array(items) => items.iter_mut().for_each(clear),

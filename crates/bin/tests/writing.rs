@@ -41,3 +41,46 @@ fn jobs_that_are_deleted_go_in_members_too_unless_they_are_orphaned() {
     let said = check(&up, line, "", 0, &["name: owned"]);
     assert!(!said.contains("ownerReferences"), "{said}");
 }
+
+#[test]
+fn objects_of_another_namespace_than_the_one_asked_for_are_left_alone() {
+    let up = Up::start(1);
+    let settings = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: default}, data: {a: b}}";
+    let prepare =
+        "cat > settings.yaml && karavel create namespace big && karavel apply -f settings.yaml";
+    check(&up, prepare, settings, 0, &["configmap/settings created"]);
+    for words in [
+        "apply",
+        "create",
+        "delete",
+        "label x=y",
+        "annotate x=y",
+        "patch -p '{\"data\":{\"a\":\"c\"}}'",
+        "edit",
+        "get",
+        "describe",
+        "simulate",
+    ] {
+        check(
+            &up,
+            &format!("karavel {words} -n big -f settings.yaml"),
+            "",
+            1,
+            &[
+                "the namespace from the provided object \"default\" does not match the namespace \"big\". You must pass '--namespace=default' to perform this operation.",
+            ],
+        );
+    }
+    let said = check(
+        &up,
+        "karavel get -n default -f settings.yaml -o yaml",
+        "",
+        0,
+        &["a: b"],
+    );
+    assert!(!said.contains("x: y"), "{said}");
+    let made = "karavel create configmap c --dry-run=client -o yaml";
+    let said = check(&up, made, "", 0, &["name: c"]);
+    assert!(!said.contains("namespace"), "{said}");
+    check(&up, &format!("{made} -n big"), "", 0, &["namespace: big"]);
+}

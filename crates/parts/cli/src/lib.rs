@@ -66,7 +66,7 @@ pub use table::Table;
 pub use tokens::{NewToken, authority_pin, create_token, delete_token, tokens};
 pub use usage::{SortBy, UsageQuery, top_nodes, top_pods};
 pub use writing::{
-    AccountTokenQuery, ApplyOptions, Asking, DeleteQuery, DryRun, EditQuery, MarkQuery, Marks,
-    PatchQuery, Propagation, Writing, apply, check_words, create, create_account_token, delete,
-    edit, generate, mark, patch, view_last_applied,
+    AccountTokenQuery, ApplyOptions, Asking, CreateOptions, DeleteQuery, DryRun, EditQuery,
+    MarkQuery, Marks, PatchQuery, Propagation, Writing, apply, check_words, create,
+    create_account_token, delete, edit, generate, mark, patch, view_last_applied,
 };

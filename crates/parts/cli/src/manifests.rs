@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use client::Discovery;
+use client::{Client, Discovery};
 use object::selector::Selector;
 use object::{GroupVersionKind, Object, ResourceType, Value};
 
@@ -113,18 +113,20 @@ impl Manifest {
         }
     }
 
-    /// The namespace that the object names.
-    #[must_use]
-    pub fn namespace(&self) -> Option<String> {
-        let namespace = self.object.namespace();
-        (!namespace.is_empty()).then(|| namespace.to_owned())
+    /// The namespace that the object names, or the one that was asked for. It is a mistake if these are two.
+    pub fn namespace(&self, asked: Option<&str>) -> Result<Option<String>, Failure> {
+        match (self.object.namespace(), asked) {
+            ("", asked) => Ok(asked.map(str::to_owned)),
+            (named, Some(asked)) if named != asked => Err(elsewhere(named, asked)),
+            (named, _) => Ok(Some(named.to_owned())),
+        }
     }
 
-    /// Where the object belongs, with the namespace that is meant if it names none.
-    pub fn locate(
+    /// Where the object belongs, with its namespace.
+    pub(crate) fn locate(
         &self,
         discovery: &Discovery,
-        namespace: &str,
+        home: &Home,
     ) -> Result<(ResourceType, Object), Failure> {
         let kind = self.object.group_version_kind();
         let Some(found) = discovery.find(&kind) else {
@@ -137,13 +139,57 @@ impl Manifest {
                 kind_hint(discovery, &kind),
             ));
         };
-        let mut object = self.object.clone();
-        if found.resource.namespaced && object.namespace().is_empty() {
-            let set = object.set(&["metadata", "namespace"], namespace);
-            set.map_err(|error| Failure::refused(error.to_string(), "correct the metadata"))?;
-        }
-        Ok((found.resource.clone(), object))
+        Ok((found.resource.clone(), self.settle(&found.resource, home)?))
     }
+
+    /// The object with the namespace that it belongs to as one of a kind.
+    pub(crate) fn settle(&self, resource: &ResourceType, home: &Home) -> Result<Object, Failure> {
+        let mut object = self.object.clone();
+        if !resource.namespaced {
+            return Ok(object);
+        }
+        match object.namespace() {
+            "" => {
+                let set = object.set(&["metadata", "namespace"], home.namespace.as_str());
+                set.map_err(|error| Failure::refused(error.to_string(), "correct the metadata"))?;
+            }
+            named if home.is_asked_for && named != home.namespace => {
+                return Err(elsewhere(named, &home.namespace));
+            }
+            _ => {}
+        }
+        Ok(object)
+    }
+}
+
+/// The namespace that a command is about.
+#[derive(Clone, Debug)]
+pub(crate) struct Home {
+    /// That of objects which name none.
+    pub(crate) namespace: String,
+    /// Whether somebody asked for it: then objects that name another are a mistake.
+    pub(crate) is_asked_for: bool,
+}
+
+impl Home {
+    /// The one that was asked for; what the kubeconfig names otherwise.
+    pub(crate) fn new(asked: Option<&str>, control: &Client) -> Self {
+        let usual = || control.raw().default_namespace().to_owned();
+        Self {
+            namespace: asked.map_or_else(usual, str::to_owned),
+            is_asked_for: asked.is_some(),
+        }
+    }
+}
+
+/// Upstream: the words of kubectl.
+fn elsewhere(named: &str, asked: &str) -> Failure {
+    Failure::refused(
+        format!(
+            "the namespace from the provided object {named:?} does not match the namespace {asked:?}. You must pass '--namespace={named}' to perform this operation."
+        ),
+        "leave -n out, or correct the file",
+    )
 }
 
 /// The kind that was probably meant by one that is not served.
@@ -305,6 +351,8 @@ fn no_text(object: &Object) -> Option<(String, &Value)> {
 
 #[cfg(test)]
 mod tests {
+    use object::ObjectKey;
+
     use super::*;
 
     #[test]
@@ -323,6 +371,36 @@ mod tests {
         ] {
             let found = Manifest::read_all(&paths, false).unwrap();
             assert_eq!(found.len(), 1, "{paths:?}");
+        }
+    }
+
+    #[test]
+    fn objects_of_another_namespace_than_the_one_asked_for_are_refused() {
+        let pods = ResourceType::namespaced("", "v1", "Pod", "pods");
+        let nodes = ResourceType::cluster("", "v1", "Node", "nodes");
+        let refusal = "the namespace from the provided object \"shop\" does not match the namespace \"big\". You must pass '--namespace=shop' to perform this operation.";
+        for (resource, named, home, is_asked_for, expected) in [
+            (&pods, "", "big", true, Ok("big")),
+            (&pods, "", "big", false, Ok("big")),
+            (&pods, "shop", "shop", true, Ok("shop")),
+            (&pods, "shop", "big", false, Ok("shop")),
+            (&pods, "shop", "big", true, Err(refusal)),
+            (&nodes, "", "big", true, Ok("")),
+        ] {
+            let key = ObjectKey::namespaced(named, "a");
+            let manifest = Manifest {
+                place: "f".to_owned(),
+                object: Object::new(&resource.kind, &key),
+            };
+            let home = Home {
+                namespace: home.to_owned(),
+                is_asked_for,
+            };
+            let settled = manifest.settle(resource, &home);
+            let settled = settled.map(|object| object.namespace().to_owned());
+            let settled = settled.map_err(|failure| failure.to_string());
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(settled, expected, "{named:?} {home:?}");
         }
     }
 

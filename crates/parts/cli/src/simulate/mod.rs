@@ -26,7 +26,7 @@ pub(crate) use kinds::kinds_of;
 pub(crate) use templates::{Template, Templates};
 
 use crate::failure::Failure;
-use crate::manifests::Manifest;
+use crate::manifests::{Home, Manifest};
 use crate::nearest::cluster_hint;
 use crate::picture::{Picture, Presumption};
 use crate::reading::Answer;
@@ -66,17 +66,14 @@ pub async fn simulate(
     }
     let before = Picture::read(control, &supposed.presumed).await?;
     let lost = lost(&supposed.lost, &before)?;
-    let namespace = match &supposed.namespace {
-        Some(namespace) => namespace.clone(),
-        None => control.raw().default_namespace().to_owned(),
-    };
+    let home = Home::new(supposed.namespace.as_deref(), control);
     let mut after = before.clone();
     after.clusters.retain(|name, _| !lost.contains(name));
     let mut templates = Templates::read(control).await?;
     let mut refused = Vec::new();
     let manager = supposed.manager.as_deref();
     let (manifests, discovery) = (&supposed.manifests, &templates.discovery);
-    let stage = Stage::read(control, &namespace, manager, manifests, discovery).await?;
+    let stage = Stage::read(control, home, manager, manifests, discovery).await?;
     for manifest in &supposed.manifests {
         match stage.try_on(manifest, &templates.discovery).await {
             Ok(supposed) => {

@@ -12,7 +12,7 @@ use object::{Object, ObjectKey, ResourceType, Value};
 
 use super::kinds::{self, Announced};
 use crate::failure::Failure;
-use crate::manifests::Manifest;
+use crate::manifests::{Home, Manifest};
 use crate::picture::{is_namespace, namespaces};
 use crate::reach::call_failure;
 use crate::schema::write_failure;
@@ -21,8 +21,8 @@ use crate::writing::{MANAGER, finish_rehearsal};
 /// Where objects are tried on.
 pub(super) struct Stage {
     control: Client,
-    /// The namespace of objects that name none.
-    namespace: String,
+    /// The namespace that is meant.
+    home: Home,
     /// Who applies, in the fields' records.
     manager: String,
     /// Namespaces that the supposed objects bring along.
@@ -47,7 +47,7 @@ impl Stage {
     /// Looks which namespaces there are and would be.
     pub(super) async fn read(
         control: &Client,
-        namespace: &str,
+        home: Home,
         manager: Option<&str>,
         manifests: &[Manifest],
         discovery: &Discovery,
@@ -76,7 +76,7 @@ impl Stage {
         }
         Ok(Self {
             control: control.clone(),
-            namespace: namespace.to_owned(),
+            home,
             manager: manager.unwrap_or(MANAGER).to_owned(),
             coming,
             present,
@@ -102,13 +102,10 @@ impl Stage {
     ) -> Result<Supposed, Failure> {
         let kind = manifest.object.group_version_kind();
         if let Some(resource) = kinds::find(&self.announced, &kind) {
-            let mut object = manifest.object.clone();
-            if resource.namespaced && object.namespace().is_empty() {
-                move_to(&mut object, &self.namespace)?;
-            }
+            let object = manifest.settle(resource, &self.home)?;
             return Ok(Supposed { object, was: None });
         }
-        let (resource, object) = manifest.locate(discovery, &self.namespace)?;
+        let (resource, object) = manifest.locate(discovery, &self.home)?;
         let failed = |error: CallError| call_failure(&error);
         let mut tried = match self.coming.contains(object.namespace()) {
             true => self.try_elsewhere(&resource, &object).await?,

@@ -59,7 +59,7 @@ pub async fn apply(
 ) -> Result<Answer, Failure> {
     let mut discovery = discover(control).await?;
     check_clusters(control, &options.propagation).await?;
-    let namespace = options.writing.namespace(control);
+    let home = options.writing.home(control);
     let (mut failures, mut notes) = (Vec::new(), Vec::new());
     // Kinds whose definitions were applied, and that nobody has waited for yet.
     let mut coming: Vec<GroupVersionKind> = Vec::new();
@@ -70,7 +70,7 @@ pub async fn apply(
             coming.retain(|other| *other != kind);
         }
         let applied = async {
-            let (resource, object) = manifest.locate(&discovery, &namespace)?;
+            let (resource, object) = manifest.locate(&discovery, &home)?;
             let done = one(control, &resource, &object, options).await?;
             if options.writing.dry_run == DryRun::No {
                 coming.extend(kinds_of(&object));

@@ -8,22 +8,36 @@ use crate::manifests::Manifest;
 use crate::reading::{Answer, Sink, blame_places};
 use crate::schema::write_failure;
 
-/// Creates objects, one after the other; one that is refused does not keep the others back. `save_config` notes what they
-/// say as kubectl does, for its next `apply`.
+/// How objects are created.
+#[derive(Clone, Debug, Default)]
+pub struct CreateOptions {
+    /// What all writes share.
+    pub writing: Writing,
+    /// Note what the objects say as kubectl does, for its next `apply`.
+    pub save_config: bool,
+    /// The objects are made of words: what only the kubeconfig says of their namespace is not printed.
+    pub is_of_words: bool,
+}
+
+/// Creates objects, one after the other; one that is refused does not keep the others back.
 pub async fn create(
     control: &Client,
     manifests: &[Manifest],
-    writing: &Writing,
-    save_config: bool,
+    options: &CreateOptions,
     print: Sink<'_>,
 ) -> Result<Answer, Failure> {
+    let writing = &options.writing;
     let discovery = discover(control).await?;
-    let namespace = writing.namespace(control);
+    let home = writing.home(control);
     let mut failures = Vec::new();
     for manifest in manifests {
         let created = async {
-            let (resource, mut object) = manifest.locate(&discovery, &namespace)?;
-            if save_config {
+            let (resource, mut object) = manifest.locate(&discovery, &home)?;
+            if options.is_of_words && writing.dry_run == DryRun::Client && !home.is_asked_for {
+                // What is printed is for whichever namespace it will be applied in.
+                object.remove(&["metadata", "namespace"]);
+            }
+            if options.save_config {
                 last_applied::note(&mut object)?;
             }
             let made = match writing.dry_run {

@@ -200,11 +200,12 @@ type Found = (Vec<(ResourceType, Object)>, Vec<(String, Failure)>);
 
 async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
     let discovery = discover(control).await?;
-    let namespace = query.writing.namespace(control);
+    let home = query.writing.home(control);
+    let namespace = &home.namespace;
     let (mut found, mut failures) = (Vec::new(), Vec::new());
     let ignored = |error: &CallError| query.ignore_not_found && error.is_not_found();
     for manifest in &query.manifests {
-        let located = manifest.locate(&discovery, &namespace);
+        let located = manifest.locate(&discovery, &home);
         match located {
             Ok((resource, object)) => match control.get(&resource, &object.key()).await {
                 Ok(object) => found.push((resource, object)),
@@ -255,7 +256,7 @@ async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
             found.extend(items.into_iter().map(|object| (resource.clone(), object)));
         }
         for name in &wanted.names {
-            let key = reading::key(&resource, &namespace, name);
+            let key = reading::key(&resource, namespace, name);
             match control.get(&resource, &key).await {
                 Ok(object) => found.push((resource.clone(), object)),
                 Err(error) if ignored(&error) => {}

@@ -82,10 +82,11 @@ type Found = (Vec<(ResourceType, Object)>, Vec<(String, Failure)>);
 /// The objects that are meant, and those that could not be found.
 async fn find(control: &Client, query: &MarkQuery, words: &[String]) -> Result<Found, Failure> {
     let discovery = discover(control).await?;
-    let namespace = query.writing.namespace(control);
+    let home = query.writing.home(control);
+    let namespace = &home.namespace;
     let (mut found, mut failures) = (Vec::new(), Vec::new());
     for manifest in &query.manifests {
-        let located = manifest.locate(&discovery, &namespace);
+        let located = manifest.locate(&discovery, &home);
         match located {
             Ok((resource, object)) => match control.get(&resource, &object.key()).await {
                 Ok(object) => found.push((resource, object)),
@@ -111,12 +112,12 @@ async fn find(control: &Client, query: &MarkQuery, words: &[String]) -> Result<F
                 field_selector: query.field_selector.clone(),
                 ..ListOptions::default()
             };
-            let listed = control.list_all(resource, &namespace, &options).await;
+            let listed = control.list_all(resource, namespace, &options).await;
             let items = listed.map_err(|error| call_failure(&error))?.items;
             found.extend(items.into_iter().map(|object| (resource.clone(), object)));
         }
         for name in &wanted.names {
-            let key = reading::key(resource, &namespace, name);
+            let key = reading::key(resource, namespace, name);
             match control.get(resource, &key).await {
                 Ok(object) => found.push((resource.clone(), object)),
                 Err(error) => {

@@ -17,7 +17,7 @@ mod policies;
 
 pub use account_token::{AccountTokenQuery, create_account_token};
 pub use apply::{ApplyOptions, Propagation, apply};
-pub use create::create;
+pub use create::{CreateOptions, create};
 pub use delete::{Asking, DeleteQuery, delete};
 pub use edit::{EditQuery, edit};
 pub use generate::{check_words, generate};
@@ -32,6 +32,7 @@ use client::{Client, Discovery, WriteOptions};
 use object::{Object, ResourceType};
 
 use crate::failure::Failure;
+use crate::manifests::Home;
 use crate::reach::call_failure;
 use crate::reading::{self, Output};
 
@@ -92,10 +93,11 @@ impl Writing {
     }
 
     fn namespace(&self, control: &Client) -> String {
-        match &self.namespace {
-            Some(namespace) => namespace.clone(),
-            None => control.raw().default_namespace().to_owned(),
-        }
+        self.home(control).namespace
+    }
+
+    fn home(&self, control: &Client) -> Home {
+        Home::new(self.namespace.as_deref(), control)
     }
 
     /// What is printed of an object that was written.
