@@ -1,5 +1,7 @@
 //! What an object lets people do, which no override changes: nobody is asked there whether they hold what they give.
 
+use std::collections::BTreeMap;
+
 use object::{Object, Value};
 
 use crate::problem::{Fault, Problem};
@@ -33,8 +35,36 @@ impl<'a> Rights<'a> {
                 });
             }
         }
-        Ok(())
+        let (before, after) = (
+            gathered(template.fields().get("metadata")),
+            gathered(document.get("metadata")),
+        );
+        let labels = before.keys().chain(after.keys());
+        match labels
+            .into_iter()
+            .find(|label| before.get(*label) != after.get(*label))
+        {
+            None => Ok(()),
+            Some(label) => Err(Fault {
+                path: format!(
+                    "/metadata/labels/{}",
+                    label.replace('~', "~0").replace('/', "~1")
+                ),
+                problem: Problem::Rights,
+            }),
+        }
     }
+}
+
+/// The labels by which other roles gather the rights of one. Whom a member's own roles gather by other labels is not known
+/// here; these are the labels of the roles that every cluster has, and the usual form of others.
+fn gathered(metadata: Option<&Value>) -> BTreeMap<&str, &Value> {
+    let labels = metadata.and_then(|metadata| metadata.get("labels"));
+    let labels = labels.and_then(Value::as_object).into_iter().flatten();
+    labels
+        .filter(|(label, _)| label.starts_with(GROUP) || label.contains("aggregate-to-"))
+        .map(|(label, value)| (label.as_str(), value))
+        .collect()
 }
 
 /// Null says nothing.

@@ -4,6 +4,7 @@ use super::{after, chain, one, policies, rendered};
 
 const ROLE: &str = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {namespace: test, name: r}, rules: [{verbs: [get], apiGroups: [''], resources: [pods]}]}";
 const CLUSTER_ROLE: &str = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}, aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}}";
+const GATHERED: &str = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: g, labels: {rbac.authorization.k8s.io/aggregate-to-edit: 'true'}}, rules: []}";
 const BINDING: &str = "{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {namespace: test, name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: eve}]}";
 
 #[test]
@@ -62,6 +63,26 @@ fn no_overrider_changes_the_rights_that_an_object_gives() {
             "plaintext at /rules",
         ),
         (
+            CLUSTER_ROLE,
+            "labelsOverrider: [{operator: add, value: {rbac.authorization.k8s.io/aggregate-to-view: 'true'}}]",
+            "labelsOverrider at /metadata/labels/rbac.authorization.k8s.io~1aggregate-to-view",
+        ),
+        (
+            CLUSTER_ROLE,
+            "plaintext: [{path: /metadata/labels, operator: add, value: {rbac.example.com/aggregate-to-audit: 'true'}}]",
+            "plaintext at /metadata/labels/rbac.example.com~1aggregate-to-audit",
+        ),
+        (
+            GATHERED,
+            "labelsOverrider: [{operator: remove, value: {rbac.authorization.k8s.io/aggregate-to-edit: ''}}]",
+            "labelsOverrider at /metadata/labels/rbac.authorization.k8s.io~1aggregate-to-edit",
+        ),
+        (
+            GATHERED,
+            "plaintext: [{path: /metadata/labels/rbac.authorization.k8s.io~1aggregate-to-edit, operator: replace, value: 'false'}]",
+            "plaintext at /metadata/labels/rbac.authorization.k8s.io~1aggregate-to-edit",
+        ),
+        (
             BINDING,
             "plaintext: [{path: /roleRef/name, operator: replace, value: cluster-admin}]",
             "plaintext at /roleRef",
@@ -87,7 +108,7 @@ fn no_overrider_changes_the_rights_that_an_object_gives() {
         );
         let refused = rendered(&policy("ClusterOverridePolicy"), &one(object)).unwrap_err();
         assert_eq!(chain(&refused), expected, "{overriders}");
-        if object != CLUSTER_ROLE {
+        if ![CLUSTER_ROLE, GATHERED].contains(&object) {
             let expected = expected.replace("ClusterOverridePolicy op", "OverridePolicy test/op");
             assert_eq!(after(overriders, object), expected, "{overriders}");
         }
