@@ -30,7 +30,7 @@ const SOONEST: Duration = Duration::from_secs(10);
 const LONGEST: usize = 64 * 1024;
 /// The most groups taken from a token.
 const MOST_GROUPS: usize = 1024;
-/// How far clocks may be apart.
+/// How far clocks may be apart at the beginning of a token. Upstream: nothing is granted at its end.
 const LEEWAY_SECONDS: i64 = 10;
 
 /// An issuer that is believed, and what of its tokens.
@@ -228,7 +228,7 @@ impl Oidc {
         let Some(end) = moment("exp") else {
             return Err(TokenError::new("oidc: the token has no end"));
         };
-        if now > end.saturating_add(LEEWAY_SECONDS) {
+        if now >= end {
             return Err(TokenError::new("oidc: the token has expired"));
         }
         if moment("nbf").is_some_and(|begin| now < begin.saturating_sub(LEEWAY_SECONDS)) {

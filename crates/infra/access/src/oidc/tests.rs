@@ -99,6 +99,11 @@ async fn claims_make_users_or_are_refused_with_the_reason() {
             vec![("exp", json!(NOW - 60))],
             "oidc: the token has expired",
         ),
+        (vec![("exp", json!(NOW))], "oidc: the token has expired"),
+        (
+            vec![("exp", json!(NOW + 1)), ("nbf", json!(NOW + 10))],
+            "https://issuer.example/realm#ann [corp:dev,corp:ops]",
+        ),
         (vec![("exp", json!(null))], "oidc: the token has no end"),
         (
             vec![("nbf", json!(NOW + 60))],
