@@ -1,6 +1,7 @@
 //! Rules about services and endpoints.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use object::{field::FieldError, names};
 
@@ -73,6 +74,7 @@ pub(super) fn subset(subset: &Spot<'_>, errors: &mut Errors) {
             let address = address.field("ip");
             if !address.is_empty() {
                 ip_address(&address, errors);
+                reachable(&address, errors);
             }
         }
     }
@@ -86,6 +88,36 @@ pub(super) fn subset(subset: &Spot<'_>, errors: &mut Errors) {
             name.complain(names::check_dns1123_label(name.text()), errors);
         }
         port_number(&port.field("port"), errors);
+    }
+}
+
+/// An address that traffic may be sent to: not one that means the sender's own machine or network.
+fn reachable(spot: &Spot<'_>, errors: &mut Errors) {
+    let Ok(address) = spot.text().parse::<IpAddr>() else {
+        return;
+    };
+    // An IPv4 address may be written as one of IPv6.
+    let address = address.to_canonical();
+    let (is_link_local, is_multicast) = match address {
+        IpAddr::V4(v4) => (v4.is_link_local(), matches!(v4.octets(), [224, 0, 0, _])),
+        IpAddr::V6(v6) => {
+            let is_multicast = v6.segments()[0] & 0xff0f == 0xff02;
+            (v6.is_unicast_link_local(), is_multicast)
+        }
+    };
+    if address.is_unspecified() {
+        errors.push(spot.invalid(format!("may not be unspecified ({})", spot.text())));
+    }
+    if address.is_loopback() {
+        errors.push(spot.invalid("may not be in the loopback range (127.0.0.0/8, ::1/128)"));
+    }
+    if is_link_local {
+        errors.push(spot.invalid("may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
+    }
+    if is_multicast {
+        errors.push(
+            spot.invalid("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
+        );
     }
 }
 
@@ -123,6 +155,7 @@ pub(super) fn endpoint_slice(slice: &Spot<'_>, errors: &mut Errors) {
                 "IPv6" if address.text().parse::<std::net::Ipv6Addr>().is_err() => {
                     errors.push(address.invalid("must be an IPv6 address"));
                 }
+                "IPv4" | "IPv6" => reachable(&address, errors),
                 _ => {}
             }
         }

@@ -347,6 +347,27 @@ fn other_kinds_have_their_rules() {
         &["endpoints[0].addresses[0]: Invalid value: \"fd00::1\": must be an IPv4 address"],
     );
     check(
+        ("discovery.k8s.io", "EndpointSlice"),
+        json!({"endpoints": [{"addresses": ["127.0.0.1"]}, {"addresses": ["169.254.169.254"]}]}),
+        &[
+            "endpoints[0].addresses[0]: Invalid value: \"127.0.0.1\": may not be in the loopback range (127.0.0.0/8, ::1/128)",
+            "endpoints[1].addresses[0]: Invalid value: \"169.254.169.254\": may not be in the link-local range (169.254.0.0/16, fe80::/10)",
+        ],
+    );
+    check(
+        ("", "Endpoints"),
+        json!({"subsets": [{
+            "addresses": [{"ip": "10.0.0.1"}, {"ip": "::1"}, {"ip": "::ffff:127.0.0.1"}, {"ip": "ff02::1"}],
+            "notReadyAddresses": [{"ip": "0.0.0.0"}],
+        }]}),
+        &[
+            "subsets[0].addresses[1].ip: Invalid value: \"::1\": may not be in the loopback range (127.0.0.0/8, ::1/128)",
+            "subsets[0].addresses[2].ip: Invalid value: \"::ffff:127.0.0.1\": may not be in the loopback range (127.0.0.0/8, ::1/128)",
+            "subsets[0].addresses[3].ip: Invalid value: \"ff02::1\": may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
+            "subsets[0].notReadyAddresses[0].ip: Invalid value: \"0.0.0.0\": may not be unspecified (0.0.0.0)",
+        ],
+    );
+    check(
         ("storage.k8s.io", "StorageClass"),
         json!({"provisioner": null, "reclaimPolicy": "Recycle"}),
         &[
