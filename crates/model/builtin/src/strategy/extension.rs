@@ -23,6 +23,18 @@ pub(super) fn webhooks(configuration: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
+/// What follows from a check that fails is told once.
+pub(super) fn policy_binding(spec: &Spot<'_>, errors: &mut Errors) {
+    let actions = spec.field("validationActions");
+    let has = |wanted: &str| actions.elements().any(|action| action.text() == wanted);
+    if has("Deny") && has("Warn") {
+        errors.push(actions.invalid(
+            "must not contain both Deny and Warn (repeating the same validation failure information in the API response \
+             and headers serves no purpose)",
+        ));
+    }
+}
+
 /// One webhook of either sort.
 pub(super) fn webhook(webhook: &Spot<'_>, errors: &mut Errors) {
     let name = webhook.field("name");

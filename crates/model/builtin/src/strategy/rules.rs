@@ -141,6 +141,7 @@ pub(super) fn of(type_name: &str) -> Option<Rule> {
             }
             "MutatingWebhook" | "ValidatingWebhook" => extension::webhook,
             "RuleWithOperations" => extension::webhook_rule,
+            "ValidatingAdmissionPolicyBindingSpec" => extension::policy_binding,
             _ => return None,
         },
         "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"

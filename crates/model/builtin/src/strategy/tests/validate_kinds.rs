@@ -368,6 +368,16 @@ fn other_kinds_have_their_rules() {
         ],
     );
     check(
+        (
+            "admissionregistration.k8s.io",
+            "ValidatingAdmissionPolicyBinding",
+        ),
+        json!({"spec": {"validationActions": ["Deny", "Warn"]}}),
+        &[
+            "spec.validationActions: Invalid value: [\"Deny\",\"Warn\"]: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)",
+        ],
+    );
+    check(
         ("storage.k8s.io", "StorageClass"),
         json!({"provisioner": null, "reclaimPolicy": "Recycle"}),
         &[
