@@ -16,8 +16,10 @@ const WORTHWHILE: usize = 128 * 1024;
 /// How much is compressed before others get a turn: well below a millisecond.
 const STEP: usize = 64 * 1024;
 
-/// Compresses an answer that is large, whole, and not compressed already. Watches and other streams go out as they are.
-pub(crate) fn compress(headers: &HeaderMap, response: Response<Body>) -> Response<Body> {
+/// Compresses an answer that is large, whole, and not compressed already, if the head of its request takes that. Watches
+/// and other streams go out as they are.
+#[must_use]
+pub fn compress(headers: &HeaderMap, response: Response<Body>) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     let bytes = match body {
         Body::Whole(bytes)

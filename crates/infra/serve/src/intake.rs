@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use http::HeaderMap;
 use object::field::{FieldError, FieldPath};
 use object::parse::{self, ParseError};
 use object::{Map, Value};
 use schema::Malformed;
-use schema::wire::DecodeError;
+use schema::wire::{DecodeError, Envelope};
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
@@ -229,6 +230,23 @@ fn name_owners_once(call: &Call, object: &mut Value) -> Option<String> {
 /// Decodes a body of JSON or YAML without knowing what it is; also says which fields were given twice.
 pub fn decode(content: Content, body: &[u8]) -> Result<(Value, Vec<String>), Status> {
     decode_sent(content, body, None)
+}
+
+/// A body as the document it says, in whatever form that is: for those who write down what was said or answered, not for
+/// those who act on it. Nothing if it cannot be read.
+#[must_use]
+pub fn said(headers: &HeaderMap, body: &[u8], wire: Option<Wire>) -> Option<Value> {
+    // What is in no known form is refused elsewhere, and may be JSON all the same.
+    let content = Content::of(headers, &Content::ALL).unwrap_or(Content::Json);
+    let kind = match content {
+        Content::Protobuf => Envelope::open(body).ok()?.kind,
+        _ => "",
+    };
+    decode_sent(content, body, wire)
+        .map(|(value, _)| value)
+        // Such as options, which every group has.
+        .or_else(|_| decode_options(content, body, wire, kind))
+        .ok()
 }
 
 /// Decodes a body without knowing what it is. Protobuf is read by the tables given.

@@ -14,7 +14,7 @@
 pub mod body;
 pub mod cache;
 pub mod call;
-mod compression;
+pub mod compression;
 mod connecting;
 pub mod conversion;
 pub mod discovery;

@@ -180,6 +180,17 @@ impl Answer {
 }
 
 impl Content {
+    /// All of them.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Json,
+        Self::Yaml,
+        Self::Protobuf,
+        Self::JsonPatch,
+        Self::MergePatch,
+        Self::StrategicMergePatch,
+        Self::Apply,
+    ];
+
     /// How a body is encoded; JSON if nothing is said.
     pub fn of(headers: &HeaderMap, readable: &[Self]) -> Result<Self, Status> {
         let header = headers

@@ -6,25 +6,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use access::attempt::Attempt;
+use access::attempt::{Attempt, What};
 use access::audit::{AuditLog, AuditPolicy, Event, Extent, Level, Remark, Stage};
 use access::fairness::is_long_running;
 use access::{Admitted, Refused};
 use bytes::Bytes;
-use http::header::USER_AGENT;
+use http::header::{ACCEPT_ENCODING, USER_AGENT};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::Full;
 use listen::Peer;
 use object::Value;
 use object::time::MicroTime;
 use serde_json::json;
 use serve::body::Body;
 use serve::call::User;
-use serve::server::BODY_LIMIT;
+use serve::compression::compress;
+use serve::intake::said;
+use serve::negotiate::Wire;
 use serve::status::Status;
 
 use self::closing::Closing;
+use crate::arrival;
 use crate::surroundings;
 
 /// What a request is called in the log, told by the client or to it.
@@ -58,16 +61,28 @@ pub(crate) struct Note {
     /// What the rules decided and what admission noted.
     annotations: BTreeMap<String, String>,
     request: Option<Value>,
+    /// How bodies in protobuf are read.
+    wire: Option<Wire>,
+    /// In which forms the client takes an answer that is noted before it is packed.
+    packing: HeaderMap,
 }
 
 impl Audit {
-    /// Begins a note, and writes that the request came.
+    /// Begins a note, and writes that the request came. An answer that is to be noted is asked for unpacked.
     pub(crate) async fn begin(
         &self,
         admitted: &Result<Admitted, Box<Refused>>,
-        parts: &Parts,
+        parts: &mut Parts,
+        wire: Option<Wire>,
     ) -> Note {
-        let note = self.note(admitted, parts);
+        let mut note = self.note(admitted, parts, wire);
+        if note.may_read_answer() {
+            let taken = parts.headers.remove(ACCEPT_ENCODING);
+            note.packing = taken
+                .map(|forms| (ACCEPT_ENCODING, forms))
+                .into_iter()
+                .collect();
+        }
         // Upstream: of somebody who is not known, only the answer is noted.
         if note.sender.is_some() {
             let (stage, nothing) = (Stage::RequestReceived, BTreeMap::new());
@@ -78,7 +93,12 @@ impl Audit {
         note
     }
 
-    fn note(&self, admitted: &Result<Admitted, Box<Refused>>, parts: &Parts) -> Note {
+    fn note(
+        &self,
+        admitted: &Result<Admitted, Box<Refused>>,
+        parts: &Parts,
+        wire: Option<Wire>,
+    ) -> Note {
         let mut annotations = BTreeMap::new();
         let mut decided = |decision: &str, reason: String| {
             annotations.insert(DECISION.to_owned(), decision.to_owned());
@@ -128,6 +148,8 @@ impl Audit {
             began: now(),
             annotations,
             request: None,
+            wire,
+            packing: HeaderMap::new(),
         }
     }
 
@@ -138,11 +160,13 @@ impl Audit {
             response.headers_mut().insert(AUDIT_ID, id);
         }
         if note.extent.level == Level::None {
-            return response;
+            return compress(&note.packing, response);
         }
         let code = response.status().as_u16();
         let answered: Option<Value> = match response.body() {
-            Body::Whole(bytes) if note.reads_answer(code) => serde_json::from_slice(bytes).ok(),
+            Body::Whole(bytes) if note.reads_answer(code) => {
+                said(response.headers(), bytes, note.wire)
+            }
             _ => None,
         };
         let name = note.new_name(answered.as_ref()).to_owned();
@@ -180,7 +204,7 @@ impl Audit {
         if note.goes_on(&response) && !note.extent.omitted.contains(&Stage::ResponseComplete) {
             response = response.map(|body| Closing::around(body, self.log.clone(), line));
         }
-        response
+        compress(&note.packing, response)
     }
 
     /// Writes that the server stumbled over a request.
@@ -213,22 +237,18 @@ impl Note {
     }
 
     /// Reads what was sent, for the log, and gives it back for whoever answers.
-    pub(crate) async fn read<B>(&mut self, body: B) -> Result<Full<Bytes>, Status>
+    pub(crate) async fn read<B>(
+        &mut self,
+        headers: &HeaderMap,
+        body: B,
+    ) -> Result<Full<Bytes>, Status>
     where
         B: http_body::Body + Send,
         B::Data: Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let collected = Limited::new(body, BODY_LIMIT).collect().await;
-        let bytes = collected
-            .map_err(|error| {
-                if error.is::<http_body_util::LengthLimitError>() {
-                    return Status::too_large(BODY_LIMIT);
-                }
-                Status::bad_request(format!("the body could not be read: {error}"))
-            })?
-            .to_bytes();
-        self.request = serde_json::from_slice(&bytes).ok();
+        let bytes = arrival::whole(body).await?;
+        self.request = said(headers, &bytes, self.wire);
         Ok(Full::new(bytes))
     }
 
@@ -265,9 +285,20 @@ impl Note {
         self.extent.level == Level::RequestResponse || code >= 400 || self.makes_unnamed()
     }
 
+    /// Whether the answer is looked into if all goes well. One that goes on and on never is, nor what is no resource.
+    fn may_read_answer(&self) -> bool {
+        let is_whole = self.attempt.as_ref().is_some_and(|attempt| {
+            matches!(attempt.what, What::Resource(_)) && !is_long_running(attempt)
+        });
+        let is_noted = self.extent.level > Level::None;
+        is_whole
+            && is_noted
+            && (self.extent.level == Level::RequestResponse || self.makes_unnamed())
+    }
+
     fn makes_unnamed(&self) -> bool {
         self.attempt.as_ref().is_some_and(|attempt| {
-            let is_unnamed = matches!(&attempt.what, access::attempt::What::Resource(target)
+            let is_unnamed = matches!(&attempt.what, What::Resource(target)
                 if target.name.is_empty());
             is_unnamed && attempt.verb == "create"
         })

@@ -175,7 +175,7 @@ impl Front {
     async fn go_on<B>(
         &self,
         admitted: Result<Admitted, Box<Refused>>,
-        parts: Parts,
+        mut parts: Parts,
         body: B,
     ) -> Response<Body>
     where
@@ -193,7 +193,8 @@ impl Front {
             let answering = self.serve(admitted, request, deadline);
             return unharmed(answering).await.unwrap_or_else(|_| stumbled());
         };
-        let mut note = audit.begin(&admitted, &parts).await;
+        let wire = self.server.table().wire();
+        let mut note = audit.begin(&admitted, &mut parts, wire).await;
         let admitted = match admitted {
             Ok(admitted) => admitted,
             Err(refused) => {
@@ -206,7 +207,10 @@ impl Front {
                 let request = Request::from_parts(parts, body);
                 return self.serve(admitted, request, deadline).await;
             }
-            let read = tokio::time::timeout_at(deadline, note.read(body)).await;
+            // What was sent is read twice, the first time for the log: both in the turn of who sent it.
+            let line = self.turns.line(&admitted.user);
+            let reading = line.pace(note.read(&parts.headers, body));
+            let read = tokio::time::timeout_at(deadline, reading).await;
             match read.unwrap_or_else(|_| Err(late())) {
                 Ok(body) => {
                     let request = Request::from_parts(parts, body);

@@ -12,6 +12,7 @@
 
 mod admission;
 mod agents;
+mod arrival;
 mod audit;
 mod authority;
 mod certificates;

@@ -312,3 +312,150 @@ async fn rules_go_by_who_sent_a_request_and_leave_stages_out() {
     );
     watched.end();
 }
+
+/// A request with a body of any form, and the head of its answer.
+async fn send(
+    world: &World,
+    line: &str,
+    content: &str,
+    accept: &str,
+    body: impl Into<Bytes>,
+) -> http::response::Parts {
+    let (method, path) = line.split_once(' ').unwrap();
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", content)
+        .header("accept", accept)
+        .header("accept-encoding", "gzip")
+        .body(Full::<Bytes>::new(body.into()));
+    let answer = world.handle.as_user(master()).call(request.unwrap()).await;
+    let (head, body) = answer.unwrap().into_parts();
+    // To the end of it: a log is not to take anything out of an answer.
+    assert!(!body.collect().await.unwrap().to_bytes().is_empty());
+    head
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_are_noted_in_whatever_form_they_travel_and_secrets_in_none() {
+    let watched = Watched::start(json!({"omitStages": ["RequestReceived"], "rules": [
+        {"level": "RequestResponse", "omitManagedFields": true},
+    ]}))
+    .await;
+    let world = &watched.world;
+    let wire = world.handle.server().table().wire().unwrap();
+    let (json, yaml) = ("application/json", "application/yaml");
+    let protobuf = "application/vnd.kubernetes.protobuf";
+    let written = |object: &Value, form: &str| -> Bytes {
+        let text = object.to_string();
+        match form {
+            "application/vnd.kubernetes.protobuf" => wire.0.encode(text.as_bytes()).unwrap().into(),
+            // So that it is no JSON.
+            "application/yaml" => format!("# YAML\n? apiVersion\n: v1\n{}", yaml_of(object)).into(),
+            _ => text.into(),
+        }
+    };
+    let (maps, secrets) = (
+        "/api/v1/namespaces/default/configmaps",
+        "/api/v1/namespaces/default/secrets",
+    );
+    let encoded = base64(PLANTED.as_bytes());
+    let forms = [
+        (json, json),
+        (yaml, yaml),
+        (protobuf, protobuf),
+        (protobuf, yaml),
+    ];
+    let mut expected = Vec::new();
+    for (place, (content, accept)) in forms.into_iter().enumerate() {
+        let name = format!("m{place}");
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": "v"}});
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": {"k": encoded}});
+        let post = |path: &str| format!("POST {path}");
+        let made = send(world, &post(maps), content, accept, written(&map, content)).await;
+        assert_eq!(made.status, 201, "{content}");
+        let secret = written(&secret, content);
+        let made = send(world, &post(secrets), content, accept, secret.clone()).await;
+        assert_eq!(made.status, 201, "{content}");
+        // A secret in the wrong place is one nevertheless.
+        let refused = send(world, &post(maps), content, accept, secret).await;
+        assert_eq!(refused.status, 400, "{content}");
+        let listed = send(world, &format!("GET {secrets}"), content, accept, "").await;
+        assert_eq!(listed.status, 200, "{accept}");
+        expected.extend([
+            format!("create {name} 201 ConfigMap ConfigMap"),
+            format!("create {name} 201 - -"),
+            "create - 400 - -".to_owned(),
+            "list - 200 - -".to_owned(),
+        ]);
+    }
+    let options =
+        json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
+    let line = format!("DELETE {maps}/m0");
+    let gone = send(
+        world,
+        &line,
+        protobuf,
+        protobuf,
+        written(&options, protobuf),
+    )
+    .await;
+    assert_eq!(gone.status, 200);
+    expected.push("delete m0 200 DeleteOptions Status".to_owned());
+    let applied = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n";
+    let line = format!("PATCH {maps}/a?fieldManager=f");
+    let made = send(world, &line, "application/apply-patch+yaml", yaml, applied).await;
+    assert_eq!(made.status, 201);
+    expected.push("patch a 201 ConfigMap ConfigMap".to_owned());
+    let large = json!({"metadata": {"name": "l"}, "data": {"k": "large ".repeat(40_000)}});
+    let made = send(
+        world,
+        &format!("POST {maps}"),
+        json,
+        json,
+        large.to_string(),
+    )
+    .await;
+    assert_eq!(made.headers["content-encoding"], "gzip");
+    expected.push("create l 201 - ConfigMap".to_owned());
+    let lines = watched.lines(&["root"]).await;
+    let told: Vec<String> = lines
+        .iter()
+        .map(|line| {
+            let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+            format!(
+                "{} {} {} {} {}",
+                text(&line["verb"]),
+                text(&line["objectRef"]["name"]),
+                line["responseStatus"]["code"],
+                text(&line["requestObject"]["kind"]),
+                text(&line["responseObject"]["kind"]),
+            )
+        })
+        .collect();
+    assert_eq!(told, expected);
+    for line in lines
+        .iter()
+        .filter(|line| line["responseObject"]["kind"] == "ConfigMap")
+    {
+        assert_eq!(
+            line["requestObject"]["data"],
+            line["responseObject"]["data"]
+        );
+        assert!(line["responseObject"]["metadata"].get("uid").is_some());
+    }
+    let text = std::fs::read_to_string(&watched.path).unwrap();
+    for secret in [PLANTED, &encoded] {
+        assert!(!text.contains(secret), "a secret is in the log");
+    }
+    watched.end();
+}
+
+/// The fields of an object but for its version, as YAML.
+fn yaml_of(object: &Value) -> String {
+    let fields = object.as_object().unwrap().iter();
+    let fields = fields.filter(|(name, _)| *name != "apiVersion");
+    fields
+        .map(|(name, value)| format!("{name}: {value}\n"))
+        .collect()
+}
