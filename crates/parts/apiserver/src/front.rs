@@ -257,8 +257,18 @@ impl Front {
             redaction::plainly(request.headers_mut());
         }
         let uri = request.uri().clone();
+        let may_take = is_kept_back && redaction::may_take(&request);
         let line = self.turns.line(&admitted.user);
-        let answering = line.pace(self.server.answer(admitted.user, request));
+        let answering = line.pace(async {
+            let Admitted { user, attempt, .. } = admitted;
+            if !may_take {
+                return self.server.answer(user, request).await;
+            }
+            match redaction::taking_nothing(&attempt, &user, request).await {
+                Ok(request) => self.server.answer(user, request).await,
+                Err(status) => body::refusal(&status, Encoding::Json),
+            }
+        });
         let answering = async {
             let response = answering.await;
             let is_missing = response.status() == StatusCode::NOT_FOUND;

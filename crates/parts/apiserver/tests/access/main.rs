@@ -7,6 +7,7 @@ mod certificates;
 mod escalation;
 mod matrix;
 mod parameters;
+mod proxies;
 mod reviews;
 mod tokens;
 mod world;
