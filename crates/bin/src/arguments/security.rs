@@ -49,7 +49,7 @@ pub(crate) struct Security {
         env = "KARAVEL_ENCRYPT",
         value_name = "RESOURCES",
         value_delimiter = ',',
-        default_value = "secrets,works.work.karmada.io"
+        default_value = "secrets,works.work.karmada.io,clusters.cluster.karmada.io"
     )]
     pub(crate) encrypt: Vec<String>,
     #[command(flatten)]

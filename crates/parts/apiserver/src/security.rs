@@ -86,11 +86,15 @@ impl Default for Lifetimes {
 }
 
 impl Default for Encryption {
-    /// Secrets, and the works that carry copies of them to members.
+    /// Secrets, the works that carry copies of them to members, and the clusters with what is shown to their proxies.
     fn default() -> Self {
         Self {
             key_file: None,
-            resources: vec!["secrets".to_owned(), "works.work.karmada.io".to_owned()],
+            resources: vec![
+                "secrets".to_owned(),
+                "works.work.karmada.io".to_owned(),
+                "clusters.cluster.karmada.io".to_owned(),
+            ],
         }
     }
 }

@@ -138,6 +138,15 @@ async fn planted_secrets_appear_neither_in_logs_nor_errors_nor_files_nor_backups
             200,
         ),
         (format!("POST {works}"), "", work, 201),
+        (
+            "POST /apis/cluster.karmada.io/v1alpha1/clusters".to_owned(),
+            "",
+            json!({
+                "metadata": {"name": "m"},
+                "spec": {"syncMode": "Pull", "proxyURL": format!("http://u:{PLANTED}@p"), "proxyHeader": {"X": PLANTED}},
+            }),
+            201,
+        ),
         // What goes wrong says so without saying what it was.
         (format!("POST {secrets}"), "", secret, 409),
         (
