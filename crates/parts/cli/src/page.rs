@@ -3,7 +3,7 @@
 use crate::reading::clean;
 
 /// How wide a terminal is at least.
-const WIDTH: usize = 80;
+pub(crate) const WIDTH: usize = 80;
 
 /// A text that grows line by line.
 #[derive(Default)]

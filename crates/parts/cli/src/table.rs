@@ -2,6 +2,8 @@
 
 /// What stands between two columns.
 const GAP: usize = 3;
+/// So much of a name is left at least, however wide the other columns are.
+const LEAST: usize = 12;
 
 /// Rows under a headline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +26,21 @@ impl Table {
 }
 
 impl Table {
+    /// Shortens names, which stand in the first column, until the table is no wider than this.
+    pub(crate) fn narrow(&mut self, room: usize) {
+        let width = |column: usize| {
+            let lines = std::iter::once(&self.header).chain(&self.rows);
+            let cells = lines.filter_map(|line| line.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let columns = self.rows.first().map_or(0, Vec::len);
+        let others: usize = (1..columns).map(|column| width(column) + GAP).sum();
+        let most = room.saturating_sub(others).max(LEAST);
+        for name in self.rows.iter_mut().filter_map(|row| row.first_mut()) {
+            *name = shortened(name, most);
+        }
+    }
+
     /// The text, with columns at least as wide as `widths`, which grow to what the columns took: so tables that
     /// are printed one after the other stand below each other.
     #[must_use]
@@ -55,6 +72,19 @@ impl Table {
     }
 }
 
+/// A name in so many characters: clusters are told apart by how their names begin and end.
+fn shortened(name: &str, most: usize) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= most {
+        return name.to_owned();
+    }
+    let shown = most.saturating_sub(1);
+    let (head, tail) = (shown - shown / 2, letters.len() - shown / 2);
+    let head = letters.iter().take(head);
+    let tail = letters.iter().skip(tail);
+    head.chain(&['\u{2026}']).chain(tail).collect()
+}
+
 impl std::fmt::Display for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.write(&mut Vec::new()))
@@ -72,5 +102,24 @@ mod tests {
         table.rows.push(vec!["a".to_owned(), "3d".to_owned()]);
         assert_eq!(table.to_string(), "NAME   AGE\nkühn   5m\na      3d\n");
         assert_eq!(Table::default().to_string(), "");
+    }
+
+    #[test]
+    fn long_names_lose_their_middle_where_there_is_no_room() {
+        let table = |name: &str| {
+            let mut table = Table::new(&["NAME", "AGE"]);
+            table.rows.push(vec![name.to_owned(), "5m".to_owned()]);
+            table
+        };
+        for (name, room, expected) in [
+            ("production-europe-west-1", 80, "production-europe-west-1"),
+            ("production-europe-west-1", 24, "productio\u{2026}e-west-1"),
+            ("production-europe-west-1", 5, "produc\u{2026}est-1"),
+            ("east", 5, "east"),
+        ] {
+            let mut table = table(name);
+            table.narrow(room);
+            assert_eq!(table.rows[0][0], expected, "{room}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::page::Page;
+use crate::page::{Page, WIDTH};
 use crate::reading::clean;
 use crate::simulate::Line;
 use crate::table::Table;
@@ -260,6 +260,7 @@ fn write_verdicts(page: &mut Page, clusters: &[Value]) {
             number(&cluster["replicas"]),
         ]);
     }
+    table.narrow(WIDTH);
     page.blank();
     page.push(&table.to_string());
     if more > 0 {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::fate::{ClusterFate, Fate, Simulated, What};
-use crate::page::Page;
+use crate::page::{Page, WIDTH};
 use crate::table::Table;
 
 /// Where clusters stand.
@@ -114,6 +114,7 @@ fn write_fate(page: &mut Page, fate: &Fate) {
             word(&cluster.what).to_owned(),
         ]);
     }
+    table.narrow(WIDTH - INDENT);
     let mut widths = Vec::new();
     let _ = table.write(&mut widths);
     for (cluster, row) in fate.clusters.iter().zip(table.rows) {
@@ -179,6 +180,7 @@ fn summary(simulated: &Simulated) -> Table {
         });
         table.rows.push(row);
     }
+    table.narrow(WIDTH);
     table
 }
 
