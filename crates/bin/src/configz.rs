@@ -40,6 +40,7 @@ pub(crate) fn tell(settings: &Settings) -> Value {
             "emptyWorkloadPropagation": scheduler.options.empty_workloads == EmptyWorkloads::Propagated,
             "estimators": scheduler.estimators.is_some(),
         },
+        "noExecuteTaintEviction": settings.controllers.eviction.heeds_taints,
         "descheduler": {"enabled": settings.descheduler.is_some()},
     }})
 }
@@ -56,6 +57,7 @@ mod tests {
         let told = &tell(&settings)["karavel"];
         assert_eq!(told["featureGates"]["PropagationPolicyPreemption"], true);
         assert_eq!(told["featureGates"]["Failover"], false);
+        assert_eq!(told["noExecuteTaintEviction"], false);
         assert_eq!(told["skippedPropagatingNamespaces"], json!(["kube-.*"]));
         let count = told["featureGates"].as_object().map(Map::len);
         assert_eq!(count, Some(GATES.len()));

@@ -43,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) options: Options,
     /// What is never a template.
     pub(crate) exemptions: Exemptions,
+    /// Whether taints with the effect `NoExecute` drive out what clusters have.
+    pub(crate) evicts: bool,
     /// What is not as at the server, or is not known, in sentences.
     pub(crate) doubts: Vec<String>,
 }
@@ -130,6 +132,8 @@ impl Settings {
                 ..Options::default()
             },
             exemptions: exemptions.unwrap_or_else(usual_exemptions),
+            evicts: gates.is_enabled(Gate::Failover)
+                && told.is_some_and(|told| told["noExecuteTaintEviction"] == true),
             gates,
             doubts,
         })

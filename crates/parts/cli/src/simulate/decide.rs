@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use api::cluster::Cluster;
+use api::kubernetes::scheduling::Taint;
+use api::policy::ClusterTaintPolicy;
 use api::well_known::annotations::APPLIED_PLACEMENT;
 use api::well_known::conditions::binding::SCHEDULED;
+use api::well_known::conditions::cluster::READY;
 use api::well_known::feature_gates::Gate;
 use binding::{targets, terms};
-use object::condition::ConditionStatus;
+use failover::taint_policy::{self, Marked};
+use object::condition::{Condition, ConditionStatus};
 use object::time::Time;
 use object::{Object, ObjectMeta};
 use policy::Outcome;
@@ -24,6 +29,8 @@ use crate::picture::{Picture, Placed, is_namespace};
 
 /// What drives out what a cluster has.
 const NO_EXECUTE: &str = "NoExecute";
+/// What puts taints on clusters.
+const TAINT_POLICY: &str = "ClusterTaintPolicy";
 /// How the groups of the control plane's own kinds end.
 const OWN: &str = "karmada.io";
 
@@ -67,20 +74,17 @@ pub(super) fn decide(scene: Scene<'_>, now: Time) -> Simulated {
     Simulated {
         templates: fates,
         lost: scene.lost.to_vec(),
-        doubts: doubts(scene),
+        doubts: doubts(scene, now),
     }
 }
 
 /// What may be otherwise than is told.
-fn doubts(scene: Scene<'_>) -> Vec<String> {
+fn doubts(scene: Scene<'_>, now: Time) -> Vec<String> {
     let Scene { before, after, .. } = scene;
     let mut doubts = after.settings.doubts.clone();
-    if !scene.lost.is_empty() && !after.settings.gates.is_enabled(Gate::Failover) {
-        doubts.push(
-            "this is what letting it go for good does; nothing moves away from a cluster that only cannot be reached, as the feature gate Failover is off"
-                .to_owned(),
-        );
-    }
+    doubts.extend(unmoved(scene, now).map(|why| {
+        format!("this is what letting it go for good does; nothing moves away from a cluster that only cannot be reached, {why}")
+    }));
     let drives_out = |cluster: &&String| {
         let count = |picture: &Picture| {
             let taints = picture.clusters.get(*cluster);
@@ -102,6 +106,68 @@ fn doubts(scene: Scene<'_>) -> Vec<String> {
         ));
     }
     doubts
+}
+
+/// Why nothing moves away from a cluster when it cannot be reached; `None` if it does, or none is lost.
+fn unmoved(scene: Scene<'_>, now: Time) -> Option<String> {
+    let settings = &scene.after.settings;
+    if scene.lost.is_empty() {
+        return None;
+    }
+    if !settings.gates.is_enabled(Gate::Failover) {
+        return Some("as the feature gate Failover is off".to_owned());
+    }
+    if !settings.evicts {
+        let why = format!("as {NO_EXECUTE} taints drive nothing out there");
+        return Some(format!("{why} (--enable-no-execute-taint-eviction)"));
+    }
+    let supposed = scene.templates.all().map(|template| &template.object);
+    let supposed = supposed.filter(|object| object.kind() == TAINT_POLICY);
+    let known = scene.templates.taint_policies.iter();
+    let named: BTreeMap<&str, &Object> = known
+        .chain(supposed)
+        .map(|policy| (policy.name(), policy))
+        .collect();
+    let policies: Vec<ClusterTaintPolicy> = named
+        .values()
+        .filter_map(|policy| api::read::read(policy).ok())
+        .collect();
+    let is_left = |name: &&String| {
+        let cluster = scene.before.clusters.get(*name);
+        !cluster.is_some_and(|cluster| is_driven_out(cluster, &policies, now))
+    };
+    let left: Vec<&str> = scene
+        .lost
+        .iter()
+        .filter(is_left)
+        .map(String::as_str)
+        .collect();
+    (!left.is_empty()).then(|| {
+        let names = left.join(", ");
+        format!("until somebody taints it with {NO_EXECUTE}: no {TAINT_POLICY} would taint {names}")
+    })
+}
+
+/// Whether policies put a taint on a cluster that drives out what it has, once it is known not to be well.
+fn is_driven_out(cluster: &Cluster, policies: &[ClusterTaintPolicy], now: Time) -> bool {
+    let is_driving = |taint: &Taint| taint.effect == NO_EXECUTE;
+    let would = |status: ConditionStatus| {
+        let known = cluster.status.conditions.iter();
+        let mut conditions: Vec<Condition> = known
+            .filter(|known| known.r#type != READY)
+            .cloned()
+            .collect();
+        conditions.push(Condition::new(READY, status, "", ""));
+        let marked = Marked {
+            traits: cluster,
+            conditions: &conditions,
+            taints: &cluster.spec.taints,
+        };
+        let next = taint_policy::taints(marked, policies, now);
+        next.is_some_and(|next| next.iter().any(is_driving))
+    };
+    let has_one = cluster.spec.taints.iter().any(is_driving);
+    has_one || would(ConditionStatus::False) || would(ConditionStatus::Unknown)
 }
 
 /// Whether nobody claims a template: it goes where others need it, if anywhere.
@@ -317,4 +383,45 @@ fn place(
     }
     let refusal = decision.refusal()?;
     Some(format!("{}: {refusal}", refusal.reason()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_policy_that_taints_what_is_not_well_drives_anything_out() {
+        let cluster = json!({
+            "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "east"}, "spec": {"syncMode": "Push"},
+            "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "ClusterReady", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]},
+        });
+        let cluster: Cluster = api::read::read(&Object::from_value(cluster).unwrap()).unwrap();
+        let policy = |target: &str, effect: &str, status: &str| {
+            let policy = json!({
+                "apiVersion": "policy.karmada.io/v1alpha1", "kind": TAINT_POLICY, "metadata": {"name": "p"},
+                "spec": {
+                    "targetClusters": {"clusterNames": [target]}, "taints": [{"key": "away", "effect": effect}],
+                    "addOnConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": [status]}],
+                },
+            });
+            api::read::read::<ClusterTaintPolicy>(&Object::from_value(policy).unwrap()).unwrap()
+        };
+        for (policies, expected) in [
+            (vec![], false),
+            (vec![policy("east", NO_EXECUTE, "False")], true),
+            (vec![policy("east", NO_EXECUTE, "Unknown")], true),
+            (vec![policy("east", NO_EXECUTE, "True")], false),
+            (vec![policy("east", "NoSchedule", "False")], false),
+            (vec![policy("west", NO_EXECUTE, "False")], false),
+        ] {
+            let now = Time::from_unix_seconds(0);
+            assert_eq!(
+                is_driven_out(&cluster, &policies, now),
+                expected,
+                "{policies:?}"
+            );
+        }
+    }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Templates {
     pub(crate) bindings: BTreeMap<ObjectKey, Object>,
     /// By name, which those of one template share in all clusters.
     pub(crate) works: BTreeMap<String, Vec<Object>>,
+    /// What puts taints on clusters, as far as this user may see it.
+    pub(super) taint_policies: Vec<Object>,
 }
 
 /// A template that is or would be.
@@ -91,6 +93,9 @@ impl Templates {
             found: BTreeMap::new(),
             bindings: BTreeMap::new(),
             works: BTreeMap::new(),
+            taint_policies: list(&registry::CLUSTER_TAINT_POLICY)
+                .await
+                .unwrap_or_default(),
         };
         for work in list(&registry::WORK).await? {
             all.works
