@@ -76,6 +76,7 @@ fn works(facts: &Facts<'_>, cluster: &str) -> Vec<Value> {
             "namespace": work.namespace(),
             "name": work.name(),
             "suspended": work.at(&["spec", "suspendDispatching"]),
+            "deleting": work.is_terminating(),
             "conditions": work.at(&["status", "conditions"]),
         })
     });

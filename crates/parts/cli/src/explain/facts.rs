@@ -10,7 +10,7 @@ use policy::{Outcome, Verdict};
 use serde_json::{Value, json};
 
 use super::{Travels, Unseen, clusters, decisions};
-use crate::picture::{Picture, Placed};
+use crate::picture::{HELD_BACK, Picture, Placed, speaks_of};
 
 /// What an explanation is made from.
 pub(super) struct Facts<'a> {
@@ -109,6 +109,7 @@ pub(super) fn tell(facts: &Facts<'_>) -> Value {
             Travels::Nowhere(why) => json!({"everywhere": false, "why": why}),
         }),
         "leftAlone": left_alone(facts),
+        "heldBack": held_back(facts),
         "binding": facts.binding.map(binding),
         "decision": records.first(),
         "decisionsUnknown": unknown,
@@ -179,6 +180,16 @@ fn left_alone(facts: &Facts<'_>) -> Option<String> {
         return Some(why.to_owned());
     }
     facts.picture.left_alone(&placed)
+}
+
+/// What is said if the template was changed since and nobody speaks for it. A change that a policy speaks for, or that
+/// others need, is on its way.
+fn held_back(facts: &Facts<'_>) -> Option<&'static str> {
+    let binding = facts.binding?;
+    let decision = facts.picture.claim(facts.template, Some(binding));
+    let is_claimed = matches!(decision.outcome, Outcome::Applied(_));
+    let is_held = !is_claimed && facts.required_by.is_empty();
+    (is_held && !speaks_of(binding, facts.template)).then_some(HELD_BACK)
 }
 
 fn binding(binding: &Object) -> Value {

@@ -55,6 +55,7 @@ pub(super) fn write(told: &Value) -> String {
         ),
         None => {}
     }
+    line(&mut page, "", text(&told["heldBack"]));
     conditions(&mut page, &binding["conditions"]);
     if told["leftAlone"].is_null() || !told["decision"].is_null() {
         write_decision(&mut page, told);
@@ -310,10 +311,10 @@ fn write_cluster(page: &mut Page, cluster: &Value) {
         line(page, "", "no Work");
     }
     for work in works {
-        let held = if work["suspended"] == true {
-            ", held back"
-        } else {
-            ""
+        let held = match (&work["deleting"], &work["suspended"]) {
+            (Value::Bool(true), _) => ", being deleted",
+            (_, Value::Bool(true)) => ", held back",
+            _ => "",
         };
         line(page, "", &format!("Work {}{held}", full_name(work)));
         conditions(page, &work["conditions"]);
@@ -626,10 +627,22 @@ Binding     ResourceBinding shop/a-configmap
 east        chosen";
         let condition = json!({"type": "Applied", "status": "False", "reason": "AppliedFailed", "message": "it stands in the way"});
         check(
-            told(json!([{"namespace": "karmada-es-east", "name": "w", "conditions": [condition]}])),
+            told(
+                json!([{"namespace": "karmada-es-east", "name": "w", "conditions": [condition.clone()]}]),
+            ),
             &format!(
                 "{head}
             Work karmada-es-east/w
+            Applied False (AppliedFailed): it stands in the way"
+            ),
+        );
+        check(
+            told(
+                json!([{"namespace": "karmada-es-east", "name": "w", "suspended": true, "deleting": true, "conditions": [condition]}]),
+            ),
+            &format!(
+                "{head}
+            Work karmada-es-east/w, being deleted
             Applied False (AppliedFailed): it stands in the way"
             ),
         );
@@ -650,6 +663,7 @@ east        chosen";
                 "template": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a", "namespace": "shop", "generation": 1},
                 "policy": {"state": "unclaimed"},
                 "leftAlone": "where it goes is left to the scheduler \"mine\"",
+                "heldBack": "what its author changes is held back",
                 "binding": {"kind": "ResourceBinding", "namespace": "shop", "name": "a-deployment", "generation": 2, "placement": {},
                     "conditions": [{"type": "FullyApplied", "status": "True", "reason": "Fine"}, {"type": "Scheduled", "status": "True", "reason": "Fine"}]},
                 "decision": null,
@@ -659,6 +673,7 @@ Deployment  shop/a (apps/v1, generation 1)
 Policy      none: no policy selects it
 Binding     ResourceBinding shop/a-deployment
             where it goes is left to the scheduler \"mine\"
+            what its author changes is held back
             Scheduled True (Fine)
             FullyApplied True (Fine)
 Clusters    none",

@@ -19,7 +19,7 @@ use policy::Index;
 
 use settings::Settings;
 
-pub(crate) use judge::Placed;
+pub(crate) use judge::{HELD_BACK, Placed, speaks_of};
 pub use settings::Presumption;
 pub(crate) use shares::{Share, completions};
 pub(crate) use spaces::{is_namespace, namespaces};
