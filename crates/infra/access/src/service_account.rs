@@ -25,6 +25,8 @@ use crate::names;
 pub const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 /// Who issued the tokens that lie in Secrets.
 const LEGACY_ISSUER: &str = "kubernetes/serviceaccount";
+/// The label on a Secret whose token is no longer believed, with the day since when. Upstream: the same.
+const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
 /// How far clocks may be apart, and how long what is being deleted still counts.
 const LEEWAY_SECONDS: i64 = 60;
 /// How many tokens whose signature was right are remembered, twice over. A signature costs far more than a look.
@@ -292,6 +294,15 @@ impl ServiceAccounts {
             .ok_or_else(ended)?;
         if is_deleted(&secret, now) {
             return Err(ended());
+        }
+        if secret
+            .head()
+            .label(INVALID_SINCE)
+            .is_some_and(|since| !since.is_empty())
+        {
+            return Err(TokenError::new(format!(
+                "the token of service account {namespace}/{name} has been marked invalid"
+            )));
         }
         let kept = secret_text(&secret.value(), "token").unwrap_or_default();
         constant_time::verify_slices_are_equal(kept.as_bytes(), token.as_bytes())

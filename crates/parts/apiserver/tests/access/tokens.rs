@@ -171,7 +171,7 @@ async fn a_bound_token_ends_with_what_it_is_bound_to() {
 }
 
 #[tokio::test]
-async fn secrets_for_tokens_are_filled_and_go_with_their_account() {
+async fn secrets_for_tokens_are_filled_count_until_marked_and_go_with_their_account() {
     let world = World::start().await;
     world.namespace("shop").await;
     let secret = json!({
@@ -199,6 +199,13 @@ async fn secrets_for_tokens_are_filled_and_go_with_their_account() {
         who(&world, &token).unwrap().name,
         "system:serviceaccount:shop:till"
     );
+    for (since, is_believed) in [(json!("2026-01-31"), false), (json!(null), true)] {
+        let mark =
+            json!({"metadata": {"labels": {"kubernetes.io/legacy-token-invalid-since": since}}});
+        let line = format!("PATCH {secrets}/till-token");
+        assert_eq!(world.ask(&master(), &line, mark).await.code, 200);
+        assert_eq!(who(&world, &token).is_some(), is_believed, "{since}");
+    }
     let account = "DELETE /api/v1/namespaces/shop/serviceaccounts/till";
     world.ask(&master(), account, json!(null)).await;
     assert!(who(&world, &token).is_none());
