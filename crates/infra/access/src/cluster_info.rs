@@ -1,9 +1,9 @@
 //! What newcomers may know before they are known: where the server is and whom to trust, vouched for by each token.
 //!
 //! Reads:  the ConfigMap `kube-public/cluster-info`, bootstrap tokens in `kube-system`.
-//! Writes: that ConfigMap: the kubeconfig if there is none, and one signature for each token that may sign; deletes
-//!         tokens whose time is over.
-//! Keeps:  a signature for every such token and none for any other.
+//! Writes: that ConfigMap: the kubeconfig if there is none, the authority in it if it is not the server's, and one signature
+//!         for each token that may sign; deletes tokens whose time is over.
+//! Keeps:  a signature for every such token and none for any other; nobody is told to trust an authority that was replaced.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::Method;
 use object::Value;
 use object::time::Time;
@@ -27,6 +27,8 @@ const PUBLIC: &str = "kube-public";
 const NAME: &str = "cluster-info";
 /// The field with what is vouched for.
 const KUBECONFIG: &str = "kubeconfig";
+/// Where a kubeconfig has the authority.
+const AUTHORITY: &str = "certificate-authority-data";
 /// What fields with signatures begin with; the token's id follows.
 const SIGNATURE: &str = "jws-kubeconfig-";
 /// How often tokens are looked at without a change.
@@ -98,7 +100,7 @@ fn signed(
     }
     let told = map["data"][KUBECONFIG].as_str().map(str::to_owned);
     let told = told.filter(|told| !told.is_empty());
-    let told = told.unwrap_or_else(|| kubeconfig.to_owned());
+    let told = told.map_or_else(|| kubeconfig.to_owned(), |told| trusting(&told, kubeconfig));
     let data = map["data"].as_object_mut()?;
     data.insert(KUBECONFIG.to_owned(), json!(told));
     let is_current = |field: &str| {
@@ -111,6 +113,31 @@ fn signed(
         data.insert(format!("{SIGNATURE}{id}"), json!(vouch(&told, id, secret)));
     }
     (existing != Some(&map)).then_some(map)
+}
+
+/// What newcomers are told, with the authority of the server's own kubeconfig. Where the server is remains what an
+/// administrator said, and so do further authorities beside its own.
+fn trusting(told: &str, kubeconfig: &str) -> String {
+    let (Some(trusted), Some(own)) = (authority_in(told), authority_in(kubeconfig)) else {
+        return told.to_owned();
+    };
+    let decoded = |text: &str| String::from_utf8(STANDARD.decode(text).ok()?).ok();
+    let names_own = decoded(trusted)
+        .zip(decoded(own))
+        .is_some_and(|(trusted, own)| trusted.contains(own.trim()));
+    if names_own {
+        return told.to_owned();
+    }
+    told.replace(trusted, own)
+}
+
+/// The authority of the one cluster in a kubeconfig, be it JSON or YAML on lines.
+fn authority_in(kubeconfig: &str) -> Option<&str> {
+    let (_, rest) = kubeconfig.split_once(AUTHORITY)?;
+    let value = rest.trim_start_matches(['"', '\'', ':', ' ']);
+    let is_base64 = |char: char| char.is_ascii_alphanumeric() || "+/=".contains(char);
+    let value = value.split(|char| !is_base64(char)).next()?;
+    (!value.is_empty()).then_some(value)
 }
 
 /// A signature over a text that travels without it.
@@ -175,5 +202,42 @@ mod tests {
         assert_ne!(again["data"]["jws-kubeconfig-abcdef"], signature);
         let none = signed(Some(&made), "server: x", &BTreeMap::new()).unwrap();
         assert_eq!(none["data"], json!({KUBECONFIG: "server: x"}));
+    }
+
+    #[test]
+    fn newcomers_are_told_of_the_authority_there_is_now() {
+        let own = STANDARD.encode("-- new --\n");
+        let kubeconfig = format!(r#"{{"server":"x","{AUTHORITY}":"{own}"}}"#);
+        let encoded = |text: &str| STANDARD.encode(text);
+        for (told, authority, expected) in [
+            (
+                r#"{"server":"y","AUTHORITY":"CA"}"#,
+                "-- old --\n",
+                "replaced",
+            ),
+            ("server: y\nAUTHORITY: CA\n", "-- old --\n", "replaced"),
+            ("server: y\nAUTHORITY: 'CA'\n", "-- old --\n", "replaced"),
+            ("server: y\nAUTHORITY: CA\n", "-- new --\n", "kept"),
+            (
+                "server: y\nAUTHORITY: CA\n",
+                "-- old --\n-- new --\n",
+                "kept",
+            ),
+            ("server: y\n", "", "kept"),
+        ] {
+            let text = |authority: &str| {
+                told.replace("AUTHORITY", AUTHORITY)
+                    .replace("CA", authority)
+            };
+            let before = text(&encoded(authority));
+            let after = match expected {
+                "replaced" => text(&own),
+                _ => before.clone(),
+            };
+            let existing = json!({"data": {KUBECONFIG: before}});
+            let made = signed(Some(&existing), &kubeconfig, &BTreeMap::new());
+            let made = made.unwrap_or(existing);
+            assert_eq!(made["data"][KUBECONFIG], after, "{told} {authority}");
+        }
     }
 }
