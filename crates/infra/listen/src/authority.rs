@@ -9,7 +9,10 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose,
 };
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use time::OffsetDateTime;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::private_file::{keep_private, write_private};
 
@@ -97,6 +100,14 @@ pub enum AuthorityError {
         /// Why.
         source: rcgen::Error,
     },
+    /// The key is another certificate's: nobody would believe what is signed with it.
+    #[error("{} is not the key of the certificate in {}", key.display(), certificate.display())]
+    Mismatched {
+        /// The certificate.
+        certificate: PathBuf,
+        /// The key.
+        key: PathBuf,
+    },
     /// A certificate cannot be made.
     #[error("cannot issue a certificate")]
     Issue {
@@ -143,8 +154,15 @@ impl Authority {
             source,
         };
         let certificate_pem = read(certificate)?;
-        let key = KeyPair::from_pem(&read(key)?).map_err(unusable)?;
-        let issuer = Issuer::from_ca_cert_pem(&certificate_pem, key).map_err(unusable)?;
+        let pair = KeyPair::from_pem(&read(key)?).map_err(unusable)?;
+        let public = pair.public_key_raw().to_vec();
+        let issuer = Issuer::from_ca_cert_pem(&certificate_pem, pair).map_err(unusable)?;
+        if public_key(&certificate_pem).is_none_or(|certified| certified != public) {
+            return Err(AuthorityError::Mismatched {
+                certificate: certificate.to_owned(),
+                key: key.to_owned(),
+            });
+        }
         Ok(Self {
             certificate_pem,
             issuer,
@@ -239,6 +257,13 @@ pub(crate) fn validity(life: Duration, now: SystemTime) -> (OffsetDateTime, Offs
     let missing = (1_000_000_000 - end.nanosecond()) % 1_000_000_000;
     let end = end + Duration::from_nanos(missing.into());
     (moment(now - CLOCK_SKEW.min(life)), end)
+}
+
+/// The public key of the first certificate in a file.
+fn public_key(certificate_pem: &str) -> Option<Vec<u8>> {
+    let der = CertificateDer::from_pem_slice(certificate_pem.as_bytes()).ok()?;
+    let (_, certificate) = X509Certificate::from_der(&der).ok()?;
+    Some(certificate.public_key().subject_public_key.data.to_vec())
 }
 
 fn moment(time: SystemTime) -> OffsetDateTime {

@@ -192,3 +192,26 @@ async fn an_authority_and_names_given_by_the_operator_are_used() {
     }
     served.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_another_authority_is_refused_by_name() {
+    let [directory, one, other] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    for place in [&one, &other] {
+        Authority::open(place.path(), SystemTime::now()).unwrap();
+    }
+    let (certificate, key) = (one.path().join("ca.crt"), other.path().join("ca.key"));
+    let expected = format!(
+        "cannot use the certificate authority: {} is not the key of the certificate in {}",
+        key.display(),
+        certificate.display()
+    );
+    let security = Security {
+        authority: Some(AuthorityFiles { certificate, key }),
+        ..Security::default()
+    };
+    let refused = Served::start(directory.path(), Storage::Memory, security).await;
+    let refused = refused
+        .err()
+        .map(|error| telemetry::chain(&error).to_string());
+    assert_eq!(refused, Some(expected));
+}
