@@ -310,7 +310,8 @@ impl ApiServer {
         let judging = Arc::new(ValidatingPolicies::default());
         let quotas = Arc::new(Quotas::new(Arc::clone(&surroundings) as _));
         // What may not be made is shown to nobody. Then the product's own rules: users' webhooks and policies see what
-        // will be stored. Quotas last: what somebody else refuses takes no room.
+        // will be stored. Who asks for a certificate is noted before they see it, and once more whatever they made of it.
+        // Quotas last: what somebody else refuses takes no room.
         let hooks: Vec<Arc<dyn Admission>> = vec![
             Arc::clone(&creation) as Arc<dyn Admission>,
             Arc::clone(&namespaces) as Arc<dyn Admission>,
@@ -320,6 +321,7 @@ impl ApiServer {
             Arc::clone(&signing) as Arc<dyn Admission>,
             Arc::clone(&judging) as Arc<dyn Admission>,
             Arc::clone(&webhooks) as Arc<dyn Admission>,
+            Arc::clone(&signing) as Arc<dyn Admission>,
             Arc::clone(&quotas) as Arc<dyn Admission>,
         ];
         let host = about.address.clone();

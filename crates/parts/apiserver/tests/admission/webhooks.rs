@@ -1,4 +1,6 @@
+use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
+use serve::encoding::base64;
 
 use crate::hook::{Hook, Reply};
 use crate::world::{Answer, World, known, master};
@@ -485,4 +487,43 @@ async fn a_rule_for_another_version_of_the_same_objects_counts_unless_it_says_ex
             assert_eq!(request["requestKind"]["version"], "v2");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_for_a_certificate_is_what_the_server_saw_whatever_a_webhook_makes_of_it() {
+    let hook = Hook::always(Reply::Patch(json!([
+        {"op": "add", "path": "/metadata/labels", "value": {"seen": "yes"}},
+        {"op": "replace", "path": "/spec/username", "value": "system:admin"},
+        {"op": "add", "path": "/spec/groups/-", "value": "system:masters"},
+        {"op": "add", "path": "/spec/uid", "value": "7"},
+    ])))
+    .await;
+    let world = world().await;
+    let rules = json!([{
+        "operations": ["CREATE"], "apiGroups": ["certificates.k8s.io"], "apiVersions": ["v1"],
+        "resources": ["certificatesigningrequests"],
+    }]);
+    let webhook = webhook("h.example.com", hook.client(), json!({"rules": rules}));
+    configure(&world, "mutating", "h", &[webhook]).await;
+    let key = KeyPair::generate().unwrap();
+    let request = CertificateParams::default()
+        .serialize_request(&key)
+        .unwrap();
+    let request = json!({
+        "metadata": {"name": "r"},
+        "spec": {
+            "request": base64(request.pem().unwrap().as_bytes()), "signerName": "example.com/x", "usages": ["client auth"],
+        },
+    });
+    let line = "POST /apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let answer = world.ask(&known("root"), line, request).await;
+    assert_eq!(answer.code, 201, "{}", answer.body);
+    assert_eq!(answer.body["metadata"]["labels"]["seen"], "yes");
+    let spec = &answer.body["spec"];
+    assert_eq!(
+        json!([spec["username"], spec["groups"], spec["uid"]]),
+        json!(["root", ["system:authenticated"], null])
+    );
+    let asked = &hook.seen()[0]["request"]["object"]["spec"]["username"];
+    assert_eq!(asked, "root", "the webhook is told too");
 }
