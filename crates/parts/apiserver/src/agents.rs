@@ -1,8 +1,12 @@
 //! Agents that ask for their certificate: who gets one without anybody looking, and what it lets them do.
 //!
 //! A request is for an agent if it names nothing but one. A newcomer with a bootstrap token gets one for a cluster nobody
-//! has registered yet; an agent gets a new one for itself. The roles of an agent are written here, when its request is
-//! approved: nobody who joins needs leave to write roles.
+//! has registered yet, unless its name was given to somebody else; an agent gets a new one for itself. The roles of an
+//! agent are written here, when its request is approved: nobody who joins needs leave to write roles. They go with the
+//! agent's cluster, and at once where a cluster turns out not to be an agent's.
+
+mod confinement;
+mod grants;
 
 use std::sync::Arc;
 
@@ -10,6 +14,7 @@ use access::Access;
 use access::attempt::Attempt;
 use access::certificates::CLIENT_SIGNER;
 use access::following::{Follower, write};
+use api::cluster::sync_mode;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
@@ -19,8 +24,13 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 use serve::cache;
 use serve::call::User;
+use serve::record::Record;
 use serve::server::Server;
 use serve::target::ResourceTarget;
+
+pub(crate) use crate::agents::confinement::{
+    Confinement, confine, is_shown_no_data, plainly, without_data,
+};
 
 const GROUP: &str = "certificates.k8s.io";
 const RESOURCE: &str = "certificatesigningrequests";
@@ -30,12 +40,11 @@ const AGENTS: &str = "system:karmada:agents";
 const AGENT_PREFIX: &str = "system:karmada:agent:";
 /// Names that are no clusters': the reference gives this one leave to do everything.
 const RESERVED: [&str; 1] = ["rbac-generator"];
+/// How the name of an agent's cluster must not end: its secret would be another cluster's.
+const IMPERSONATOR: &str = "-impersonator";
 /// The longest name of a cluster.
 const LONGEST_NAME: usize = 48;
-/// Where clusters' secrets and leases are.
-const CLUSTER_NAMESPACE: &str = "karmada-cluster";
-/// Where agents elect one of themselves.
-const SYSTEM_NAMESPACE: &str = "karmada-system";
+const CLUSTERS: (&str, &str) = ("cluster.karmada.io", "clusters");
 
 /// Which of the two ways a request is approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,36 +74,88 @@ impl Way {
     }
 }
 
-/// Approves what agents ask for, until it is dropped.
-pub(crate) async fn follow(server: Arc<Server>, access: Arc<Access>) {
+/// Looks after agents' roles and, if it `approves`, after what they ask for, until it is dropped.
+pub(crate) async fn follow(server: Arc<Server>, access: Arc<Access>, approves: bool) {
     let mut requests = Follower::new(&server, GROUP, RESOURCE);
+    let mut clusters = Follower::new(&server, CLUSTERS.0, CLUSTERS.1);
     loop {
-        for name in requests.changed_keys() {
-            let Some(record) = requests.collection.find(&name) else {
-                continue;
-            };
-            let request = record.value();
-            let Some(cluster) = cluster_of(&request) else {
-                continue;
-            };
-            match way(&server, &access, &request, &cluster) {
-                Ok(way) => {
-                    // First what it may do: the certificate is of use from its first moment.
-                    grant(&server, &cluster).await;
-                    approve(&server, &name, request, way).await;
-                }
-                Err(why) => {
-                    tracing::info!(
-                        name,
-                        cluster,
-                        why,
-                        "agent's certificate request waits for approval"
-                    );
-                }
+        for name in clusters.changed_keys() {
+            if let Some(cluster) = clusters.collection.find(&name) {
+                settle(&server, &name, &cluster).await;
             }
         }
-        requests.changed().await;
+        for name in requests.changed_keys() {
+            if let Some(request) = requests.collection.find(&name).filter(|_| approves) {
+                consider(&server, &access, &name, request.value()).await;
+            }
+        }
+        tokio::select! {
+            () = requests.changed() => {}
+            () = clusters.changed() => {}
+        }
     }
+}
+
+/// Lets the roles of an agent go with its cluster. Where that is no agent's, they were got by a stranger.
+async fn settle(server: &Server, name: &str, cluster: &Record) {
+    let Some(role) = grants::standing(server, name) else {
+        return;
+    };
+    let uid = &cluster.head().uid;
+    if !is_an_agents(&cluster.value()) {
+        tracing::warn!(
+            cluster = name,
+            "roles taken from an agent whose cluster was joined without it"
+        );
+        grants::withdraw(server, name).await;
+    } else if !role.head().owners.contains(uid) {
+        grants::hand_over(server, name, uid).await;
+    }
+}
+
+/// Approves a request, if it is an agent's and sound.
+async fn consider(server: &Server, access: &Access, name: &str, request: Value) {
+    let Some(cluster) = cluster_of(&request) else {
+        return;
+    };
+    let user = author(&request);
+    match way(server, access, &user, &cluster) {
+        Ok(way) => {
+            // First what it may do: the certificate is of use from its first moment.
+            if way == Way::Newcomer {
+                grants::give(server, &cluster, &user.name).await;
+            }
+            approve(server, name, request, way).await;
+        }
+        Err(why) => {
+            tracing::info!(
+                name,
+                cluster,
+                why,
+                "agent's certificate request waits for approval"
+            );
+        }
+    }
+}
+
+/// Whether a cluster is looked after by an agent.
+fn is_an_agents(cluster: &Value) -> bool {
+    cluster["spec"]["syncMode"] == sync_mode::PULL
+}
+
+/// The cluster whose agent a user is. Roles are bound to the name, so it does not matter what else the user is.
+fn cluster_of_agent(user: &User) -> Option<&str> {
+    user.name.strip_prefix(AGENT_PREFIX)
+}
+
+/// The Lease by which the agents of a cluster elect one of themselves.
+fn election(cluster: &str) -> String {
+    format!("karmada-agent-{cluster}")
+}
+
+fn registered(server: &Server, cluster: &str) -> Option<Arc<Record>> {
+    let clusters = cache::name_of(CLUSTERS.0, CLUSTERS.1);
+    server.cache().collection(&clusters).find(cluster)
 }
 
 /// The cluster whose agent a request is for; `None` if it is for something else, or settled.
@@ -130,19 +191,14 @@ fn cluster_of(request: &Value) -> Option<String> {
 }
 
 /// In which way a request is approved, or why it is not.
-fn way(
-    server: &Server,
-    access: &Access,
-    request: &Value,
-    cluster: &str,
-) -> Result<Way, &'static str> {
+fn way(server: &Server, access: &Access, user: &User, cluster: &str) -> Result<Way, &'static str> {
     let is_name = cluster.len() <= LONGEST_NAME
         && object::names::check_dns1123_label(cluster).is_empty()
-        && !RESERVED.contains(&cluster);
+        && !RESERVED.contains(&cluster)
+        && !cluster.ends_with(IMPERSONATOR);
     if !is_name {
         return Err("it is not for a cluster");
     }
-    let user = author(request);
     let may = |way: Way| {
         let target = ResourceTarget {
             group: GROUP.to_owned(),
@@ -152,22 +208,30 @@ fn way(
             ..ResourceTarget::default()
         };
         access
-            .decide(&user, &Attempt::on("create", target))
+            .decide(user, &Attempt::on("create", target))
             .is_allowed()
     };
-    if user.name.strip_prefix(AGENT_PREFIX) == Some(cluster) {
-        return if may(Way::Itself) {
-            Ok(Way::Itself)
-        } else {
-            Err("the agent may not renew its certificate")
+    let registered = registered(server, cluster);
+    let standing = grants::standing(server, cluster);
+    if cluster_of_agent(user) == Some(cluster) {
+        let is_its_own = match &registered {
+            Some(cluster) => is_an_agents(&cluster.value()),
+            None => standing.is_some(),
+        };
+        return match (is_its_own, may(Way::Itself)) {
+            (true, true) => Ok(Way::Itself),
+            (true, false) => Err("the agent may not renew its certificate"),
+            (false, _) => Err("the cluster is not the agent's"),
         };
     }
     if !may(Way::Newcomer) {
         return Err("its author may not register clusters");
     }
-    let clusters = cache::name_of("cluster.karmada.io", "clusters");
-    if server.cache().collection(&clusters).find(cluster).is_some() {
+    if registered.is_some() {
         return Err("the cluster is registered already");
+    }
+    if standing.is_some_and(|role| grants::wait_for_another(&role, &user.name)) {
+        return Err("the name was given to somebody else");
     }
     Ok(Way::Newcomer)
 }
@@ -200,160 +264,4 @@ async fn approve(server: &Server, name: &str, mut request: Value, way: Way) {
     let name = utf8_percent_encode(name, NON_ALPHANUMERIC);
     let path = format!("/apis/{GROUP}/v1/{RESOURCE}/{name}/approval");
     write(server, Method::PUT, &path, &request).await;
-}
-
-/// Writes the roles of a cluster's agent: its own cluster, its own works, its own secrets and leases.
-async fn grant(server: &Server, cluster: &str) {
-    let works = format!("karmada-es-{cluster}");
-    let namespace = json!({"metadata": {"name": works, "labels": {"karmada.io/system": "true"}}});
-    write(server, Method::POST, "/api/v1/namespaces", &namespace).await;
-    for Grant {
-        namespace,
-        name,
-        rules,
-    } in grants(cluster, &works)
-    {
-        let base = "/apis/rbac.authorization.k8s.io/v1";
-        let (kind, base, roles, bindings) = match namespace {
-            "" => (
-                "ClusterRole",
-                base.to_owned(),
-                "clusterroles",
-                "clusterrolebindings",
-            ),
-            namespace => (
-                "Role",
-                format!("{base}/namespaces/{namespace}"),
-                "roles",
-                "rolebindings",
-            ),
-        };
-        let role = json!({"metadata": {"name": name}, "rules": rules});
-        let binding = json!({
-            "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
-            "subjects": [{
-                "kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": format!("{AGENT_PREFIX}{cluster}"),
-            }],
-        });
-        write(server, Method::POST, &format!("{base}/{roles}"), &role).await;
-        write(
-            server,
-            Method::POST,
-            &format!("{base}/{bindings}"),
-            &binding,
-        )
-        .await;
-    }
-}
-
-/// Rules in a namespace, or everywhere if that is empty.
-struct Grant<'a> {
-    namespace: &'a str,
-    name: String,
-    rules: Value,
-}
-
-/// Upstream: the same, but that leases are an agent's own and not everybody's.
-fn grants<'a>(cluster: &str, works: &'a str) -> [Grant<'a>; 4] {
-    let rule = |group: &str, resources: &[&str], verbs: &[&str], names: &[&str]| {
-        let mut rule = json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
-        if !names.is_empty() {
-            rule["resourceNames"] = json!(names);
-        }
-        rule
-    };
-    let read = ["get", "list", "watch"];
-    let impersonator = format!("{cluster}-impersonator");
-    let election = format!("karmada-agent-{cluster}");
-    [
-        Grant {
-            namespace: "",
-            name: format!("system:karmada:{cluster}:agent"),
-            rules: json!([
-                rule(
-                    "cluster.karmada.io",
-                    &["clusters"],
-                    &["get", "delete"],
-                    &[cluster]
-                ),
-                rule(
-                    "cluster.karmada.io",
-                    &["clusters"],
-                    &["create", "list", "watch"],
-                    &[]
-                ),
-                rule(
-                    "cluster.karmada.io",
-                    &["clusters/status"],
-                    &["update"],
-                    &[cluster]
-                ),
-                rule(
-                    "config.karmada.io",
-                    &[
-                        "resourceinterpreterwebhookconfigurations",
-                        "resourceinterpretercustomizations"
-                    ],
-                    &read,
-                    &[],
-                ),
-                rule("", &["namespaces"], &["get"], &[]),
-                rule(GROUP, &[RESOURCE], &["get", "create"], &[]),
-                rule("", &["services"], &["list", "watch"], &[]),
-                rule("", &["events"], &["create", "patch", "update"], &[]),
-            ]),
-        },
-        Grant {
-            namespace: CLUSTER_NAMESPACE,
-            name: format!("system:karmada:{cluster}:agent-secret"),
-            rules: json!([
-                rule(
-                    "",
-                    &["secrets"],
-                    &["get", "patch"],
-                    &[cluster, &impersonator]
-                ),
-                rule("", &["secrets"], &["create"], &[]),
-                rule(
-                    "coordination.k8s.io",
-                    &["leases"],
-                    &["get", "update"],
-                    &[cluster]
-                ),
-                rule("coordination.k8s.io", &["leases"], &["create"], &[]),
-            ]),
-        },
-        Grant {
-            namespace: SYSTEM_NAMESPACE,
-            name: format!("system:karmada:{cluster}:agent-election"),
-            rules: json!([
-                rule(
-                    "coordination.k8s.io",
-                    &["leases"],
-                    &["get", "update"],
-                    &[&election]
-                ),
-                rule("coordination.k8s.io", &["leases"], &["create"], &[]),
-            ]),
-        },
-        Grant {
-            namespace: works,
-            name: format!("system:karmada:{cluster}:agent-work"),
-            rules: json!([
-                rule(
-                    "work.karmada.io",
-                    &["works"],
-                    &["get", "create", "list", "watch", "update", "delete"],
-                    &[],
-                ),
-                rule(
-                    "work.karmada.io",
-                    &["works/status"],
-                    &["patch", "update"],
-                    &[]
-                ),
-            ]),
-        },
-    ]
 }

@@ -86,10 +86,8 @@ impl Chores {
         spawn_chore(spawner, "own service", finding);
         let signing = requests::follow(server(), Arc::clone(authority));
         spawn_chore(spawner, "certificate requests", signing);
-        if *approve_agents {
-            let approving = agents::follow(server(), access());
-            spawn_chore(spawner, "agents' certificates", approving);
-        }
+        let looking = agents::follow(server(), access(), *approve_agents);
+        spawn_chore(spawner, "agents", looking);
         spawn_chore(spawner, "status of policies", policies::follow(server()));
         let counting = quotas::follow(server(), Arc::clone(quotas));
         spawn_chore(spawner, "status of quotas", counting);

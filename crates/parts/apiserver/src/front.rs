@@ -26,6 +26,7 @@ use store::Store;
 use tokio::time::Instant;
 
 use crate::admission::MultiClusterAdmission;
+use crate::agents;
 use crate::audit::Audit;
 use crate::redaction;
 use crate::registrations;
@@ -183,6 +184,8 @@ impl Front {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
+        let admitted =
+            admitted.and_then(|admitted| agents::confine(&self.server, admitted, &parts.headers));
         let deadline = Instant::now() + patience(&admitted, parts.uri.query());
         let Some(audit) = &self.audit else {
             let admitted = match admitted {
@@ -252,9 +255,13 @@ impl Front {
             return response;
         }
         let is_kept_back = redaction::concerns(&self.access, &admitted.user, &admitted.attempt);
+        let is_agents = agents::is_shown_no_data(&admitted);
         let mut request = request;
         if is_kept_back {
             redaction::plainly(request.headers_mut());
+        }
+        if is_agents {
+            agents::plainly(request.headers_mut());
         }
         let uri = request.uri().clone();
         let may_take = is_kept_back && redaction::may_take(&request);
@@ -276,9 +283,10 @@ impl Front {
             if let Some(refusal) = is_missing.then(elsewhere).flatten() {
                 return refusal;
             }
-            match is_kept_back {
-                true => redaction::redacted(response),
-                false => response,
+            match (is_kept_back, is_agents) {
+                (true, _) => redaction::redacted(response),
+                (false, true) => agents::without_data(response),
+                (false, false) => response,
             }
         };
         if is_unbounded {

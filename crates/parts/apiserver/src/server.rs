@@ -32,6 +32,7 @@ use store::memory::Memory;
 use tokio::sync::watch;
 
 use crate::admission::MultiClusterAdmission;
+use crate::agents::Confinement;
 use crate::audit::Audit;
 use crate::authority::Asker;
 use crate::certificates::{Certificates, server_names};
@@ -313,6 +314,7 @@ impl ApiServer {
         // will be stored. Who asks for a certificate is noted before they see it, and once more whatever they made of it.
         // Quotas last: what somebody else refuses takes no room.
         let hooks: Vec<Arc<dyn Admission>> = vec![
+            Arc::new(Confinement) as Arc<dyn Admission>,
             Arc::clone(&creation) as Arc<dyn Admission>,
             Arc::clone(&namespaces) as Arc<dyn Admission>,
             Arc::clone(&limits) as Arc<dyn Admission>,
