@@ -153,6 +153,40 @@ async fn whether_policies_take_over_is_as_at_the_server() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_policy_leaves_goes_as_the_policy_says_then() {
+    for (was, says, expected) in [(true, false, "deleted"), (false, true, "let go")] {
+        let world = World::with_members(["m1", "m2"]).await;
+        let spec = |preserves: bool, clusters: &str| {
+            let preserves = format!("  preserveResourcesOnDeletion: {preserves}");
+            policy("p", &format!("{preserves}\n{}", to(clusters)))
+        };
+        world
+            .apply(&(deployment("web") + &spec(was, "m1, m2")))
+            .await;
+        let both = async || {
+            holders(&world, &["m1", "m2"], "deployments", WEB)
+                .await
+                .len()
+                == 2
+        };
+        world.until("it is in both", SOON, both).await;
+
+        let change = spec(says, "m1");
+        let told: Value = serde_json::from_str(&foresee(&world, &change, true).await).unwrap();
+        let templates = told["templates"].as_array().unwrap();
+        let web = templates.iter().find(|found| found["name"] == "web");
+        assert_eq!(web.unwrap()["clusters"][1]["action"], expected, "{told:#}");
+        world.apply(&change).await;
+        let name = api::names::work_name("Deployment", "web", "default");
+        let work = format!("{}/{name}", api::names::execution_space("m2"));
+        let left = async || world.control().get("works", &work).await.is_none();
+        world.until("m2 is left", SOON, left).await;
+        let rest = holders(&world, &["m2"], "deployments", WEB).await;
+        assert_eq!(rest.is_empty(), expected == "deleted", "{was} -> {says}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn plugins_that_are_off_at_the_server_have_no_say() {
     for (plugins, expected) in [
         (&["*"][..], &["m1"][..]),

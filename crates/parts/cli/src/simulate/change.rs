@@ -1,7 +1,8 @@
 //! What differs between two objects, as lines of a diff.
 
-use object::Value;
-use overrides::change::changes;
+use object::{Object, Value};
+use overrides::change::{Change, changes};
+use overrides::{Effect, Step};
 
 use crate::reading::clean;
 
@@ -32,7 +33,22 @@ pub(crate) fn lines(before: &Value, after: &Value) -> Vec<Line> {
     let is_secret = [before, after]
         .iter()
         .any(|object| object["kind"] == "Secret" && object["apiVersion"] == "v1");
-    let found = changes(before, after).into_iter().map(|change| Line {
+    written(changes(before, after), is_secret)
+}
+
+/// What overrides change on the way to a cluster.
+pub(super) fn overridden(template: &Object, steps: &[Step]) -> Vec<Line> {
+    let is_secret = template.kind() == "Secret" && template.api_version() == "v1";
+    let applied = steps.iter().filter_map(|step| match &step.effect {
+        Effect::Applied(changed) => Some(changed),
+        Effect::Skipped(_) => None,
+    });
+    let changes = applied.flatten().flat_map(|(_, changes)| changes);
+    written(changes.cloned().collect(), is_secret)
+}
+
+fn written(changes: Vec<Change>, is_secret: bool) -> Vec<Line> {
+    let found = changes.into_iter().map(|change| Line {
         path: change.path.to_string(),
         before: change.before,
         after: change.after,

@@ -9,7 +9,7 @@ use api::well_known::annotations::APPLIED_PLACEMENT;
 use api::well_known::conditions::binding::SCHEDULED;
 use api::well_known::conditions::cluster::READY;
 use api::well_known::feature_gates::Gate;
-use binding::{targets, terms};
+use binding::terms;
 use failover::taint_policy::{self, Marked};
 use object::condition::{Condition, ConditionStatus};
 use object::time::Time;
@@ -23,9 +23,9 @@ use schedule::trigger::{Applied, needs_cycle};
 use super::along::{self, Along};
 use super::fate::{Fate, Simulated};
 use super::groups::Groups;
-use super::works::{Scene, in_clusters};
+use super::works::{Bound, Scene, in_clusters};
 use super::{Template, Templates, spaces};
-use crate::picture::{Picture, Placed, is_namespace};
+use crate::picture::{HELD_BACK, Picture, Placed, is_namespace, speaks_of};
 
 /// What drives out what a cluster has.
 const NO_EXECUTE: &str = "NoExecute";
@@ -189,12 +189,17 @@ fn follow(scene: Scene<'_>, template: &Template, along: &Along) -> Option<Fate> 
     if existing.is_none() && needs.is_empty() {
         return unselected(scene.after, template);
     }
-    let had = shares(existing.as_ref());
     let spec = along::spec(object, existing.as_ref().map(|placed| &placed.spec), needs);
-    let placed = with_spec(existing, object, spec);
+    let placed = with_spec(existing.clone(), object, spec);
+    let bound = Bound {
+        template,
+        existing: existing.as_ref(),
+        placed: &placed,
+        is_spoken_of: true,
+    };
     Some(Fate {
         with: needs.iter().map(|need| need.by.clone()).collect(),
-        clusters: in_clusters(scene, template, &placed, &had),
+        clusters: in_clusters(scene, bound),
         ..template.fate()
     })
 }
@@ -214,15 +219,6 @@ fn unselected(after: &Picture, template: &Template) -> Option<Fate> {
     let mut fate = template.fate();
     fate.remarks.push(remark);
     Some(fate)
-}
-
-/// The clusters of a binding, with their replicas.
-fn shares(existing: Option<&Placed>) -> BTreeMap<String, i32> {
-    let targets = existing.map(|placed| targets::targets(&placed.spec));
-    let targets = targets.into_iter().flatten();
-    targets
-        .map(|target| (target.name.clone(), target.replicas))
-        .collect()
 }
 
 fn fate(scene: Scene<'_>, template: &Template, course: &mut Course) -> Option<Fate> {
@@ -257,11 +253,15 @@ fn fate(scene: Scene<'_>, template: &Template, course: &mut Course) -> Option<Fa
         policy,
         ..template.fate()
     };
+    let mut is_spoken_of = binding.is_none_or(|binding| speaks_of(binding, object));
     let placed = match &claimed.outcome {
         Outcome::Applied(policy) => {
             let terms = after.terms(object, policy, existing.as_ref().map(|placed| &placed.spec));
             match terms {
-                Ok(spec) => Some(with_spec(existing.clone(), object, spec)),
+                Ok(spec) => {
+                    is_spoken_of = true;
+                    Some(with_spec(existing.clone(), object, spec))
+                }
                 Err(why) => {
                     fate.problem = Some(why);
                     fate.is_old_problem = !template.is_supposed;
@@ -283,7 +283,9 @@ fn fate(scene: Scene<'_>, template: &Template, course: &mut Course) -> Option<Fa
     let Some(mut placed) = placed else {
         return Some(fate);
     };
-    let had = shares(existing.as_ref());
+    if !is_spoken_of && template.was.is_some() {
+        fate.remarks.push(HELD_BACK.to_owned());
+    }
     let lives_on_lost = placed
         .spec
         .clusters
@@ -308,7 +310,13 @@ fn fate(scene: Scene<'_>, template: &Template, course: &mut Course) -> Option<Fa
     }
     course.groups.put(&placed);
     course.along.note(after, object, &placed);
-    fate.clusters = in_clusters(scene, template, &placed, &had);
+    let bound = Bound {
+        template,
+        existing: existing.as_ref(),
+        placed: &placed,
+        is_spoken_of,
+    };
+    fate.clusters = in_clusters(scene, bound);
     Some(fate)
 }
 

@@ -48,8 +48,10 @@ pub(super) struct ClusterFate {
     pub(super) cluster: String,
     /// Replicas now; `None` if it is not there, or has no replicas.
     pub(super) before: Option<i32>,
-    /// Replicas then.
+    /// Replicas then, as overrides leave them.
     pub(super) after: Option<i32>,
+    /// What overrides make of the template for it.
+    pub(super) overridden: Vec<Line>,
     pub(super) what: What,
     /// What else is worth knowing.
     pub(super) note: Option<String>,
@@ -96,7 +98,7 @@ pub(super) enum What {
     Deleted,
     /// It stays, and nobody looks after it any more.
     LetGo,
-    /// It would go, and is not there.
+    /// It is not there: it never came, or what would go is gone.
     Absent,
     /// It is lost with its cluster.
     Lost,

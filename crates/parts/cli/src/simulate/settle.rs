@@ -30,6 +30,7 @@ pub(super) fn settle(
 fn settle_withdrawn(fate: &mut ClusterFate, work: &(String, String), observed: Option<&Object>) {
     let Some(observed) = observed else {
         fate.what = What::Absent;
+        fate.before = None;
         return;
     };
     let is_of_another = |annotation: &str, ours: &str| {
@@ -41,6 +42,7 @@ fn settle_withdrawn(fate: &mut ClusterFate, work: &(String, String), observed: O
         || is_of_another(WORK_NAME, &work.1)
     {
         fate.what = What::Stays;
+        fate.before = None;
         fate.note = Some("is not managed from here, and is left as it is".to_owned());
     }
 }
@@ -53,6 +55,7 @@ fn settle_sent(
 ) {
     let Some(observed) = observed else {
         fate.what = What::Created;
+        fate.before = None;
         return;
     };
     let is_ours = observed.label(MANAGED) == Some(TRUE);
@@ -64,6 +67,7 @@ fn settle_sent(
         return;
     }
     if !is_ours && !may_overwrite {
+        (fate.before, fate.after) = (None, None);
         fate.what = What::Conflict(
             "the cluster has one already that is not managed from here, and it is left as it is; conflictResolution: Overwrite in the policy takes it over"
                 .to_owned(),

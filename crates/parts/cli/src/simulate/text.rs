@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::change::Line;
 use super::fate::{ClusterFate, Fate, Simulated, What};
 use crate::page::{Page, WIDTH};
 use crate::table::Table;
@@ -132,6 +133,11 @@ fn write_fate(page: &mut Page, fate: &Fate) {
                     page.wrap(INDENT * 3, &line.to_string());
                 }
             }
+            What::Created => {
+                for line in &cluster.overridden {
+                    page.wrap(INDENT * 3, &line.to_string());
+                }
+            }
             What::Refused(why) | What::Conflict(why) => page.wrap(INDENT * 3, why),
             _ => {}
         }
@@ -221,6 +227,12 @@ fn action(what: &What) -> &'static str {
 
 /// Everything, for programs.
 pub(super) fn to_value(simulated: &Simulated) -> Value {
+    let lines = |lines: &[Line]| -> Vec<Value> {
+        let lines = lines.iter();
+        lines
+            .map(|line| json!({"path": line.path, "before": line.before, "after": line.after}))
+            .collect()
+    };
     let cluster = |cluster: &ClusterFate| {
         json!({
             "name": cluster.cluster,
@@ -230,12 +242,10 @@ pub(super) fn to_value(simulated: &Simulated) -> Value {
             "isAffected": cluster.is_affected(),
             "note": cluster.note,
             "changes": match &cluster.what {
-                What::Changed(lines) | What::Held(lines) => lines
-                    .iter()
-                    .map(|line| json!({"path": line.path, "before": line.before, "after": line.after}))
-                    .collect(),
+                What::Changed(changes) | What::Held(changes) => lines(changes),
                 _ => Vec::new(),
             },
+            "overrides": lines(&cluster.overridden),
             "reason": match &cluster.what {
                 What::Refused(why) | What::Conflict(why) => Some(why),
                 _ => None,
@@ -268,7 +278,6 @@ pub(super) fn to_value(simulated: &Simulated) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::change::Line;
     use super::*;
 
     #[test]

@@ -43,13 +43,23 @@ pub(super) fn manifest_of(work: &Object) -> Value {
     first.cloned().unwrap_or_default()
 }
 
+/// A template, and its binding as it is and as it would be.
+#[derive(Clone, Copy)]
+pub(super) struct Bound<'a> {
+    pub(super) template: &'a Template,
+    /// The binding as it is, if there is one.
+    pub(super) existing: Option<&'a Placed>,
+    /// The binding as it would be.
+    pub(super) placed: &'a Placed,
+    /// Whether the binding would be about the template as it would be, and not as it was before its author's last change.
+    pub(super) is_spoken_of: bool,
+}
+
 /// What would become of a template in every cluster that has it or would.
-pub(super) fn in_clusters(
-    scene: Scene<'_>,
-    template: &Template,
-    placed: &Placed,
-    had: &BTreeMap<String, i32>,
-) -> Vec<ClusterFate> {
+pub(super) fn in_clusters(scene: Scene<'_>, bound: Bound<'_>) -> Vec<ClusterFate> {
+    let Bound {
+        template, placed, ..
+    } = bound;
     let gets: BTreeMap<&str, i32> = targets::targets(&placed.spec)
         .into_iter()
         .map(|target| (target.name.as_str(), target.replicas))
@@ -59,7 +69,9 @@ pub(super) fn in_clusters(
     let mut names: BTreeSet<&str> = gets.keys().copied().collect();
     let owned = works.iter().filter(|(_, work)| is_of(work, binding));
     names.extend(owned.map(|(cluster, _)| *cluster));
-    names.extend(had.keys().map(String::as_str));
+    let had = bound.existing.map(|placed| targets::targets(&placed.spec));
+    let had = had.into_iter().flatten();
+    names.extend(had.map(|target| target.name.as_str()));
     // A namespace goes to the other clusters by itself, whoever claims it.
     let travels = spaces::travels(scene, &template.object);
     if travels {
@@ -70,31 +82,76 @@ pub(super) fn in_clusters(
     let stays: BTreeSet<&str> = targets::expected(&placed.spec);
     let one = |cluster: &str| {
         let replicas = |count: Option<i32>| count.filter(|_| is_workload);
-        let (before, now) = (had.get(cluster).copied(), gets.get(cluster).copied());
         let work = works.get(cluster).copied();
+        let has_it = work.filter(|work| !has_waited(work));
+        let before = has_it.and_then(|work| {
+            let sent = Object::from_value(manifest_of(work)).ok()?;
+            count(&scene.before.interpreter, &sent).or_else(|| bound.had(cluster))
+        });
+        let before = replicas(before);
         let fate = if scene.lost.iter().any(|lost| lost == cluster) {
-            what(What::Lost)
-        } else if let Some(count) = now {
+            what(work.map_or(What::Absent, |_| What::Lost))
+        } else if let Some(count) = gets.get(cluster).copied() {
             let share = Share {
                 replicas: replicas(Some(count)),
                 completions: completions.get(cluster).copied(),
             };
-            write(scene, template, placed, (cluster, share), work)
+            let own = work.filter(|work| is_of(work, binding));
+            write(scene, bound, (cluster, share), (work, own.is_some()))
         } else if stays.contains(cluster) {
-            what(What::Stays)
+            ClusterFate {
+                after: before,
+                is_old: work.is_none(),
+                ..what(work.map_or(What::Absent, |_| What::Stays))
+            }
         } else if travels && !work.is_some_and(|work| is_of(work, binding)) {
             spaces::in_cluster(scene, template, cluster, work)
         } else {
-            work.map_or_else(|| what(What::Stays), withdrawn)
+            work.map_or_else(|| what(What::Absent), |work| bound.leave(cluster, work))
         };
+        // What does not come about leaves the cluster with what it has.
+        let keeps = matches!(fate.what, What::Held(_) | What::Refused(_));
         ClusterFate {
             cluster: cluster.to_owned(),
-            before: replicas(before),
-            after: replicas(now),
+            before,
+            after: if keeps { before } else { fate.after },
             ..fate
         }
     };
     names.into_iter().map(one).collect()
+}
+
+impl Bound<'_> {
+    /// The replicas that the binding gives a cluster now.
+    fn had(&self, cluster: &str) -> Option<i32> {
+        let targets = targets::targets(&self.existing?.spec);
+        let mut found = targets.iter().filter(|target| target.name == cluster);
+        found.next().map(|target| target.replicas)
+    }
+
+    /// What becomes of a template in a cluster that its binding leaves.
+    ///
+    /// What a policy says goes into the works before the scheduler takes clusters from the binding. What comes along with
+    /// others loses its clusters in the same write that changes the rest, so that their works go as they are.
+    fn leave(&self, cluster: &str, work: &Object) -> ClusterFate {
+        let existing = self.existing.map(|placed| &placed.spec);
+        let is_scheduled = existing.is_some_and(|spec| {
+            let mut clusters = spec.clusters.iter();
+            clusters.any(|target| target.name == cluster)
+        });
+        let says = self.placed.spec.preserve_resources_on_deletion;
+        let is_kept = match is_scheduled && !work.is_terminating() {
+            true => says.unwrap_or_default(),
+            false => work.at(&["spec", "preserveResourcesOnDeletion"]) == Some(&Value::Bool(true)),
+        };
+        let is_leaving = work.is_terminating()
+            || existing.is_some_and(|spec| !targets::expected(spec).contains(cluster));
+        ClusterFate {
+            note: is_leaving.then(|| "on its way already".to_owned()),
+            is_old: is_leaving,
+            ..withdrawn(work, is_kept)
+        }
+    }
 }
 
 fn what(what: What) -> ClusterFate {
@@ -102,6 +159,13 @@ fn what(what: What) -> ClusterFate {
         what,
         ..ClusterFate::default()
     }
+}
+
+/// How many replicas an object asks for; `None` if its kind has no rules for that.
+fn count(interpreter: &Interpreter, object: &Object) -> Option<i32> {
+    let is_known = interpreter.covers(KindRef::of(object), Operation::InterpretReplica);
+    let found = is_known.then(|| interpreter.replicas(object).ok());
+    found.flatten().map(|found| found.replicas)
 }
 
 /// Whether a work is one of a binding's; others of the name stay when the binding leaves their cluster.
@@ -113,17 +177,31 @@ fn is_of(work: &Object, binding: Option<&Object>) -> bool {
     shares(permanent_id::RESOURCE_BINDING) || shares(permanent_id::CLUSTER_RESOURCE_BINDING)
 }
 
-/// Whether the cluster is known to have what a work says, and from here.
-fn has_arrived(work: &Object) -> bool {
+/// What a work says of whether its cluster has it: `None` if nobody ever tried.
+fn applied(work: &Object) -> Option<&Value> {
     let conditions = work.at(&["status", "conditions"]).and_then(Value::as_array);
     let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|condition| condition["type"] == APPLIED && condition["status"] == "True")
+    let found = conditions.find(|condition| condition["type"] == APPLIED)?;
+    Some(&found["status"])
+}
+
+/// Whether the cluster is known to have what a work says, and from here.
+fn has_arrived(work: &Object) -> bool {
+    applied(work).is_some_and(|status| status == "True")
+}
+
+fn is_suspended(work: &Object) -> bool {
+    work.at(&["spec", "suspendDispatching"]) == Some(&Value::Bool(true))
+}
+
+/// Whether a work has been held back ever since it was made, so that its cluster has nothing of it.
+fn has_waited(work: &Object) -> bool {
+    is_suspended(work) && applied(work).is_none()
 }
 
 /// What becomes of an object whose work goes. Deletion is never held back; but what never arrived cannot be deleted, and
 /// what stood in its way is not.
-fn withdrawn(work: &Object) -> ClusterFate {
-    let is_kept = work.at(&["spec", "preserveResourcesOnDeletion"]) == Some(&Value::Bool(true));
+fn withdrawn(work: &Object, is_kept: bool) -> ClusterFate {
     let object = Object::from_value(manifest_of(work)).ok();
     let look = object.filter(|_| !has_arrived(work)).map(|object| {
         let work = (work.namespace().to_owned(), work.name().to_owned());
@@ -138,17 +216,22 @@ fn withdrawn(work: &Object) -> ClusterFate {
     }
 }
 
-/// What a cluster would get, against what it was sent before.
+/// What a cluster would get, against what it was sent before by the work there is, which may be the binding's own.
 fn write(
     scene: Scene<'_>,
-    template: &Template,
-    placed: &Placed,
+    bound: Bound<'_>,
     (cluster, share): (&str, Share),
-    work: Option<&Object>,
+    (work, is_own): (Option<&Object>, bool),
 ) -> ClusterFate {
+    let (template, placed) = (bound.template, bound.placed);
+    let rules = &scene.after.interpreter;
+    let ending = work.filter(|work| work.is_terminating());
+    let held = work.filter(|_| is_own && ending.is_none() && !bound.is_spoken_of);
     let rendering = scene.after.render(&template.object, share, cluster);
     let (rendered, applied_overrides) = match rendering.result {
         Ok(rendered) => rendered,
+        // What cannot be rendered replaces nothing.
+        Err(_) if held.is_some() => return kept(rules, held, share),
         Err(why) => {
             // A rule that fails today already is no news.
             let former = template.former().map(|former| {
@@ -162,6 +245,16 @@ fn write(
             };
         }
     };
+    let after = share
+        .replicas
+        .map(|share| count(rules, &rendered).unwrap_or(share));
+    // Nobody speaks for the change: only a cluster with another share of the template gets it as it would be.
+    let is_revised = share.replicas.is_some()
+        && rules.covers(KindRef::of(&template.object), Operation::ReviseReplica);
+    let kept_as_is = kept(rules, held, share);
+    if held.is_some() && (!is_revised || kept_as_is.after == after) {
+        return kept_as_is;
+    }
     let draft = binding::draft(Draft {
         binding: placed.view(),
         template: &template.object,
@@ -169,15 +262,40 @@ fn write(
         rendered,
         applied_overrides,
         inherited_labels: None,
-        existing: work,
+        existing: work.filter(|_| ending.is_none()),
     });
-    match draft {
+    let fate = match draft {
+        Ok(draft) if ending.is_some() => ClusterFate {
+            note: Some("once what is being deleted there is gone".to_owned()),
+            is_old: bound.had(cluster).is_some(),
+            ..compare(
+                None,
+                &draft,
+                (binding::work::is_suspended(&placed.spec, cluster), false),
+            )
+        },
         Ok(draft) => {
             let is_held = binding::work::is_suspended(&placed.spec, cluster);
-            let keeps = keeps_fields(&scene.after.interpreter, &template.object);
+            let keeps = keeps_fields(rules, &template.object);
             compare(work, &draft, (is_held, keeps))
         }
         Err(error) => what(What::Refused(error.to_string())),
+    };
+    let is_there = fate.what != What::Absent;
+    ClusterFate {
+        after: after.filter(|_| is_there),
+        overridden: change::overridden(&template.object, &rendering.steps),
+        ..fate
+    }
+}
+
+/// A cluster that keeps what it was sent.
+fn kept(rules: &Interpreter, held: Option<&Object>, share: Share) -> ClusterFate {
+    let sent = held.and_then(|work| Object::from_value(manifest_of(work)).ok());
+    let sent = sent.and_then(|sent| count(rules, &sent));
+    ClusterFate {
+        after: share.replicas.and(sent.or(share.replicas)),
+        ..what(What::Stays)
     }
 }
 
@@ -192,15 +310,17 @@ fn keeps_fields(interpreter: &Interpreter, object: &Object) -> bool {
 /// A work as it would be against the one there is. `is_held` says whether its dispatching would be suspended, `keeps`
 /// whether members keep fields of such objects.
 fn compare(work: Option<&Object>, draft: &Object, (is_held, keeps): (bool, bool)) -> ClusterFate {
-    let was_held = work
-        .is_some_and(|work| work.at(&["spec", "suspendDispatching"]) == Some(&Value::Bool(true)));
+    let was_held = work.is_some_and(is_suspended);
     let sent = manifest_of(draft);
     let lines = work.map_or_else(Vec::new, |work| change::lines(&manifest_of(work), &sent));
     match (was_held, is_held) {
         (true, true) if lines.is_empty() => ClusterFate {
             note: Some("its dispatching is suspended".to_owned()),
             is_old: true,
-            ..what(What::Stays)
+            ..what(match work.is_some_and(has_waited) {
+                true => What::Absent,
+                false => What::Stays,
+            })
         },
         (_, true) => what(What::Held(lines)),
         // What waited may never have reached the cluster: only the cluster knows what it has.
@@ -329,8 +449,15 @@ mod tests {
             let fate = compare(existing.as_ref(), &draft, (held, false));
             assert_eq!(told(&fate), expected, "{before:?} -> {after} held={held}");
         }
-        assert_eq!(withdrawn(&work("blue", true, false)).what, What::Deleted);
-        assert_eq!(withdrawn(&work("blue", false, true)).what, What::LetGo);
+        for (is_kept, expected) in [(false, What::Deleted), (true, What::LetGo)] {
+            let fate = withdrawn(&work("blue", true, false), is_kept);
+            assert_eq!(fate.what, expected);
+        }
+        // What has waited from the start is not there.
+        let mut waiting = work("blue", true, false);
+        waiting.remove(&["status"]);
+        let fate = compare(Some(&waiting), &work("blue", true, false), (true, false));
+        assert_eq!(told(&fate), "absent looks=false old=true");
     }
 
     #[test]
@@ -374,7 +501,7 @@ mod tests {
             );
         }
         for (applied, looks) in [("True", false), ("False", true)] {
-            let fate = withdrawn(&work("blue", abort, applied));
+            let fate = withdrawn(&work("blue", abort, applied), false);
             assert_eq!((fate.what, fate.look.is_some()), (What::Deleted, looks));
         }
     }
@@ -396,6 +523,64 @@ mod tests {
             (labelled(cluster, "1"), None, false),
         ] {
             assert_eq!(is_of(&work, binding.as_ref()), expected);
+        }
+    }
+
+    /// A binding that goes to clusters, and says whether what it leaves stays.
+    fn placed(clusters: &[&str], preserves: bool) -> Placed {
+        let clusters = clusters
+            .iter()
+            .map(|name| json!({"name": name, "replicas": 1}));
+        let binding = json!({
+            "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
+            "metadata": {"name": "a-configmap", "namespace": "n"},
+            "spec": {
+                "resource": {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "n"},
+                "clusters": clusters.collect::<Vec<Value>>(), "preserveResourcesOnDeletion": preserves,
+            },
+        });
+        Placed::read(&Object::from_value(binding).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_is_left_goes_as_the_policy_says_then_unless_it_goes_already() {
+        let template = Template {
+            object: Object::from_value(json!({"metadata": {"name": "a", "namespace": "n"}}))
+                .unwrap(),
+            is_there: true,
+            is_supposed: false,
+            was: None,
+        };
+        let work = |preserves: bool, metadata: Value| {
+            let mut work = json!({
+                "metadata": {"name": "w", "namespace": "karmada-es-east"},
+                "spec": {"preserveResourcesOnDeletion": preserves},
+            });
+            work["metadata"]["deletionTimestamp"] = metadata;
+            Object::from_value(work).unwrap()
+        };
+        let (live, ending) = (Value::Null, json!("2026-01-01T00:00:00Z"));
+        let (both, west) = (&["east", "west"][..], &["west"][..]);
+        for (had, was, says, ends, expected) in [
+            (both, true, false, &live, (What::Deleted, false)),
+            (both, false, true, &live, (What::LetGo, false)),
+            // What is left already goes as its work says.
+            (west, true, false, &live, (What::LetGo, true)),
+            (west, false, true, &ending, (What::Deleted, true)),
+            (both, false, true, &ending, (What::Deleted, true)),
+        ] {
+            let bound = Bound {
+                template: &template,
+                existing: Some(&placed(had, was)),
+                placed: &placed(west, says),
+                is_spoken_of: true,
+            };
+            let fate = bound.leave("east", &work(was, ends.clone()));
+            assert_eq!(
+                (fate.what, fate.is_old),
+                expected,
+                "{had:?} {was} {says} {ends}"
+            );
         }
     }
 }
