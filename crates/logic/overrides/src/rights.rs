@@ -39,11 +39,8 @@ impl<'a> Rights<'a> {
             gathered(template.fields().get("metadata")),
             gathered(document.get("metadata")),
         );
-        let labels = before.keys().chain(after.keys());
-        match labels
-            .into_iter()
-            .find(|label| before.get(*label) != after.get(*label))
-        {
+        let mut labels = before.keys().chain(after.keys());
+        match labels.find(|label| before.get(*label) != after.get(*label)) {
             None => Ok(()),
             Some(label) => Err(Fault {
                 path: format!(
