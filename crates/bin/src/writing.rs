@@ -52,7 +52,7 @@ pub(crate) fn apply(reach: &Reach, typed: Apply) -> Result<(), Failure> {
     let manifests = Manifest::select(read(&typed.files)?, &typed.selector)?;
     let options = cli::ApplyOptions {
         writing: typed.writing.into(),
-        respect_owners: typed.respect_owners,
+        respect_owners: typed.respect_owners || (typed.server_side && !typed.force_conflicts),
         propagation,
     };
     answer(block_on(async {

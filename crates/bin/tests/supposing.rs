@@ -148,7 +148,7 @@ fn suspensions_and_what_members_have_are_foretold_as_they_come() {
     check(&up, "karavel apply -f -", &over, 0, &["configured"]);
     until(
         &up,
-        "karavel get configmap a -C member1 -s members -o jsonpath='{.items[*].data.colour}'",
+        "karavel get configmap a -C member1 -s members -o jsonpath='{.data.colour}'",
         "",
         &["blue"],
     );

@@ -6,14 +6,9 @@ use clap::{Args, ValueEnum};
 #[derive(Args, Debug)]
 pub(crate) struct Namespaces {
     /// The namespace; what the kubeconfig names if absent.
-    #[arg(
-        short,
-        long,
-        value_name = "NAMESPACE",
-        conflicts_with = "all_namespaces"
-    )]
+    #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
-    /// All namespaces.
+    /// All namespaces, whatever else is said of one.
     #[arg(short = 'A', long)]
     pub(crate) all_namespaces: bool,
 }
@@ -30,7 +25,8 @@ pub(crate) struct Places {
         long,
         visible_alias = "cluster",
         value_name = "NAMES",
-        value_delimiter = ','
+        value_delimiter = ',',
+        value_parser = clap::builder::NonEmptyStringValueParser::new()
     )]
     pub(crate) clusters: Vec<String>,
 }

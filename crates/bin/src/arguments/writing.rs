@@ -21,8 +21,8 @@ pub(crate) struct Writing {
         default_missing_value = "client"
     )]
     pub(crate) dry_run: DryRun,
-    /// Print the object afterwards: json, yaml, name.
-    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse)]
+    /// Print the object afterwards: json, yaml, name, jsonpath=..., custom-columns=..., go-template=...
+    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse_written)]
     pub(crate) output: Option<cli::Output>,
     /// Who owns the fields that are written; the program itself if absent.
     #[arg(long, value_name = "NAME", hide = true)]
@@ -113,8 +113,8 @@ pub(crate) struct Apply {
     /// Only objects of the files with these labels.
     #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "")]
     pub(crate) selector: String,
-    /// Has no effect: objects are always applied by the server.
-    #[arg(long, hide = true)]
+    /// Refuse to change fields that others own, as kubectl does with it. Objects are applied by the server without it too.
+    #[arg(long)]
     pub(crate) server_side: bool,
     /// Delete what cannot be changed and create it anew, which is left to whoever wants that.
     #[arg(long, hide = true)]
@@ -136,8 +136,8 @@ pub(crate) struct Apply {
     /// Has no effect: the server knows its kinds.
     #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) openapi_patch: Option<bool>,
-    /// Has no effect: fields that others own are taken over unless told otherwise.
-    #[arg(long, hide = true)]
+    /// With --server-side: take over fields that others own.
+    #[arg(long, conflicts_with = "respect_owners")]
     pub(crate) force_conflicts: bool,
     /// Refuse to change fields that others own.
     #[arg(long)]

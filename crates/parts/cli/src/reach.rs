@@ -160,6 +160,9 @@ pub fn call_failure(error: &CallError) -> Failure {
         409 if error.is_already_exists() => {
             "choose another name, or change the one that is there with `karavel apply`"
         }
+        409 if refusal.message.starts_with("Apply failed with ") => {
+            "others own these fields: leave them out of the file, or take them over with --force-conflicts"
+        }
         409 => "somebody changed it meanwhile: look again and repeat",
         410 => "it is gone: look again and repeat",
         422 => "correct the named fields and repeat",
@@ -211,6 +214,13 @@ mod tests {
             (405, "MethodNotAllowed", "m", 1, "does not allow"),
             (409, "AlreadyExists", "m", 1, "another name"),
             (409, "Conflict", "m", 1, "meanwhile"),
+            (
+                409,
+                "Conflict",
+                "Apply failed with 1 conflict: conflict with \"alice\": .data.a",
+                1,
+                "--force-conflicts",
+            ),
             (410, "Expired", "m", 1, "gone"),
             (415, "UnsupportedMediaType", "m", 1, "correct"),
             (422, "Invalid", "m", 1, "named fields"),

@@ -121,6 +121,17 @@ impl Output {
         }
     }
 
+    /// Reads the same for objects that were just written, of which no server makes tables.
+    pub fn parse_written(text: &str) -> Result<Self, String> {
+        match Self::parse(text)? {
+            Self::Wide => Err(
+                "what was written has no columns: choose json, yaml, name, jsonpath=TEMPLATE, custom-columns=HEAD:PATH,... or go-template=TEMPLATE"
+                    .to_owned(),
+            ),
+            output => Ok(output),
+        }
+    }
+
     /// Whether it is a table as servers make them.
     #[must_use]
     pub fn is_table(&self) -> bool {
@@ -266,6 +277,20 @@ mod tests {
             let found = Output::with_template(text, template);
             assert_eq!(found, Output::parse(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn what_was_written_is_shown_in_every_way_but_as_a_servers_table() {
+        for text in [
+            "json",
+            "yaml",
+            "name",
+            "jsonpath={.a}",
+            "go-template={{.a}}",
+        ] {
+            assert_eq!(Output::parse_written(text), Output::parse(text), "{text}");
+        }
+        assert!(Output::parse_written("wide").is_err());
     }
 
     #[test]

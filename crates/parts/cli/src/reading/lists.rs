@@ -28,8 +28,13 @@ pub(super) fn document(
     match (is_single, items.len()) {
         (true, 0) => None,
         (true, 1) => items.pop(),
-        _ => Some(json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items})),
+        _ => Some(list(items)),
     }
+}
+
+/// Several objects as one.
+pub(super) fn list(items: Vec<Value>) -> Value {
+    json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items})
 }
 
 /// A line for each object: kind, group and name, as other commands take them.

@@ -141,7 +141,11 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
             notes.push("they are in members: add -s members".to_owned());
         }
     }
-    let is_single = one && wanted.len() == 1 && wanted.iter().all(|wanted| wanted.names.len() == 1);
+    // Not by how many members there happen to be: whoever names one knows what to expect.
+    let is_one_named = places.len() == 1 && query.clusters.len() == 1;
+    let is_single = (one || is_one_named)
+        && wanted.len() == 1
+        && wanted.iter().all(|wanted| wanted.names.len() == 1);
     let text = match &query.output {
         Output::Table | Output::Wide => show_tables(sections, query, order.as_ref()),
         Output::Name => lists::names(&sections),
@@ -201,6 +205,15 @@ fn namespace_of(control: &Client, query: &Query) -> String {
         (Some(namespace), _) => namespace.clone(),
         (None, _) => control.raw().default_namespace().to_owned(),
     }
+}
+
+/// Objects for programs, or what is picked from them: one as it is, several as a list.
+pub(crate) fn show_objects(mut objects: Vec<Value>, output: &Output) -> Result<String, Failure> {
+    let document = match objects.len() {
+        0 | 1 => objects.pop(),
+        _ => Some(lists::list(objects)),
+    };
+    show_document(document, output, false, None)
 }
 
 /// A document for programs, or what is picked from it.

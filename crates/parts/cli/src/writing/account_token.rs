@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Writing;
 use crate::failure::Failure;
 use crate::nearest::missing;
-use crate::reading::{self, Output};
+use crate::reading;
 
 /// What a token is for.
 #[derive(Clone, Debug, Default)]
@@ -38,10 +38,9 @@ pub async fn create_account_token(
         Ok(answer) => answer,
         Err(error) => return Err(missing(control, &kind, &key, &error).await),
     };
-    match &query.writing.output {
-        Some(Output::Json) => reading::write_document(&answer.into_value(), false),
-        Some(Output::Yaml) => reading::write_document(&answer.into_value(), true),
-        _ => match answer.text_at(&["status", "token"]) {
+    match query.writing.document() {
+        Some(output) => reading::show_objects(vec![answer.into_value()], output),
+        None => match answer.text_at(&["status", "token"]) {
             Some(token) if !token.is_empty() => Ok(format!("{token}\n")),
             _ => Err(Failure::failed(
                 "the server returned no token",

@@ -60,7 +60,8 @@ pub async fn apply(
     let mut discovery = discover(control).await?;
     check_clusters(control, &options.propagation).await?;
     let home = options.writing.home(control);
-    let (mut failures, mut notes) = (Vec::new(), Vec::new());
+    let writing = &options.writing;
+    let (mut failures, mut notes, mut documents) = (Vec::new(), Vec::new(), Vec::new());
     // Kinds whose definitions were applied, and that nobody has waited for yet.
     let mut coming: Vec<GroupVersionKind> = Vec::new();
     for manifest in manifests {
@@ -76,7 +77,10 @@ pub async fn apply(
                 coming.extend(kinds_of(&object));
             }
             notes.extend(done.warning);
-            print(&done.said)?;
+            match writing.document() {
+                Some(_) => documents.push(reading::mark(done.object, None, false)),
+                None => print(&writing.say(&resource, &done.object, done.word)?)?,
+            }
             let clusters = match &options.propagation {
                 Propagation::Elsewhere => return Ok(()),
                 Propagation::AllClusters => &[][..],
@@ -85,11 +89,18 @@ pub async fn apply(
             let (kind, policy) = policy_for(&resource, &object, None, clusters, Strictness::Usual);
             let done = one(control, &kind, &policy, options).await?;
             notes.extend(done.warning);
-            print(&done.said)
+            match writing.document() {
+                Some(_) => documents.push(reading::mark(done.object, None, false)),
+                None => print(&writing.say(&kind, &done.object, done.word)?)?,
+            }
+            Ok(())
         };
         if let Err(failure) = applied.await {
             failures.push((manifest.place.clone(), failure));
         }
+    }
+    if let Some(output) = writing.document() {
+        print(&reading::show_objects(documents, output)?)?;
     }
     Ok(Answer {
         failure: reading::blame_places(failures),
@@ -100,16 +111,19 @@ pub async fn apply(
 
 /// What came of one object.
 struct Done {
-    /// What is said about it.
-    said: String,
+    /// As it is afterwards.
+    object: Object,
+    /// What was done to it.
+    word: &'static str,
     /// What was left undone although it is applied.
     warning: Option<String>,
 }
 
-impl From<String> for Done {
-    fn from(said: String) -> Self {
+impl Done {
+    fn new(object: Object, word: &'static str) -> Self {
         Self {
-            said,
+            object,
+            word,
             warning: None,
         }
     }
@@ -188,7 +202,7 @@ async fn one(
         } else {
             "configured"
         };
-        return writing.say(resource, object, word).map(Done::from);
+        return Ok(Done::new(object.clone(), word));
     }
     let how = writing.options();
     let Some(before) = before else {
@@ -197,7 +211,7 @@ async fn one(
             .apply(resource, object, force, &Part::Object, &how)
             .await;
         return match applied {
-            Ok(applied) => writing.say(resource, &applied, "created").map(Done::from),
+            Ok(applied) => Ok(Done::new(applied, "created")),
             Err(error) => Err(write_failure(control, resource, &error).await),
         };
     };
@@ -221,8 +235,8 @@ async fn one(
         false => "configured",
     };
     Ok(Done {
-        said: writing.say(resource, &applied, word)?,
         warning,
+        ..Done::new(applied, word)
     })
 }
 

@@ -29,7 +29,7 @@ pub async fn create(
     let writing = &options.writing;
     let discovery = discover(control).await?;
     let home = writing.home(control);
-    let mut failures = Vec::new();
+    let (mut failures, mut printed) = (Vec::new(), 0);
     for manifest in manifests {
         let created = async {
             let (resource, mut object) = manifest.locate(&discovery, &home)?;
@@ -51,7 +51,10 @@ pub async fn create(
                 Ok(made) => made,
                 Err(error) => return Err(write_failure(control, &resource, &error).await),
             };
-            print(&writing.say(&resource, &made, "created")?)
+            let said = writing.say(&resource, &made, "created")?;
+            print(&format!("{}{said}", writing.separator(printed)))?;
+            printed += 1;
+            Ok(())
         };
         if let Err(failure) = created.await {
             failures.push((manifest.place.clone(), failure));

@@ -65,9 +65,10 @@ pub async fn mark(control: &Client, query: &MarkQuery, print: Sink<'_>) -> Resul
             "name one object",
         ));
     }
-    for (resource, object) in found {
+    for (number, (resource, object)) in found.into_iter().enumerate() {
         match persist(control, &resource, &object, query, &changes).await {
-            Ok(lines) => print(&lines)?,
+            Ok(lines) if query.list => print(&lines)?,
+            Ok(lines) => print(&format!("{}{lines}", query.writing.separator(number)))?,
             Err(failure) => failures.push((object.key().to_string(), failure)),
         }
     }
@@ -233,7 +234,7 @@ async fn one(
     };
     let said = query.writing.say(resource, &after, word);
     let said = said.map_err(Setback::Final)?;
-    let is_line = query.writing.output.is_none();
+    let is_line = query.writing.document().is_none();
     let absent = changes
         .iter()
         .filter(|(key, value)| is_line && value.is_none() && present(key).is_none());

@@ -69,7 +69,7 @@ pub struct Writing {
     pub namespace: Option<String>,
     /// How far it goes.
     pub dry_run: DryRun,
-    /// The object afterwards instead of a line: json, yaml or name.
+    /// The object afterwards instead of a line.
     pub output: Option<Output>,
     /// Who owns the fields that are written; the program itself if absent.
     pub manager: Option<String>,
@@ -103,18 +103,30 @@ impl Writing {
     /// What is printed of an object that was written.
     fn say(&self, resource: &ResourceType, object: &Object, word: &str) -> Result<String, Failure> {
         match &self.output {
-            None => Ok(format!(
+            None | Some(Output::Table) => Ok(format!(
                 "{} {word}{}\n",
                 name_of(resource, object.name()),
                 self.dry_run.suffix()
             )),
             Some(Output::Name) => Ok(format!("{}\n", name_of(resource, object.name()))),
             Some(output) => {
-                let yaml = *output == Output::Yaml;
                 let marked = reading::mark(object.clone(), None, false);
-                let text = reading::write_document(&marked, yaml)?;
-                Ok(if yaml { format!("---\n{text}") } else { text })
+                reading::show_objects(vec![marked], output)
             }
+        }
+    }
+
+    /// How objects are printed if they are, instead of lines about them.
+    fn document(&self) -> Option<&Output> {
+        let is_line = |output: &&Output| matches!(output, Output::Table | Output::Name);
+        self.output.as_ref().filter(|output| !is_line(output))
+    }
+
+    /// What stands before an object that is printed after so many others.
+    fn separator(&self, printed: usize) -> &'static str {
+        match (&self.output, printed) {
+            (Some(Output::Yaml), 1..) => "---\n",
+            _ => "",
         }
     }
 }
