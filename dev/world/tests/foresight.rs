@@ -330,3 +330,55 @@ async fn everybody_who_is_known_may_learn_what_the_server_runs_with() {
     let told: Value = serde_json::from_slice(&asked.await.unwrap()).unwrap();
     assert_eq!(told["karavel"]["scheduler"]["name"], "default-scheduler");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_order_of_a_file_decides_whose_templates_are() {
+    let web = deployment("web");
+    let first = policy("first", &to("m1"));
+    let higher = policy("higher", &format!("  priority: 10\n{}", to("m2")));
+    let lazy = policy(
+        "lazy",
+        &format!("  activationPreference: Lazy\n{}", to("m1")),
+    );
+    let again = web.replace("replicas: 2", "replicas: 3");
+    for (what, files, expected) in [
+        (
+            "whoever is there first keeps it",
+            [&web, &first, &higher],
+            &["m1"][..],
+        ),
+        (
+            "of those that are there the better one has it",
+            [&first, &higher, &web],
+            &["m2"],
+        ),
+        (
+            "a lazy one waits for the next change",
+            [&web, &lazy, &String::new()],
+            &[],
+        ),
+        (
+            "and does not wait for what comes after it",
+            [&lazy, &web, &String::new()],
+            &["m1"],
+        ),
+        ("nor for a change", [&web, &lazy, &again], &["m1"]),
+        (
+            "what waits is held all the same",
+            [&web, &lazy, &higher],
+            &[],
+        ),
+    ] {
+        let world = World::build().members(["m1", "m2"]).start().await;
+        let file = files.map(String::as_str).join("\n---\n");
+        let told = foreseen(&world, &file, "Deployment", "web").await;
+        assert_eq!(told, expected, "{what}");
+        for one in files.iter().filter(|one| !one.is_empty()) {
+            world.apply(one).await;
+        }
+        let now = async || holders(&world, &["m1", "m2"], "deployments", WEB).await == told;
+        world.until("it is where it was foreseen", SOON, now).await;
+        let still = async || holders(&world, &["m1", "m2"], "deployments", WEB).await == told;
+        world.stays("it stays there", WHILE, still).await;
+    }
+}

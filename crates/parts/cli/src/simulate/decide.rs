@@ -14,23 +14,26 @@ use failover::taint_policy::{self, Marked};
 use object::condition::{Condition, ConditionStatus};
 use object::time::Time;
 use object::{Object, ObjectMeta};
-use policy::Outcome;
 use policy::exemption::Exemption;
 use schedule::assume::{Assumptions, View};
 use schedule::cluster::Snapshot;
 use schedule::trigger::{Applied, needs_cycle};
 
 use super::along::{self, Along};
+use super::claims::{self, Claims, Settled, Standing};
 use super::fate::{Fate, Simulated};
 use super::groups::Groups;
 use super::works::{Bound, Scene, in_clusters};
-use super::{Template, Templates, spaces};
+use super::{Template, spaces};
 use crate::picture::{HELD_BACK, Picture, Placed, is_namespace, speaks_of};
 
 /// What drives out what a cluster has.
 const NO_EXECUTE: &str = "NoExecute";
 /// What puts taints on clusters.
 const TAINT_POLICY: &str = "ClusterTaintPolicy";
+/// What is said of a template that a lazy policy holds, and leaves as it is.
+const LAZY: &str =
+    "its policy is lazy (activationPreference: Lazy), and acts when the template changes next";
 /// How the groups of the control plane's own kinds end.
 const OWN: &str = "karmada.io";
 
@@ -57,7 +60,7 @@ pub(super) fn decide(scene: Scene<'_>, now: Time) -> Simulated {
     };
     let (mut fates, mut followers) = (Vec::new(), Vec::new());
     for template in templates.all() {
-        if only_follows(after, templates, template) {
+        if only_follows(scene, template) {
             followers.push(template);
             continue;
         }
@@ -171,12 +174,10 @@ fn is_driven_out(cluster: &Cluster, policies: &[ClusterTaintPolicy], now: Time) 
 }
 
 /// Whether nobody claims a template: it goes where others need it, if anywhere.
-fn only_follows(after: &Picture, templates: &Templates, template: &Template) -> bool {
-    let object = &template.object;
-    let binding = templates.bindings.get(&terms::key(object));
+fn only_follows(scene: Scene<'_>, template: &Template) -> bool {
+    let binding = scene.templates.bindings.get(&terms::key(&template.object));
     let existing = binding.and_then(|binding| Placed::read(binding).ok());
-    let claimed = after.claim(object, binding);
-    let is_free = matches!(claimed.outcome, Outcome::Exempt(_) | Outcome::Unclaimed);
+    let is_free = scene.claims.of(template).is_none_or(Settled::is_free);
     is_free && existing.is_none_or(|placed| !placed.spec.required_by.is_empty())
 }
 
@@ -187,7 +188,7 @@ fn follow(scene: Scene<'_>, template: &Template, along: &Along) -> Option<Fate> 
     let existing = binding.and_then(|binding| Placed::read(binding).ok());
     let needs = along.needs_of(object);
     if existing.is_none() && needs.is_empty() {
-        return unselected(scene.after, template);
+        return unselected(scene.claims, template);
     }
     let spec = along::spec(object, existing.as_ref().map(|placed| &placed.spec), needs);
     let placed = with_spec(existing.clone(), object, spec);
@@ -205,15 +206,15 @@ fn follow(scene: Scene<'_>, template: &Template, along: &Along) -> Option<Fate> 
 }
 
 /// What is said of a supposed template that goes nowhere, because nobody sends it.
-fn unselected(after: &Picture, template: &Template) -> Option<Fate> {
+fn unselected(claims: &Claims, template: &Template) -> Option<Fate> {
     if !template.is_supposed {
         return None;
     }
-    let remark = match after.claim(&template.object, None).outcome {
-        Outcome::Exempt(Exemption::Kind(kind)) if kind.group.ends_with(OWN) => {
+    let remark = match claims.of(template).map(|settled| &settled.standing) {
+        Some(Standing::Exempt(Exemption::Kind(kind))) if kind.group.ends_with(OWN) => {
             "is for the control plane itself; what it brings about is not foretold".to_owned()
         }
-        Outcome::Exempt(exemption) => format!("goes to no cluster: {exemption}"),
+        Some(Standing::Exempt(exemption)) => format!("goes to no cluster: {exemption}"),
         _ => "goes to no cluster: no policy selects it".to_owned(),
     };
     let mut fate = template.fate();
@@ -226,60 +227,48 @@ fn fate(scene: Scene<'_>, template: &Template, course: &mut Course) -> Option<Fa
         before,
         after,
         templates,
+        claims,
         lost,
     } = scene;
     let object = &template.object;
     let binding = templates.bindings.get(&terms::key(object));
     let existing = binding.and_then(|binding| Placed::read(binding).ok());
-    let claimed = after.claim(object, binding);
-    let held = match &claimed.outcome {
-        Outcome::Applied(policy) | Outcome::Held(policy) => Some(*policy),
-        Outcome::Awaiting { policy, .. } => Some(*policy),
-        Outcome::Exempt(_) | Outcome::Unclaimed => None,
-    };
-    if held.is_none() && existing.is_none() {
+    let settled = claims.of(template)?;
+    if settled.is_free() && existing.is_none() {
         return None;
     }
-    let was = before.claim(object, binding);
-    let name_of = |decision: &policy::Decision<'_>| {
-        decision
-            .claim
-            .chosen
-            .map(|found| found.policy.id.to_string())
-    };
-    let (policy, was_of) = (name_of(&claimed), name_of(&was));
+    let was = claims::settle(before, templates, template.former().unwrap_or(object));
+    let (policy, was_of) = (settled.holder(), was.holder());
     let mut fate = Fate {
         was_of: was_of.filter(|was| existing.is_some() && Some(was) != policy.as_ref()),
         policy,
         ..template.fate()
     };
-    let mut is_spoken_of = binding.is_none_or(|binding| speaks_of(binding, object));
-    let placed = match &claimed.outcome {
-        Outcome::Applied(policy) => {
-            let terms = after.terms(object, policy, existing.as_ref().map(|placed| &placed.spec));
-            match terms {
-                Ok(spec) => {
-                    is_spoken_of = true;
-                    Some(with_spec(existing.clone(), object, spec))
-                }
-                Err(why) => {
-                    fate.problem = Some(why);
-                    fate.is_old_problem = !template.is_supposed;
-                    existing.clone()
-                }
+    // A binding outlives the claim; its targets stay as they are until somebody else claims the template.
+    let mut placed = existing.clone();
+    let mut is_spoken_of = settled.is_spoken_of;
+    if let Some((policy, applied_to)) = &settled.applied {
+        let spec = existing.as_ref().map(|placed| &placed.spec);
+        match after.terms(applied_to, policy, spec) {
+            Ok(spec) => placed = Some(with_spec(existing.clone(), object, spec)),
+            Err(why) => {
+                is_spoken_of = binding.is_none_or(|binding| speaks_of(binding, object));
+                fate.problem = Some(why);
+                fate.is_old_problem = !template.is_supposed;
             }
         }
-        Outcome::Awaiting { missing, .. } => {
-            fate.problem = Some(format!(
-                "waits for override policies: {}",
-                missing.join(", ")
-            ));
-            fate.is_old_problem = matches!(was.outcome, Outcome::Awaiting { .. });
-            existing.clone()
+    }
+    match &settled.standing {
+        Standing::Awaiting(missing) => {
+            let missing = missing.join(", ");
+            fate.problem = Some(format!("waits for override policies: {missing}"));
+            fate.is_old_problem = matches!(was.standing, Standing::Awaiting(_));
         }
-        // A binding outlives the claim; its targets stay as they are until somebody else claims the template.
-        _ => existing.clone(),
-    };
+        Standing::Held if settled.applied.is_none() && settled.is_news(&was) => {
+            fate.remarks.push(LAZY.to_owned());
+        }
+        _ => {}
+    }
     let Some(mut placed) = placed else {
         return Some(fate);
     };

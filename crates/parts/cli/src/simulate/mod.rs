@@ -6,6 +6,7 @@
 
 mod along;
 mod change;
+mod claims;
 mod decide;
 mod fate;
 mod groups;
@@ -30,6 +31,7 @@ use crate::manifests::{Home, Manifest};
 use crate::nearest::cluster_hint;
 use crate::picture::{Picture, Presumption};
 use crate::reading::Answer;
+use claims::Claims;
 use stage::Stage;
 use works::Scene;
 
@@ -70,7 +72,7 @@ pub async fn simulate(
     let mut after = before.clone();
     after.clusters.retain(|name, _| !lost.contains(name));
     let mut templates = Templates::read(control).await?;
-    let mut refused = Vec::new();
+    let (mut order, mut refused) = (Vec::new(), Vec::new());
     let manager = supposed.manager.as_deref();
     let (manifests, discovery) = (&supposed.manifests, &templates.discovery);
     let stage = Stage::read(control, home, manager, manifests, discovery).await?;
@@ -78,20 +80,25 @@ pub async fn simulate(
         match stage.try_on(manifest, &templates.discovery).await {
             Ok(supposed) => {
                 if !after.take(&supposed.object) {
-                    templates.put(supposed);
+                    templates.put(&supposed);
                 }
+                order.push(supposed);
             }
             Err(failure) => refused.push((manifest.place.clone(), failure)),
         }
     }
     templates.add_selected(control, &after).await?;
-    templates.add_references(control, &after).await?;
+    let mut claims = Claims::after_each(&before, &templates, &order);
+    claims.complete(&after, &templates);
+    templates.add_references(control, &after, &claims).await?;
     let unlisted = templates.add_namespaces(control).await?;
+    claims.complete(&after, &templates);
     let decide = |after: &Picture| {
         let scene = Scene {
             before: &before,
             after,
             templates: &templates,
+            claims: &claims,
             lost: &lost,
         };
         decide::decide(scene, now)

@@ -36,6 +36,7 @@ pub(super) struct Stage {
 }
 
 /// An object as the server would make it.
+#[derive(Clone, Debug)]
 pub(super) struct Supposed {
     /// As it would be.
     pub(super) object: Object,

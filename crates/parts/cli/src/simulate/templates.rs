@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::registry;
 use api::well_known::feature_gates::Gate;
-use binding::terms;
 use client::{Client, ListOptions};
 use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
 
 use super::along;
+use super::claims::Claims;
 use super::fate::Fate;
 use super::stage::Supposed;
 use crate::failure::Failure;
@@ -173,8 +173,8 @@ impl Templates {
     }
 
     /// A template as it would be, with what it is now if it is there.
-    pub(super) fn put(&mut self, supposed: Supposed) {
-        let Supposed { object, was } = supposed;
+    pub(super) fn put(&mut self, supposed: &Supposed) {
+        let Supposed { object, was } = supposed.clone();
         let key = (object.kind().to_owned(), object.key());
         let is_there = was.is_some();
         let was = was.filter(|was| is_edited(was, &object)).map(Box::new);
@@ -221,18 +221,18 @@ impl Templates {
         &mut self,
         control: &Client,
         after: &Picture,
+        claims: &Claims,
     ) -> Result<(), Failure> {
         if !after.settings.gates.is_enabled(Gate::PropagateDeps) {
             return Ok(());
         }
         let mut wanted = Vec::new();
         for template in self.found.values() {
-            let object = &template.object;
-            let binding = self.bindings.get(&terms::key(object));
-            let claimed = after.claim(object, binding);
-            let comes_along = |found: &policy::Match<'_>| found.policy.spec.propagate_deps;
-            if claimed.claim.chosen.as_ref().is_some_and(comes_along) {
-                wanted.extend(along::references(after, object));
+            let policy = claims
+                .of(template)
+                .and_then(|settled| settled.policy.as_ref());
+            if policy.is_some_and(|policy| policy.spec.propagate_deps) {
+                wanted.extend(along::references(after, &template.object));
             }
         }
         for reference in wanted {
@@ -294,7 +294,7 @@ const SERVERS: [&str; 5] = [
 ];
 
 /// Whether somebody would find the object changed.
-fn is_edited(was: &Object, object: &Object) -> bool {
+pub(super) fn is_edited(was: &Object, object: &Object) -> bool {
     let bare = |object: &Object| {
         let mut object = object.clone();
         for field in SERVERS {

@@ -10,6 +10,7 @@ use binding::{Draft, targets, terms};
 use interpret::{Interpreter, KindRef, Operation};
 use object::{Object, Value};
 
+use super::claims::Claims;
 use super::fate::{ClusterFate, Look, What};
 use super::{Template, Templates, change, spaces};
 use crate::picture::{Picture, Placed, Share, completions};
@@ -20,6 +21,8 @@ pub(super) struct Scene<'a> {
     pub(super) before: &'a Picture,
     pub(super) after: &'a Picture,
     pub(super) templates: &'a Templates,
+    /// Whose templates would be.
+    pub(super) claims: &'a Claims,
     /// The clusters that are supposed to be lost.
     pub(super) lost: &'a [String],
 }

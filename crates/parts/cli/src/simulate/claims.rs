@@ -1,0 +1,270 @@
+//! Whose templates would be, once the supposed objects have come one after the other, as a file has them.
+//!
+//! A claim is sticky, and a lazy policy waits for a template's next change: the order decides. After every object the
+//! templates that it concerns are decided about, and what the control plane would note of that is noted, on copies.
+
+use std::collections::BTreeMap;
+
+use binding::terms;
+use object::{Object, ObjectKey};
+use policy::{Exemption, MetadataEdit, Outcome, Policy, PolicyId, Reach};
+
+use super::stage::Supposed;
+use super::templates::is_edited;
+use super::{Template, Templates};
+use crate::picture::{Picture, speaks_of};
+
+/// Revisions of what is supposed: later than any that a server has given, which counts from one.
+const FIRST_REVISION: u64 = 1 << 62;
+
+/// Whose every template would be.
+#[derive(Default)]
+pub(super) struct Claims {
+    settled: BTreeMap<Id, Settled>,
+}
+
+/// A template by kind and name.
+type Id = (String, ObjectKey);
+
+/// Whose a template would be, and what its binding would say.
+#[derive(Clone, Debug)]
+pub(super) struct Settled {
+    /// The policy that holds it, or is to.
+    pub(super) policy: Option<Policy>,
+    pub(super) standing: Standing,
+    /// The policy that its binding was last made by, and what the template was then; `None` if the binding is as it was
+    /// before.
+    pub(super) applied: Option<(Policy, Object)>,
+    /// Whether the binding is about the template as it would be at last.
+    pub(super) is_spoken_of: bool,
+}
+
+/// How a template and its policy stand to each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is none of the policies' business.
+    Exempt(Exemption),
+    /// No policy selects it.
+    Unclaimed,
+    /// Its policy waits for these override policies.
+    Awaiting(Vec<String>),
+    /// Its policy is lazy, and waits for the template's next change.
+    Held,
+    /// Its binding says what the policy says.
+    Applied,
+}
+
+impl Settled {
+    /// Whether nobody claims it.
+    pub(super) fn is_free(&self) -> bool {
+        matches!(self.standing, Standing::Exempt(_) | Standing::Unclaimed)
+    }
+
+    /// Whether its policy is another than before, or says something else.
+    pub(super) fn is_news(&self, was: &Self) -> bool {
+        let both = self.policy.as_ref().zip(was.policy.as_ref());
+        both.is_none_or(|(now, was)| now.id != was.id || !now.says_the_same(was))
+    }
+
+    /// The name of the policy that holds it.
+    pub(super) fn holder(&self) -> Option<String> {
+        Some(self.policy.as_ref()?.id.to_string())
+    }
+}
+
+/// A template and its binding on the way.
+#[derive(Clone, Debug, Default)]
+struct State {
+    object: Object,
+    /// Its binding; only what is noted on it is kept up.
+    binding: Option<Object>,
+    /// What has been noted on the template so far, which its author's changes leave in place.
+    notes: MetadataEdit,
+    policy: Option<Policy>,
+    standing: Option<Standing>,
+    applied: Option<(Policy, Object)>,
+}
+
+impl Claims {
+    /// Lets the supposed objects come, one after the other. The picture is that from before.
+    pub(super) fn after_each(before: &Picture, templates: &Templates, order: &[Supposed]) -> Self {
+        let mut picture = before.clone();
+        let mut states: BTreeMap<Id, State> = BTreeMap::new();
+        for (number, supposed) in order.iter().enumerate() {
+            if !supposed.is_written() {
+                continue;
+            }
+            let object = supposed.numbered(number);
+            let Some(reach) = amend(&mut picture, &object) else {
+                let id = id(&object);
+                let state = states.remove(&id).unwrap_or_else(|| State {
+                    binding: binding_of(templates, &object),
+                    ..State::default()
+                });
+                let state = State { object, ..state }.noted();
+                states.insert(id, state.decided(&picture));
+                continue;
+            };
+            for template in templates.all() {
+                let known = states.get(&id(&template.object));
+                let Some(current) = known.map(|known| &known.object).or(template.former()) else {
+                    continue;
+                };
+                if reach.covers(&policy::Template::new(current)) {
+                    let state = known.cloned().unwrap_or_else(|| State {
+                        object: current.clone(),
+                        binding: binding_of(templates, current),
+                        ..State::default()
+                    });
+                    states.insert(id(&template.object), state.decided(&picture));
+                }
+            }
+        }
+        let settled = states.into_iter();
+        Self {
+            settled: settled.map(|(id, state)| (id, state.settled())).collect(),
+        }
+    }
+
+    /// Decides about all others, whom nothing that is supposed concerns.
+    pub(super) fn complete(&mut self, after: &Picture, templates: &Templates) {
+        for template in templates.all() {
+            self.settled
+                .entry(id(&template.object))
+                .or_insert_with(|| settle(after, templates, &template.object));
+        }
+    }
+
+    /// Whose a template would be.
+    pub(super) fn of(&self, template: &Template) -> Option<&Settled> {
+        self.settled.get(&id(&template.object))
+    }
+}
+
+/// Whose a template is by what a picture shows.
+pub(super) fn settle(picture: &Picture, templates: &Templates, object: &Object) -> Settled {
+    let state = State {
+        object: object.clone(),
+        binding: binding_of(templates, object),
+        ..State::default()
+    };
+    state.decided(picture).settled()
+}
+
+fn id(object: &Object) -> Id {
+    (object.kind().to_owned(), object.key())
+}
+
+fn binding_of(templates: &Templates, object: &Object) -> Option<Object> {
+    templates.bindings.get(&terms::key(object)).cloned()
+}
+
+/// Takes in what claims templates, or is waited for by that; gives the templates it concerns, `None` for anything else.
+fn amend(picture: &mut Picture, object: &Object) -> Option<Reach> {
+    match object.kind() {
+        "PropagationPolicy" | "ClusterPropagationPolicy" => {
+            let id = PolicyId {
+                namespace: object.namespace().to_owned(),
+                name: object.name().to_owned(),
+            };
+            let was = picture.policies.policy(&id).cloned();
+            picture.take(object);
+            Some(Reach::of_policy(was.as_ref(), picture.policies.policy(&id)))
+        }
+        "OverridePolicy" | "ClusterOverridePolicy" => {
+            picture.take(object);
+            let (namespace, name) = (object.namespace(), object.name());
+            Some(Reach::of_override(&picture.policies, namespace, name))
+        }
+        _ => None,
+    }
+}
+
+impl Supposed {
+    /// Whether applying it writes anything.
+    fn is_written(&self) -> bool {
+        let was = self.was.as_ref();
+        was.is_none_or(|was| is_edited(was, &self.object))
+    }
+
+    /// The object with the revision that it has as the so-manieth one to be written.
+    pub(super) fn numbered(&self, number: usize) -> Object {
+        let mut object = self.object.clone();
+        let revision = FIRST_REVISION.saturating_add(number as u64);
+        // What has no metadata has been refused before.
+        let _ = object.set(&["metadata", "resourceVersion"], revision.to_string());
+        object
+    }
+}
+
+impl State {
+    /// The template with what has been noted on it.
+    fn noted(mut self) -> Self {
+        write(&mut self.object, &self.notes);
+        self
+    }
+
+    /// What the control plane makes of it now.
+    fn decided(mut self, picture: &Picture) -> Self {
+        let decision = picture.claim(&self.object, self.binding.as_ref());
+        let chosen = decision.claim.chosen.map(|found| found.policy.clone());
+        let edit = decision.template_edit(&self.object);
+        let (standing, is_applied) = match &decision.outcome {
+            Outcome::Exempt(why) => (Standing::Exempt(why.clone()), false),
+            Outcome::Unclaimed => (Standing::Unclaimed, false),
+            Outcome::Awaiting { missing, .. } => {
+                let missing = missing.iter().map(|name| (*name).to_owned());
+                (Standing::Awaiting(missing.collect()), false)
+            }
+            Outcome::Held(_) => (Standing::Held, false),
+            Outcome::Applied(_) => (Standing::Applied, true),
+        };
+        let mut binding = self.binding.clone();
+        if is_applied {
+            binding.get_or_insert_default();
+        }
+        if let Some(binding) = &mut binding {
+            let edit = decision.binding_edit(&self.object, binding);
+            write(binding, &edit);
+        }
+        if let Some(policy) = chosen.clone().filter(|_| is_applied) {
+            self.applied = Some((policy, self.object.clone()));
+        }
+        write(&mut self.object, &edit);
+        self.notes.labels.extend(edit.labels);
+        self.notes.annotations.extend(edit.annotations);
+        Self {
+            binding,
+            policy: chosen,
+            standing: Some(standing),
+            ..self
+        }
+    }
+
+    fn settled(self) -> Settled {
+        let is_spoken_of = match &self.binding {
+            Some(binding) => speaks_of(binding, &self.object),
+            None => true,
+        };
+        Settled {
+            is_spoken_of,
+            policy: self.policy,
+            standing: self.standing.unwrap_or(Standing::Unclaimed),
+            applied: self.applied,
+        }
+    }
+}
+
+/// Writes labels and annotations onto an object.
+fn write(object: &mut Object, edit: &MetadataEdit) {
+    for (field, edits) in [("labels", &edit.labels), ("annotations", &edit.annotations)] {
+        for (key, value) in edits {
+            let path = ["metadata", field, key];
+            match value {
+                // Labels that are no labels are left alone: nothing can be noted there.
+                Some(value) => drop(object.set(&path, value.as_str())),
+                None => drop(object.remove(&path)),
+            }
+        }
+    }
+}
