@@ -1,5 +1,7 @@
 //! Frames and segment headers: checksummed pieces of the journal. The format is in `DESIGN.md`.
 
+use memchr::memmem;
+
 use crate::embedded::record::{Reader, length};
 
 /// Tells one store's files from another's.
@@ -114,10 +116,8 @@ pub(crate) fn unseal<'a>(bytes: &'a [u8], id: &StoreId, sequence: u64) -> Option
 ///
 /// Such a frame was begun after everything before it had been synced. Its payload need not be whole to prove that.
 pub(crate) fn has_later_frame(bytes: &[u8], id: &StoreId, sequence: u64) -> bool {
-    bytes
-        .windows(FRAME_HEADER)
-        .filter(|window| window.starts_with(&FRAME_MAGIC))
-        .filter_map(|window| FrameHeader::decode(window, id))
+    memmem::find_iter(bytes, &FRAME_MAGIC)
+        .filter_map(|start| FrameHeader::decode(bytes.get(start..)?, id))
         .any(|header| header.sequence > sequence)
 }
 

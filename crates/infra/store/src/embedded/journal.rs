@@ -20,11 +20,17 @@ pub(crate) struct Journal {
     file: Arc<dyn DiskFile>,
     /// Where the next frame goes.
     end: u64,
+    /// Up to where room in the file has been asked for.
+    room: u64,
     /// Bytes in the segments before the last.
     closed_bytes: u64,
     /// The sequence of the last frame.
     sequence: u64,
 }
+
+/// How much room is asked for at once. A write into room that is there changes nothing about the file but its bytes, and
+/// a sync of it takes a tenth of one that has to note where the file ends now.
+const ROOM: u64 = 1024 * 1024;
 
 /// The name of a segment.
 pub(crate) fn segment_name(number: u64) -> String {
@@ -64,6 +70,7 @@ impl Journal {
             segments: vec![header],
             file,
             end: SEGMENT_HEADER as u64,
+            room: 0,
             closed_bytes: 0,
             sequence: 0,
         })
@@ -156,6 +163,7 @@ impl Journal {
                 segments,
                 file,
                 end: end as u64,
+                room: 0,
                 closed_bytes,
                 sequence,
             },
@@ -169,12 +177,35 @@ impl Journal {
     /// appended: what the file holds is unknown.
     pub(crate) fn append(&mut self, frame: &mut [u8]) -> io::Result<()> {
         let sequence = self.sequence.saturating_add(1);
+        let end = self.end.saturating_add(frame.len() as u64);
         seal(frame, &self.id, sequence);
+        if end > self.room {
+            self.make_room(end);
+        }
         self.file.write_at(frame, self.end)?;
         self.file.sync()?;
         self.sequence = sequence;
-        self.end = self.end.saturating_add(frame.len() as u64);
+        self.end = end;
         Ok(())
+    }
+
+    /// Makes room in the file up to some place and beyond. Where there is none, or the file system knows no such thing, the
+    /// file grows by being written to.
+    fn make_room(&mut self, end: u64) {
+        self.room = end.saturating_add(ROOM);
+        if let Err(error) = self.file.reserve(self.room) {
+            tracing::debug!(file = self.newest(), %error, "no room could be made in advance");
+        }
+    }
+
+    /// Gives back the room behind the last frame: nothing more is written to this segment.
+    pub(crate) fn cut(&mut self) -> io::Result<()> {
+        if self.room <= self.end {
+            return Ok(());
+        }
+        self.room = 0;
+        self.file.set_len(self.end)?;
+        self.file.sync()
     }
 
     /// Begins a new segment if the last one has so many bytes.
@@ -192,6 +223,8 @@ impl Journal {
             revision,
             sequence: self.sequence,
         };
+        // Whatever follows the frames of a segment that has a successor is damage.
+        self.cut()?;
         self.file = create_segment(&*self.disk, &header)?;
         self.closed_bytes = self.closed_bytes.saturating_add(self.end);
         self.end = SEGMENT_HEADER as u64;
@@ -272,17 +305,19 @@ impl Unsettled {
         }
         let name = journal.newest();
         let end = usize::try_from(journal.end).unwrap_or(tail.len());
-        let torn = tail.len().saturating_sub(end);
-        if torn > 0 {
+        let rest = tail.get(end..).unwrap_or_default();
+        // Zeros are room that was made and not used.
+        let torn = rest.iter().rposition(|byte| *byte != 0);
+        if let Some(last) = torn {
             tracing::warn!(
                 file = name,
                 revision,
-                bytes = torn,
+                bytes = last.saturating_add(1),
                 "an unfinished write was cut off the journal"
             );
         }
         let settled = || {
-            if torn > 0 {
+            if !rest.is_empty() {
                 journal.file.set_len(journal.end)?;
             }
             if end <= SEGMENT_HEADER {
@@ -378,5 +413,46 @@ fn scan(
             last_frame: scan.end,
             sequence: frame.sequence,
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::fault::FaultyDisk;
+
+    const ID: StoreId = [7; 16];
+
+    fn append(journal: &mut Journal, payload: &[u8]) {
+        let mut frame = vec![0; FRAME_HEADER];
+        frame.extend_from_slice(payload);
+        journal.append(&mut frame).unwrap();
+    }
+
+    fn payloads(disk: &Arc<dyn Disk>) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        let read = Journal::read(Arc::clone(disk), ID, 1, |_, payload| {
+            found.push(payload.to_vec());
+            Ok(())
+        });
+        read.unwrap();
+        found
+    }
+
+    #[test]
+    fn room_is_made_ahead_of_the_frames_and_given_back() {
+        let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::default());
+        let mut journal = Journal::create(Arc::clone(&disk), ID, 0).unwrap();
+        append(&mut journal, b"one");
+        let len = || disk.open(&segment_name(1)).unwrap().len().unwrap();
+        let room = len();
+        assert!(room > ROOM);
+        append(&mut journal, b"two");
+        assert_eq!(len(), room, "a frame that fits leaves the length alone");
+        assert_eq!(payloads(&disk), [b"one", b"two"], "room is no damage");
+        journal.rotate_at(1, 2).unwrap();
+        assert_eq!(len(), journal.closed_bytes, "nothing follows the frames");
+        append(&mut journal, b"six");
+        assert_eq!(payloads(&disk), [b"one", b"two", b"six"]);
     }
 }

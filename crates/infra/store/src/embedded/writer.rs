@@ -281,6 +281,12 @@ impl Writer {
 
     /// Notes in the checkpoint how far the journal goes, so that one that is shortened while nobody runs is refused.
     fn mark_end(&mut self) {
+        if self.shared.read_only().is_none()
+            && let Err(error) = self.journal.cut()
+        {
+            // The next start cuts it.
+            tracing::debug!(%error, "the journal keeps its unused room");
+        }
         if self.shared.read_only().is_some() || self.meta.sequence == self.journal.sequence() {
             return;
         }
