@@ -3,7 +3,7 @@
 //! Stands on both sides of the scheduler. Before it: [`terms`] writes the binding of a template that a policy claims.
 //! After it: [`targets`] says which clusters get a work and which works are to go, [`completions`] how a Job's
 //! completions are to be shared, [`work`] what the work for one cluster looks like once the template has been rendered
-//! for it (replicas by the interpreter, then overrides). [`manifest`] finishes what is sent to a member, here and on
+//! for it (replicas by the interpreter, then overrides), [`dependencies`] what comes along with a template. [`manifest`] finishes what is sent to a member, here and on
 //! admission of works alike.
 //!
 //! Invariants:
@@ -20,6 +20,7 @@ pub mod terms;
 pub mod targets;
 
 pub mod completions;
+pub mod dependencies;
 pub mod failover;
 
 pub mod manifest;

@@ -190,7 +190,7 @@ fn follow(scene: Scene<'_>, template: &Template, along: &Along) -> Option<Fate> 
     if existing.is_none() && needs.is_empty() {
         return unselected(scene.claims, template);
     }
-    let spec = along::spec(object, existing.as_ref().map(|placed| &placed.spec), needs);
+    let spec = along::spec(object, existing.as_ref().map(|placed| &placed.spec), &needs);
     let placed = with_spec(existing.clone(), object, spec);
     let bound = Bound {
         template,

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use api::config::DependentObjectReference;
 use api::registry;
 use api::well_known::feature_gates::Gate;
+use binding::dependencies;
 use client::{Client, ListOptions};
 use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
 
@@ -236,23 +238,46 @@ impl Templates {
             }
         }
         for reference in wanted {
-            let key = ObjectKey::namespaced(&reference.namespace, &reference.name);
-            if self
-                .found
-                .contains_key(&(reference.kind.clone(), key.clone()))
-            {
-                continue;
-            }
             let kind = GroupVersionKind::from_api_version(&reference.api_version, &reference.kind);
             let Some(found) = kind.ok().and_then(|kind| self.discovery.find(&kind)) else {
                 continue;
             };
             let resource = found.resource.clone();
+            if reference.name.is_empty() {
+                self.add_labelled(control, &resource, &reference).await?;
+                continue;
+            }
+            let key = ObjectKey::namespaced(&reference.namespace, &reference.name);
+            let known = (reference.kind.clone(), key.clone());
+            if self.found.contains_key(&known) {
+                continue;
+            }
             match control.get(&resource, &key).await {
                 Ok(object) => self.keep(object),
                 // Whoever refers to what is not there waits for it.
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(call_failure(&error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// What a reference by labels means.
+    async fn add_labelled(
+        &mut self,
+        control: &Client,
+        resource: &ResourceType,
+        reference: &DependentObjectReference,
+    ) -> Result<(), Failure> {
+        let options = ListOptions::default();
+        let listed = control
+            .list_all(resource, &reference.namespace, &options)
+            .await;
+        let listed = listed.map_err(|error| call_failure(&error))?.items;
+        let (home, kind) = (&reference.namespace, &resource.kind);
+        for object in listed {
+            if dependencies::means(reference, home, kind, &object) {
+                self.keep(object);
             }
         }
         Ok(())

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::{
     TypeName, names,
-    policy::ConflictResolution,
     well_known::{
         annotations::ACTIVATION_FINGERPRINT,
         events::binding::{
@@ -17,8 +16,9 @@ use api::{
         finalizers,
         labels::{DEPENDED_BY_PREFIX, depended_by},
     },
-    work::v1alpha2::{BindingSnapshot, ObjectReference, ResourceBinding, ResourceBindingSpec},
+    work::v1alpha2::{BindingSnapshot, ResourceBinding, ResourceBindingSpec},
 };
+use binding::dependencies::{self, Wishes, resource, snapshot};
 use binding::terms;
 use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use object::{Map, Object, ObjectKey, Value, patch};
@@ -57,14 +57,6 @@ pub struct Referrer {
     pub spec: ResourceBindingSpec,
 }
 
-/// The two things that those who refer to an object may disagree about.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Wishes {
-    conflict_resolution: Option<ConflictResolution>,
-    preserve: Option<bool>,
-    disagreement: Option<String>,
-}
-
 /// Writes the binding of an object that is referred to, or takes the snapshots off it when it no longer is.
 #[must_use]
 pub fn plan(inputs: &Inputs<'_>) -> Plan {
@@ -88,7 +80,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
 
 impl Inputs<'_> {
     fn create(&self, dependency: &Object) -> Action {
-        let wishes = wishes(self.referrers);
+        let wishes = self.wishes();
         let spec = ResourceBindingSpec {
             resource: resource(dependency),
             required_by: self.snapshots(),
@@ -142,7 +134,7 @@ impl Inputs<'_> {
         let is_ours = current.spec.placement.is_none();
         // What those want that are not in view is not known to be over.
         if is_ours && self.are_all {
-            let wishes = wishes(self.referrers);
+            let wishes = self.wishes();
             spec.conflict_resolution = wishes.conflict_resolution;
             spec.preserve_resources_on_deletion = wishes.preserve;
             disagreement = wishes.disagreement;
@@ -189,16 +181,16 @@ impl Inputs<'_> {
         }
     }
 
+    fn wishes(&self) -> Wishes {
+        dependencies::wishes(self.referrers.iter().map(|referrer| &referrer.spec))
+    }
+
     /// One snapshot for each that refers to the object.
     fn snapshots(&self) -> Vec<BindingSnapshot> {
         let mut snapshots: Vec<BindingSnapshot> = self
             .referrers
             .iter()
-            .map(|referrer| BindingSnapshot {
-                namespace: referrer.key.namespace.clone(),
-                name: referrer.key.name.clone(),
-                clusters: referrer.spec.clusters.clone(),
-            })
+            .map(|referrer| snapshot(&referrer.key, &referrer.spec))
             .collect();
         snapshots.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         snapshots
@@ -300,64 +292,4 @@ fn names_the_same(old: &BindingSnapshot, new: &BindingSnapshot) -> bool {
         targets.map(|target| target.name.clone()).collect()
     };
     (&old.namespace, &old.name) == (&new.namespace, &new.name) && clusters(old) == clusters(new)
-}
-
-/// Whoever wants more has it: overwriting before aborting, keeping before deleting. Nobody wants anything of an object
-/// that nobody refers to.
-fn wishes(referrers: &[Referrer]) -> Wishes {
-    if referrers.is_empty() {
-        return Wishes {
-            // What the schema fills in where nothing is said.
-            conflict_resolution: Some(ConflictResolution::Abort),
-            ..Wishes::default()
-        };
-    }
-    let overwrites = |referrer: &Referrer| {
-        referrer.spec.conflict_resolution == Some(ConflictResolution::Overwrite)
-    };
-    let preserves =
-        |referrer: &Referrer| referrer.spec.preserve_resources_on_deletion == Some(true);
-    let count = |wish: &dyn Fn(&Referrer) -> bool| referrers.iter().filter(|r| wish(r)).count();
-    let (overwriting, preserving) = (count(&overwrites), count(&preserves));
-    let mut disagreements = Vec::new();
-    // Upstream: who watches for these events looks for just these words.
-    for (words, number) in [
-        (
-            "ConflictResolution conflicted (Overwrite vs Abort)",
-            overwriting,
-        ),
-        (
-            "PreserveResourcesOnDeletion conflicted (true vs false)",
-            preserving,
-        ),
-    ] {
-        if number != 0 && number != referrers.len() {
-            disagreements.push(words);
-        }
-    }
-    Wishes {
-        conflict_resolution: Some(if overwriting > 0 {
-            ConflictResolution::Overwrite
-        } else {
-            ConflictResolution::Abort
-        }),
-        preserve: Some(preserving > 0),
-        disagreement: (!disagreements.is_empty()).then(|| {
-            format!(
-                "the bindings that refer to this one disagree, and whoever wants more has it: {}",
-                disagreements.join("; ")
-            )
-        }),
-    }
-}
-
-fn resource(dependency: &Object) -> ObjectReference {
-    ObjectReference {
-        api_version: dependency.api_version().to_owned(),
-        kind: dependency.kind().to_owned(),
-        namespace: dependency.namespace().to_owned(),
-        name: dependency.name().to_owned(),
-        uid: dependency.uid().to_owned(),
-        resource_version: dependency.resource_version().to_owned(),
-    }
 }

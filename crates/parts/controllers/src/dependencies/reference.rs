@@ -1,7 +1,8 @@
 //! What a binding's template refers to, as the binding notes it.
 
 use api::{config::DependentObjectReference, well_known::annotations::DEPENDENCIES};
-use object::{GroupVersionKind, Object, ObjectKey, field::FieldPath, selector::Selector};
+use binding::dependencies::{self, group_of};
+use object::{GroupVersionKind, Object, ObjectKey};
 use policy::exemption::is_server_owned;
 
 /// What stands for the name in the key of a reference by labels.
@@ -29,11 +30,10 @@ pub fn noted_on(binding: &Object) -> Vec<DependentObjectReference> {
         .unwrap_or_default()
 }
 
-/// Whether what is referred to is where the binding is. Nothing else is sent after a template: a binding is for objects of
-/// its own namespace alone, and so is what it brings along.
+/// Whether what is referred to is where the binding is.
 #[must_use]
 pub fn is_at_home(reference: &DependentObjectReference, binding: &Object) -> bool {
-    reference.namespace == binding.namespace()
+    dependencies::is_at_home(reference, binding.namespace())
 }
 
 /// Whether the binding wants what it refers to on its clusters: it is to stay, and somewhere, and its policy says so.
@@ -58,7 +58,7 @@ pub fn entries(binding: &Object) -> Vec<String> {
         .iter()
         .filter(|reference| is_at_home(reference, binding))
         .map(|reference| {
-            let (group, _) = split(&reference.api_version);
+            let group = group_of(reference);
             let name = if reference.name.is_empty() {
                 ANY
             } else {
@@ -86,20 +86,9 @@ pub fn refers_to(binding: &Object, kind: &GroupVersionKind, object: &Object) -> 
     if is_server_owned(object) {
         return false;
     }
-    noted_on(binding).iter().any(|reference| {
-        let (group, _) = split(&reference.api_version);
-        let fits = group == kind.group
-            && reference.kind == kind.kind
-            && is_at_home(reference, binding)
-            && reference.namespace == object.namespace();
-        fits && match &reference.label_selector {
-            _ if !reference.name.is_empty() => reference.name == object.name(),
-            None => false,
-            Some(labels) => labels
-                .compile(&FieldPath::new("labelSelector"))
-                .is_ok_and(|labels: Selector| labels.matches(|key| object.label(key))),
-        }
-    })
+    let namespace = binding.namespace();
+    let mut noted = noted_on(binding).into_iter();
+    noted.any(|reference| dependencies::means(&reference, namespace, kind, object))
 }
 
 /// The objects that a binding names; those it finds by labels are not among them.
@@ -108,22 +97,15 @@ pub fn named_by(binding: &Object) -> Vec<DependencyKey> {
     noted_on(binding)
         .into_iter()
         .filter(|reference| !reference.name.is_empty() && is_at_home(reference, binding))
-        .map(|reference| {
-            let (group, _) = split(&reference.api_version);
-            DependencyKey {
-                namespace: binding.namespace().to_owned(),
-                group: group.to_owned(),
-                kind: reference.kind,
-                object: ObjectKey::namespaced(reference.namespace, reference.name),
-            }
+        .map(|reference| DependencyKey {
+            namespace: binding.namespace().to_owned(),
+            group: group_of(&reference).to_owned(),
+            kind: reference.kind,
+            object: ObjectKey::namespaced(reference.namespace, reference.name),
         })
         .collect()
 }
 
 fn entry(group: &str, kind: &str, namespace: &str, name: &str) -> String {
     format!("{group}/{kind}/{namespace}/{name}")
-}
-
-fn split(api_version: &str) -> (&str, &str) {
-    api_version.split_once('/').unwrap_or(("", api_version))
 }
