@@ -382,3 +382,95 @@ async fn the_order_of_a_file_decides_whose_templates_are() {
         world.stays("it stays there", WHILE, still).await;
     }
 }
+
+const BY_LABELS: &str = "
+---
+apiVersion: config.karmada.io/v1alpha1
+kind: ResourceInterpreterCustomization
+metadata: {name: deployments}
+spec:
+  target: {apiVersion: apps/v1, kind: Deployment}
+  customizations:
+    dependencyInterpretation:
+      luaScript: |
+        function GetDependencies(desiredObj)
+          return {
+            {apiVersion = 'v1', kind = 'ConfigMap', namespace = 'default', labelSelector = {matchLabels = {app = 'web'}}},
+            {apiVersion = 'v1', kind = 'ConfigMap', namespace = 'elsewhere', name = 'c'},
+          }
+        end
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: elsewhere}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: elsewhere}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {app: web}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: b, labels: {app: other}}}
+";
+
+#[tokio::test(start_paused = true)]
+async fn what_is_meant_by_labels_comes_along_and_what_is_elsewhere_does_not() {
+    let world = World::build().members(["m1", "m2"]).start().await;
+    world.apply(BY_LABELS).await;
+    let spec = format!("  propagateDeps: true\n{}", to("m1"));
+    let change = deployment("web") + &policy("p", &spec);
+    let told = foreseen(&world, &change, "ConfigMap", "a").await;
+    assert_eq!(told, ["m1"]);
+    for other in ["b", "c"] {
+        let told = foreseen(&world, &change, "ConfigMap", other).await;
+        assert_eq!(told, [""; 0], "{other}");
+    }
+    world.apply(&change).await;
+    let members = ["m1", "m2"];
+    let now = async || holders(&world, &members, "configmaps", "default/a").await == told;
+    world.until("it is where it was foreseen", SOON, now).await;
+    let others = async || {
+        let b = holders(&world, &members, "configmaps", "default/b").await;
+        let c = holders(&world, &members, "configmaps", "elsewhere/c").await;
+        b.is_empty() && c.is_empty()
+    };
+    world.stays("the others do not come", WHILE, others).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_are_asked_what_they_would_take_and_keep_nothing_of_it() {
+    let world = World::build().members(["m1", "m2", "m3"]).start().await;
+    // Only what overrides make of it is wrong, so that the control plane takes it.
+    let overriding = "
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: OverridePolicy
+metadata: {name: o}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]
+  overrideRules:
+    - targetCluster: {clusterNames: [m1]}
+      overriders: {plaintext: [{path: /spec/replicas, operator: replace, value: -3}]}
+";
+    world
+        .member("m3")
+        .refuse_connections(Some("nobody is there"));
+    let change = deployment("web") + &policy("p", &to("m1, m2, m3")) + overriding;
+    let told: Value = serde_json::from_str(&foresee(&world, &change, true).await).unwrap();
+    let templates = told["templates"].as_array().unwrap();
+    let web = templates
+        .iter()
+        .find(|template| template["kind"] == "Deployment");
+    let clusters = web.unwrap()["clusters"].as_array().unwrap();
+    let actions: Vec<&str> = clusters
+        .iter()
+        .map(|cluster| cluster["action"].as_str().unwrap())
+        .collect();
+    assert_eq!(actions, ["refused", "created", "created"]);
+    let why = clusters[0]["reason"].as_str().unwrap();
+    assert!(
+        why.contains("would not take it") && why.contains("spec.replicas"),
+        "{why}"
+    );
+    let doubts = told["doubts"].to_string();
+    assert!(doubts.contains("m3"), "{doubts}");
+    assert!(!doubts.contains("m1") && !doubts.contains("m2"), "{doubts}");
+    let members = ["m1", "m2", "m3"];
+    assert_eq!(holders(&world, &members, "deployments", WEB).await, [""; 0]);
+}

@@ -59,6 +59,8 @@ pub(super) struct ClusterFate {
     pub(super) is_old: bool,
     /// What only a look into the cluster tells.
     pub(super) look: Option<Look>,
+    /// What it would be sent, if anything.
+    pub(super) sent: Option<Object>,
 }
 
 /// What a cluster is to be asked about.

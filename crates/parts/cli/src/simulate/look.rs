@@ -17,7 +17,7 @@ use crate::picture::{Picture, is_namespace, namespaces};
 use crate::reading::Place;
 
 /// How many members are asked at once.
-const MEMBERS: usize = 32;
+pub(super) const MEMBERS: usize = 32;
 /// What every cluster has.
 const EVERYWHERE: &str = "default";
 
@@ -40,13 +40,13 @@ struct Asked<'o> {
     needs_space: bool,
 }
 
-/// Asks members, and puts right what was taken for granted.
+/// Asks members, and puts right what was taken for granted; gives those that do not answer.
 pub(super) async fn look(
     control: &Client,
     after: &Picture,
     templates: &Templates,
     outcome: &mut Simulated,
-) {
+) -> BTreeSet<String> {
     let homes = Homes::of(after, templates, outcome);
     let mut asked: BTreeMap<&str, Vec<Asked<'_>>> = BTreeMap::new();
     for fate in outcome.templates.iter().flat_map(|fate| &fate.clusters) {
@@ -77,7 +77,7 @@ pub(super) async fn look(
         .into_iter()
         .map(|(cluster, found)| (cluster, found.into_iter()))
         .collect();
-    let mut doubts: Vec<String> = Vec::new();
+    let (mut doubts, mut silent): (Vec<String>, _) = (Vec::new(), BTreeSet::new());
     let fates = outcome.templates.iter_mut();
     for fate in fates.flat_map(|fate| &mut fate.clusters) {
         let Some(look) = fate.look.take() else {
@@ -91,6 +91,9 @@ pub(super) async fn look(
             Ok(sight) => settle(fate, &look, sight.observed.as_ref(), &after.interpreter),
             Err(failure) => {
                 let cluster = &fate.cluster;
+                if matches!(failure, Failure::Failed { .. }) {
+                    silent.insert(cluster.clone());
+                }
                 let doubt = format!("what {cluster} has already cannot be seen ({failure})");
                 if !doubts.contains(&doubt) {
                     doubts.push(doubt);
@@ -99,6 +102,7 @@ pub(super) async fn look(
         }
     }
     outcome.doubts.extend(doubts);
+    silent
 }
 
 /// Namespaces that do not go to clusters by themselves, and those that come to some all the same.

@@ -12,6 +12,7 @@ mod fate;
 mod groups;
 mod kinds;
 mod look;
+mod rehearsal;
 mod settle;
 mod spaces;
 mod stage;
@@ -110,7 +111,9 @@ pub async fn simulate(
         outcome.doubts.extend(stage.unchecked());
     }
     outcome.doubts.extend(unlisted);
-    look::look(control, &after, &templates, &mut outcome).await;
+    let silent = look::look(control, &after, &templates, &mut outcome).await;
+    let discovery = &templates.discovery;
+    rehearsal::rehearse(control, &after, discovery, &silent, &mut outcome).await;
     let text = match supposed.json {
         true => crate::reading::write_document(&text::to_value(&outcome), false)?,
         false => text::write(&outcome, supposed.all, refused.len()),

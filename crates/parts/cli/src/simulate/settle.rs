@@ -82,6 +82,7 @@ fn settle_sent(
     // What lives in the member stays with it; a rule that only a webhook has is not asked.
     let retained = interpreter.retain_all(sent, observed);
     let wanted = retained.as_ref().unwrap_or(sent);
+    fate.sent = Some(declared(sent, wanted.clone()));
     let there = without_status(observed.clone().into_value());
     let mut merged = merged(&there, &without_status(wanted.clone().into_value()));
     // What was sent once and is no longer goes.
@@ -108,6 +109,15 @@ fn settle_sent(
         Some(before) => format!("{before}; {note}"),
         None => note.to_owned(),
     });
+}
+
+/// What is applied where a member keeps something: of metadata only what it is sent, and of its own nothing else.
+fn declared(sent: &Object, mut wanted: Object) -> Object {
+    let metadata = sent.at(&["metadata"]).cloned().unwrap_or_default();
+    let fields = wanted.fields_mut();
+    fields.insert("metadata".to_owned(), metadata);
+    fields.shift_remove("status");
+    wanted
 }
 
 /// Removes a field by its path. Items of lists stay: which one is meant is not known where a member has added its own.

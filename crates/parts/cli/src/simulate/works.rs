@@ -329,6 +329,7 @@ fn compare(work: Option<&Object>, draft: &Object, (is_held, keeps): (bool, bool)
         // What waited may never have reached the cluster: only the cluster knows what it has.
         (true, false) => ClusterFate {
             note: Some("its dispatching goes on".to_owned()),
+            sent: Object::from_value(sent.clone()).ok(),
             look: look(work, sent),
             ..what(What::Changed(lines))
         },
@@ -339,19 +340,24 @@ fn compare(work: Option<&Object>, draft: &Object, (is_held, keeps): (bool, bool)
 /// What comes of sending a cluster something, after what it was sent before. `keeps` says whether members keep fields of
 /// such objects.
 pub(super) fn send(work: Option<&Object>, sent: Value, keeps: bool) -> ClusterFate {
+    let object = Object::from_value(sent.clone()).ok();
     let Some(known) = work else {
         return ClusterFate {
             look: look(None, sent),
+            sent: object,
             ..what(What::Created)
         };
     };
     let before = manifest_of(known);
     let lines = change::lines(&before, &sent);
     let is_same = lines.is_empty();
-    let what = what(match is_same {
-        true => What::Stays,
-        false => What::Changed(lines),
-    });
+    let what = ClusterFate {
+        sent: object,
+        ..what(match is_same {
+            true => What::Stays,
+            false => What::Changed(lines),
+        })
+    };
     if has_arrived(known) && (is_same || !keeps) {
         return what;
     }
