@@ -140,7 +140,8 @@ pub(crate) struct PortForward {
     pub(crate) word: String,
     #[command(flatten)]
     pub(crate) pod: Pod,
-    /// A port, here and there: LOCAL:REMOTE, or one number for both.
+    /// A port, here and there: LOCAL:REMOTE, or one for both; any that is free if LOCAL is empty. REMOTE may be the name
+    /// of a container's port, or of the service's.
     #[arg(required = true, value_name = "[LOCAL:]REMOTE", value_parser = cli::PortPair::parse)]
     pub(crate) ports: Vec<cli::PortPair>,
     /// Where to listen.

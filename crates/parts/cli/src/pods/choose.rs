@@ -29,6 +29,16 @@ pub(super) async fn find(
     namespace: &str,
     word: &str,
 ) -> Result<Vec<Object>, Failure> {
+    let (_, pods) = find_with_owner(place, namespace, word).await?;
+    Ok(pods)
+}
+
+/// The same along with what is named, if that is no pod.
+pub(super) async fn find_with_owner(
+    place: &Place,
+    namespace: &str,
+    word: &str,
+) -> Result<(Option<Object>, Vec<Object>), Failure> {
     let client = place.client();
     let failed = |error: &client::CallError| name_place(place, place.failure(error));
     let (kind, name) = match word.split_once('/') {
@@ -38,7 +48,7 @@ pub(super) async fn find(
     if matches!(kind, "pod" | "pods" | "po" | "Pod.v1") {
         let key = ObjectKey::namespaced(namespace, name);
         return match client.get(&pods(), &key).await {
-            Ok(pod) => Ok(vec![pod]),
+            Ok(pod) => Ok((None, vec![pod])),
             Err(error) if error.is_not_found() => {
                 let failure = missing(&client, &pods(), &key, &error).await;
                 Err(name_place(place, failure))
@@ -63,7 +73,8 @@ pub(super) async fn find(
             "name a pod, or something with a selector such as deployment/web",
         )
     })?;
-    select(place, namespace, &selector).await
+    let pods = select(place, namespace, &selector).await?;
+    Ok((Some(owner), pods))
 }
 
 /// The pods with some labels, those that run first.

@@ -8,7 +8,7 @@ use object::Object;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{PodQuery, channels, choose};
+use super::{PodQuery, PortPair, channels, choose};
 use crate::failure::Failure;
 use crate::reading::{self, Place, Sink};
 
@@ -16,39 +16,6 @@ const DATA: u8 = 0;
 const ERROR: u8 = 1;
 /// Every channel begins with the number of its port, which says nothing new.
 const PREAMBLE: usize = 2;
-
-/// A port here and one in the pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PortPair {
-    /// The port here; any if 0.
-    pub local: u16,
-    /// The port in the pod.
-    pub remote: u16,
-}
-
-impl PortPair {
-    /// Reads `[LOCAL:]REMOTE`; an empty `LOCAL` is any port.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let port = |text: &str| {
-            let port = text.parse::<u16>().ok().filter(|port| *port > 0);
-            port.ok_or_else(|| format!("{text:?} is no port"))
-        };
-        match text.split_once(':') {
-            None => port(text).map(|port| Self {
-                local: port,
-                remote: port,
-            }),
-            Some((local, remote)) => Ok(Self {
-                local: if local.is_empty() || local == "0" {
-                    0
-                } else {
-                    port(local)?
-                },
-                remote: port(remote)?,
-            }),
-        }
-    }
-}
 
 /// Forwards ports until something ends it.
 pub async fn forward(
@@ -61,13 +28,16 @@ pub async fn forward(
 ) -> Result<(), Failure> {
     let place = reading::place(control, query.scope, query.cluster.as_deref()).await?;
     let namespace = choose::namespace(control, query.namespace.as_deref());
-    let pods = choose::find(&place, &namespace, &query.word).await?;
+    let (owner, pods) = choose::find_with_owner(&place, &namespace, &query.word).await?;
     let Some(pod) = pods.first() else {
         return Err(Failure::refused("there is no such pod", "check the name"));
     };
+    let service = owner.filter(|owner| owner.kind() == "Service" && owner.api_version() == "v1");
+    let resolve = |pair: &PortPair| pair.resolve(service.as_ref(), pod);
+    let pairs: Vec<(u16, u16)> = ports.iter().map(resolve).collect::<Result<_, _>>()?;
     let mut doors = Vec::new();
-    for pair in ports {
-        let local = SocketAddr::new(address, pair.local);
+    for (local, remote) in pairs {
+        let local = SocketAddr::new(address, local);
         let door = TcpListener::bind(local).await.map_err(|error| {
             Failure::refused(
                 format!("cannot listen on {local}: {error}"),
@@ -75,8 +45,8 @@ pub async fn forward(
             )
         })?;
         let bound = door.local_addr().unwrap_or(local);
-        print(&format!("Forwarding from {bound} -> {}\n", pair.remote))?;
-        doors.push((door, pair.remote));
+        print(&format!("Forwarding from {bound} -> {remote}\n"))?;
+        doors.push((door, remote));
     }
     let mut accepting: FuturesUnordered<_> = doors.into_iter().map(accept).collect();
     let mut carried = FuturesUnordered::new();
@@ -84,7 +54,8 @@ pub async fn forward(
         tokio::select! {
             Some((door, came)) = accepting.next() => {
                 if let Ok(socket) = came {
-                    print(&format!("Handling connection for {}\n", door.1))?;
+                    let local = door.0.local_addr().map_or(0, |local| local.port());
+                    print(&format!("Handling connection for {local}\n"))?;
                     carried.push(carry(&place, pod, socket, door.1));
                 }
                 accepting.push(accept(door));
@@ -144,33 +115,6 @@ async fn carry(
                 }
                 Ok(length) => sender.send(DATA, buffer.get(..length).unwrap_or_default()).await?,
             },
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ports_are_read_in_pairs() {
-        for (text, expected) in [
-            ("80", Some((80, 80))),
-            ("8080:80", Some((8080, 80))),
-            (":80", Some((0, 80))),
-            ("0:80", Some((0, 80))),
-            ("80:", None),
-            ("0", None),
-            ("70000", None),
-            ("http", None),
-            ("", None),
-        ] {
-            let found = PortPair::parse(text).ok();
-            assert_eq!(
-                found.map(|pair| (pair.local, pair.remote)),
-                expected,
-                "{text}"
-            );
         }
     }
 }

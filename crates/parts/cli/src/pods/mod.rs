@@ -5,10 +5,12 @@ mod choose;
 mod exec;
 mod forward;
 mod logs;
+mod ports;
 
 pub use exec::{Streams, Told, attach, exec};
-pub use forward::{PortPair, forward};
+pub use forward::forward;
 pub use logs::{LogQuery, logs};
+pub use ports::PortPair;
 
 pub(crate) use choose::{all, containers_of};
 
