@@ -33,6 +33,9 @@ pub(crate) struct Making {
     /// A file of KEY=VALUE lines as entries of a configmap or a secret; may be given several times.
     #[arg(long, value_name = "FILE")]
     from_env_file: Vec<String>,
+    /// Append a hash of what is in a configmap or a secret to its name.
+    #[arg(long)]
+    append_hash: bool,
     /// The type of a secret.
     #[arg(long = "type", value_name = "TYPE")]
     secret_type: Option<String>,
@@ -212,7 +215,9 @@ impl Making {
         let several = several
             .into_iter()
             .flat_map(|(flag, values)| values.iter().map(move |value| (flag, value)));
-        let pairs = single.chain(several);
+        let yes = "true".to_owned();
+        let hash = self.append_hash.then_some(("append-hash", &yes));
+        let pairs = single.chain(several).chain(hash);
         pairs
             .map(|(flag, value)| (flag.to_owned(), value.clone()))
             .collect()

@@ -170,7 +170,11 @@ pub(super) fn secret(words: &Words<'_>) -> Result<Value, Failure> {
     let data: Map = entries
         .map(|(key, bytes)| (key, base64::encode(&bytes).into()))
         .collect();
-    let mut body = json!({"type": words.value("type").unwrap_or("Opaque")});
+    let mut body = json!({});
+    // A server fills in the usual one.
+    if let Some(kind) = words.value("type") {
+        body["type"] = json!(kind);
+    }
     if !data.is_empty() {
         body["data"] = Value::Object(data);
     }

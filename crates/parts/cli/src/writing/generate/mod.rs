@@ -3,6 +3,7 @@
 //! What comes of them is what kubectl's words make, without the empty fields it writes along.
 
 mod entries;
+mod hash;
 mod ingress;
 mod roles;
 mod services;
@@ -69,7 +70,8 @@ pub async fn generate(
             let group = |word: &str| {
                 let found = reading::resolve(&discovery, word)?;
                 let resource = &found.resource;
-                Ok((resource.kind.group.clone(), resource.plural.clone()))
+                let found = (resource.kind.group.clone(), resource.plural.clone());
+                Ok(Some(found))
             };
             finish(kind, name, make(kind, &words, &group)?)
         }
@@ -97,8 +99,12 @@ pub fn check_words(kind: &str, name: &str, pairs: &[(String, String)]) -> Result
 /// The same for what can be made without asking anybody.
 fn generate_alone(kind: &str, name: &str, pairs: &[(String, String)]) -> Result<Manifest, Failure> {
     let words = Words { name, pairs };
-    let nobody = |word: &str| Ok((String::new(), word.to_owned()));
-    finish(kind, name, make(kind, &words, &nobody)?)
+    let nobody = |_: &str| Ok(None);
+    let made = make(kind, &words, &nobody)?;
+    match words.has("append-hash") {
+        true => finish(kind, &hash::name(name, &made)?, made),
+        false => finish(kind, name, made),
+    }
 }
 
 /// Puts what was made under its name.

@@ -7,12 +7,34 @@ use serde_json::{Value, json};
 use super::{RBAC, Words};
 use crate::failure::Failure;
 
-/// The group of a resource, and its full name.
-pub(super) type Groups<'g> = &'g dyn Fn(&str) -> Result<(String, String), Failure>;
+/// The group of a resource, and its full name; `None` if nobody is asked.
+pub(super) type Groups<'g> = &'g dyn Fn(&str) -> Result<Option<(String, String)>, Failure>;
 
 /// Verbs on paths that are no resources.
 const PATH_VERBS: [&str; 8] = [
     "*", "get", "post", "put", "delete", "patch", "head", "options",
+];
+
+/// Verbs that mean something for some resources alone, which need not be served.
+const SPECIAL_VERBS: [(&str, &[(&str, &str)]); 4] = [
+    (
+        "use",
+        &[
+            ("policy", "podsecuritypolicies"),
+            ("extensions", "podsecuritypolicies"),
+        ],
+    ),
+    ("bind", &[(RBAC, "roles"), (RBAC, "clusterroles")]),
+    ("escalate", &[(RBAC, "roles"), (RBAC, "clusterroles")]),
+    (
+        "impersonate",
+        &[
+            ("", "users"),
+            ("", "serviceaccounts"),
+            ("", "groups"),
+            ("authentication.k8s.io", "userextras"),
+        ],
+    ),
 ];
 
 /// A role in a namespace.
@@ -31,9 +53,10 @@ pub(super) fn role(words: &Words<'_>, group: Groups<'_>) -> Result<Value, Failur
 pub(super) fn cluster_role(words: &Words<'_>, group: Groups<'_>) -> Result<Value, Failure> {
     let (resources, paths) = (words.listed("resource"), words.listed("non-resource-url"));
     if words.has("aggregation-rule") {
-        if !resources.is_empty() || !paths.is_empty() || words.has("resource-name") {
+        let others = ["verb", "resource", "non-resource-url", "resource-name"];
+        if others.iter().any(|flag| words.has(flag)) {
             return Err(Failure::refused(
-                "aggregation rule must be specified without nonResourceURLs, resources or resourceNames",
+                "aggregation rule must be specified without nonResourceURLs, verbs, resources or resourceNames",
                 "leave --aggregation-rule or the others out",
             ));
         }
@@ -52,6 +75,12 @@ pub(super) fn cluster_role(words: &Words<'_>, group: Groups<'_>) -> Result<Value
     }
     let mut rules = rules(words, &verbs, group)?;
     if !paths.is_empty() {
+        if !paths.iter().all(|path| path.starts_with('/')) {
+            return Err(Failure::refused(
+                "nonResourceURL should start with /",
+                "write for example --non-resource-url=/healthz",
+            ));
+        }
         if let Some(verb) = verbs.iter().find(|verb| !PATH_VERBS.contains(verb)) {
             return Err(Failure::refused(
                 format!("invalid verb: {verb:?} for nonResourceURL"),
@@ -86,24 +115,16 @@ fn verbs<'a>(words: &Words<'a>) -> Result<Vec<&'a str>, Failure> {
 
 /// A rule for each group of resources, by the group's name.
 fn rules(words: &Words<'_>, verbs: &[&str], group: Groups<'_>) -> Result<Vec<Value>, Failure> {
-    let resources = words.listed("resource");
-    let names = words.listed("resource-name");
-    if resources.len() > 1 && !names.is_empty() {
-        return Err(Failure::refused(
-            "resourceName can not be applied to multiple resources",
-            "name one --resource, or leave --resource-name out",
-        ));
-    }
+    // A name may have a comma in it; the flag is given once for each.
+    let names: Vec<&str> = words.all("resource-name").collect();
     let mut grouped: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for word in resources {
+    for word in words.listed("resource") {
         let (word, part) = match word.split_once('/') {
+            Some((word, "")) => (word, String::new()),
             Some((word, part)) => (word, format!("/{part}")),
             None => (word, String::new()),
         };
-        let (group, plural) = match word {
-            "*" => (String::new(), "*".to_owned()),
-            word => group(word)?,
-        };
+        let (group, plural) = resolve(word, verbs, group)?;
         let known = grouped.entry(group).or_default();
         let resource = format!("{plural}{part}");
         if !known.contains(&resource) {
@@ -118,6 +139,48 @@ fn rules(words: &Words<'_>, verbs: &[&str], group: Groups<'_>) -> Result<Vec<Val
         rule
     };
     Ok(grouped.into_iter().map(rule).collect())
+}
+
+/// The group of a resource, and its full name, if these verbs may be said of it.
+fn resolve(word: &str, verbs: &[&str], group: Groups<'_>) -> Result<(String, String), Failure> {
+    let (plain, named_group) = word.split_once('.').unwrap_or((word, ""));
+    let named = || (named_group.to_owned(), plain.to_owned());
+    match plain {
+        "" => {
+            return Err(Failure::refused(
+                "resource must be specified if apiGroup/subresource specified",
+                "write for example --resource=pods/log",
+            ));
+        }
+        "*" => return Ok(named()),
+        _ => {}
+    }
+    let found = match group(word) {
+        Ok(Some(found)) => Ok(found),
+        Ok(None) => return Ok(named()),
+        Err(failure) => Err(failure),
+    };
+    let unserved = named();
+    let resource = found.as_ref().unwrap_or(&unserved).clone();
+    let mut is_special = false;
+    for verb in verbs {
+        let special = SPECIAL_VERBS.iter().find(|(known, _)| known == verb);
+        let Some((_, resources)) = special else {
+            continue;
+        };
+        let (group, plural) = (resource.0.as_str(), resource.1.as_str());
+        if !resources.contains(&(group, plural)) {
+            return Err(Failure::refused(
+                format!("can not perform '{verb}' on '{plural}' in group '{group}'"),
+                "leave the verb out, or name what it is for: --verb=bind --resource=roles",
+            ));
+        }
+        is_special = true;
+    }
+    match is_special {
+        true => Ok(resource),
+        false => found,
+    }
 }
 
 /// Labels in words.

@@ -127,7 +127,7 @@ fn a_few_words_make_an_object() {
         ),
         (
             "role",
-            "verb=get verb=* resource=pods resource-name=a,b",
+            "verb=get verb=* resource=pods resource-name=a resource-name=b",
             "rules",
             Ok(
                 json!([{"verbs": ["*"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["a", "b"]}]),
@@ -201,12 +201,6 @@ fn a_few_words_make_an_object() {
         ("role", "resource=pods", "", Err("at least one verb")),
         ("role", "verb=get", "", Err("at least one resource")),
         (
-            "role",
-            "verb=get resource=pods,secrets resource-name=a",
-            "",
-            Err("multiple resources"),
-        ),
-        (
             "clusterrole",
             "verb=get",
             "",
@@ -220,9 +214,15 @@ fn a_few_words_make_an_object() {
         ),
         (
             "clusterrole",
-            "aggregation-rule=a=b resource=pods",
+            "aggregation-rule=a=b verb=get",
             "",
-            Err("without nonResourceURLs"),
+            Err("without nonResourceURLs, verbs"),
+        ),
+        (
+            "clusterrole",
+            "verb=get non-resource-url=x",
+            "",
+            Err("should start with /"),
         ),
         ("ingress", "", "", Err("default-backend or a list of rules")),
         ("ingress", "rule=foo.io=svc:80", "", Err("is no rule")),
@@ -423,5 +423,124 @@ fn a_job_is_made_as_its_cronjob_would_make_it() {
             pairs: &pairs,
         };
         assert_eq!(workloads::source(&words).ok(), expected);
+    }
+}
+
+/// What kubectl 1.32 makes of the same words with `--dry-run=client -o yaml`.
+#[test]
+fn rules_of_roles_are_those_of_kubectl() {
+    let served = |word: &str| {
+        let known = match word {
+            "pods" | "po" | "pod" => ("", "pods"),
+            "services" => ("", "services"),
+            "configmaps" => ("", "configmaps"),
+            "deploy" | "deployments" | "deployments.apps" => ("apps", "deployments"),
+            "jobs.batch" => ("batch", "jobs"),
+            "clusterroles" | "clusterroles.rbac.authorization.k8s.io" => (RBAC, "clusterroles"),
+            _ => return Err(Failure::refused(format!("no {word}"), "")),
+        };
+        Ok(Some((known.0.to_owned(), known.1.to_owned())))
+    };
+    let rule = |group: &str, resources: &[&str], verbs: &[&str]| json!({"verbs": verbs, "apiGroups": [group], "resources": resources});
+    for (words, expected) in [
+        (
+            "verb=get,list verb=watch resource=pods,services",
+            Ok(json!([rule(
+                "",
+                &["pods", "services"],
+                &["get", "list", "watch"]
+            )])),
+        ),
+        (
+            "verb=get resource=pods resource=deployments.apps resource=jobs.batch,configmaps",
+            Ok(json!([
+                rule("", &["pods", "configmaps"], &["get"]),
+                rule("apps", &["deployments"], &["get"]),
+                rule("batch", &["jobs"], &["get"])
+            ])),
+        ),
+        (
+            "verb=get resource=deploy",
+            Ok(json!([rule("apps", &["deployments"], &["get"])])),
+        ),
+        (
+            "verb=get resource=deployments.apps/scale",
+            Ok(json!([rule("apps", &["deployments/scale"], &["get"])])),
+        ),
+        (
+            "verb=get resource=pods/log,pods/exec,pods",
+            Ok(json!([rule(
+                "",
+                &["pods/log", "pods/exec", "pods"],
+                &["get"]
+            )])),
+        ),
+        (
+            "verb=get resource=pods/",
+            Ok(json!([rule("", &["pods"], &["get"])])),
+        ),
+        (
+            "verb=get,get resource=pods,po",
+            Ok(json!([rule("", &["pods"], &["get"])])),
+        ),
+        (
+            "verb=get,*,list resource=pods",
+            Ok(json!([rule("", &["pods"], &["*"])])),
+        ),
+        ("verb=* resource=*", Ok(json!([rule("", &["*"], &["*"])]))),
+        (
+            "verb=get resource=*.apps",
+            Ok(json!([rule("apps", &["*"], &["get"])])),
+        ),
+        (
+            "verb=get resource=pods,services resource-name=a,b resource-name=c",
+            Ok(
+                json!([{"verbs": ["get"], "apiGroups": [""], "resources": ["pods", "services"], "resourceNames": ["a,b", "c"]}]),
+            ),
+        ),
+        (
+            "verb=impersonate resource=users",
+            Ok(json!([rule("", &["users"], &["impersonate"])])),
+        ),
+        (
+            "verb=escalate,bind resource=clusterroles",
+            Ok(json!([rule(
+                RBAC,
+                &["clusterroles"],
+                &["escalate", "bind"]
+            )])),
+        ),
+        (
+            "verb=get resource=pods non-resource-url=/healthz,/x/*",
+            Ok(
+                json!([rule("", &["pods"], &["get"]), {"verbs": ["get"], "nonResourceURLs": ["/healthz", "/x/*"]}]),
+            ),
+        ),
+        (
+            "verb=use resource=pods",
+            Err("can not perform 'use' on 'pods' in group ''"),
+        ),
+        ("verb=get resource=users", Err("no users")),
+        ("verb=get resource=nosuch", Err("no nosuch")),
+        (
+            "verb=get resource=/log",
+            Err("resource must be specified if apiGroup/subresource specified"),
+        ),
+    ] {
+        let pairs: Vec<(String, String)> = words
+            .split_whitespace()
+            .filter_map(|pair| pair.split_once('='))
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        let words_of = Words {
+            name: "r",
+            pairs: &pairs,
+        };
+        let made = make("clusterrole", &words_of, &served);
+        match (made, expected) {
+            (Ok((_, made)), Ok(expected)) => assert_eq!(made["rules"], expected, "{words}"),
+            (Err(failure), Err(expected)) => assert_eq!(failure.to_string(), expected, "{words}"),
+            (found, expected) => panic!("{words}: {found:?} instead of {expected:?}"),
+        }
     }
 }
