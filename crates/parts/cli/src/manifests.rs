@@ -291,15 +291,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Manifest>, Failure> {
         if document.is_null() {
             continue;
         }
-        let is_list = document["kind"]
-            .as_str()
-            .is_some_and(|kind| kind.ends_with("List"))
-            && document["items"].is_array();
-        let items = match is_list {
-            true => document["items"].as_array().cloned().unwrap_or_default(),
-            false => vec![document],
-        };
-        for item in items {
+        for item in apart(document) {
             let object =
                 Object::from_value(item).map_err(|error| wrong(&place, error.to_string()))?;
             for (field, value) in [
@@ -321,6 +313,30 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Manifest>, Failure> {
         }
     }
     Ok(all)
+}
+
+/// A list taken apart, and the lists in it; anything else is one by itself.
+fn apart(document: Value) -> Vec<Value> {
+    let kind = document["kind"].as_str().unwrap_or_default().to_owned();
+    let (Some(item_kind), Some(items)) = (kind.strip_suffix("List"), document["items"].as_array())
+    else {
+        return vec![document];
+    };
+    let version = &document["apiVersion"];
+    let one = |item: &Value| {
+        let mut item = item.clone();
+        // What servers list is of the list's kind, and need not say so.
+        let is_silent = item["kind"].is_null() && item["apiVersion"].is_null();
+        if let Some(fields) = item
+            .as_object_mut()
+            .filter(|_| is_silent && !item_kind.is_empty())
+        {
+            fields.insert("apiVersion".to_owned(), version.clone());
+            fields.insert("kind".to_owned(), item_kind.into());
+        }
+        apart(item)
+    };
+    items.iter().flat_map(one).collect()
 }
 
 /// Fields of all kinds that are text.
@@ -439,6 +455,20 @@ mod tests {
                 "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"}}]}",
                 Ok("p"),
             ),
+            // As servers list them: of the list's kind, without saying so; and lists in lists.
+            (
+                "{apiVersion: v1, kind: ConfigMapList, items: [{metadata: {name: a}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}]}",
+                Ok("a b"),
+            ),
+            (
+                "{apiVersion: v1, kind: List, items: [{apiVersion: apps/v1, kind: DeploymentList, items: [{metadata: {name: d}}]}]}",
+                Ok("d"),
+            ),
+            (
+                "{apiVersion: v1, kind: List, items: [{metadata: {name: a}}]}",
+                Err("apiVersion is missing"),
+            ),
+            ("{apiVersion: v1, kind: ConfigMapList, items: []}", Ok("")),
             ("", Ok("")),
             ("# nothing\n", Ok("")),
             ("kind: Pod", Err("apiVersion is missing")),
