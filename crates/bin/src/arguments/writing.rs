@@ -389,8 +389,8 @@ pub(crate) struct Promote {
     /// What the policy is to be called; a computed name if absent.
     #[arg(long, value_name = "NAME")]
     pub(crate) policy_name: Option<String>,
-    /// Print what would be created, and create nothing: json, yaml.
-    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse)]
+    /// Print what would be created, and create nothing: json, yaml, name, jsonpath=..., custom-columns=..., go-template=...
+    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse_written)]
     pub(crate) output: Option<cli::Output>,
     /// Have everything checked and create nothing.
     #[arg(

@@ -26,7 +26,7 @@ pub struct PromoteQuery {
     pub with_policy: bool,
     /// What the policy is to be called; a computed name if absent.
     pub policy_name: Option<String>,
-    /// Only show what would be created: json or yaml.
+    /// Only show what would be created.
     pub output: Option<Output>,
     /// Only check.
     pub dry_run: bool,
@@ -102,12 +102,9 @@ pub async fn promote(
         strictness,
     );
     if let Some(output) = &query.output {
-        return show(
-            &template,
-            query.with_policy.then_some(&policy),
-            output,
-            print,
-        );
+        let mut all = vec![(&resource, &template)];
+        all.extend(query.with_policy.then_some((&policy_kind, &policy)));
+        return show(&all, output, print);
     }
     let needed = match query.dependencies {
         true => dependencies(control, &source, &discovery, &found).await?,
@@ -201,18 +198,27 @@ fn of_member(query: &PromoteQuery, error: &CallError) -> Failure {
     call_failure(error).prefixed(&format!("cluster({}): ", query.cluster))
 }
 
-fn show(
-    template: &Object,
-    policy: Option<&Object>,
-    output: &Output,
-    print: Sink<'_>,
-) -> Result<(), Failure> {
-    let yaml = *output != Output::Json;
-    for object in std::iter::once(template).chain(policy) {
-        let text = reading::write_document(&object.clone().into_value(), yaml)?;
-        print(&if yaml { format!("---\n{text}") } else { text })?;
+/// Shows what would be created instead of creating it.
+fn show(all: &[(&ResourceType, &Object)], output: &Output, print: Sink<'_>) -> Result<(), Failure> {
+    for (resource, object) in all {
+        let value = (*object).clone().into_value();
+        // Each by itself, as whoever reads them one after the other expects.
+        print(&match output {
+            Output::Name => format!("{}\n", name_of(resource, object.name())),
+            Output::Table | Output::Yaml => {
+                format!("---\n{}", reading::write_document(&value, true)?)
+            }
+            Output::Json => reading::write_document(&value, false)?,
+            _ => continue,
+        })?;
     }
-    Ok(())
+    match output {
+        Output::Name | Output::Table | Output::Yaml | Output::Json => Ok(()),
+        picked => {
+            let values = all.iter().map(|(_, object)| (*object).clone().into_value());
+            print(&reading::show_objects(values.collect(), picked)?)
+        }
+    }
 }
 
 /// Says what stands in the way before anything is written.
