@@ -23,6 +23,9 @@ use object::{Object, ObjectKey, Value, object::SetError};
 
 use crate::manifest::finish;
 
+/// Where a work says whether what it made stays in the cluster when the work goes.
+pub const PRESERVES: [&str; 2] = ["spec", "preserveResourcesOnDeletion"];
+
 /// All that a work is made of.
 #[derive(Clone, Debug)]
 pub struct Draft<'a> {
@@ -114,6 +117,19 @@ pub fn is_suspended(binding: &ResourceBindingSpec, cluster: &str) -> bool {
             .is_some_and(|clusters| clusters.cluster_names.iter().any(|name| name == cluster))
 }
 
+/// Whether what a work made stays in its cluster when the work goes. `policy_preserves` says whether the policy that
+/// holds the binding wants that by now: one that the binding does not follow yet may keep things, not delete them.
+///
+/// A binding that no policy placed loses clusters in the same write by which those who brought it there take back what
+/// they wished for. What its work says is then what they wished for while they were there, and still holds.
+#[must_use]
+pub fn is_preserved(binding: &ResourceBindingSpec, work: &Object, policy_preserves: bool) -> bool {
+    let is_brought_along = binding.placement.is_none();
+    binding.preserve_resources_on_deletion == Some(true)
+        || policy_preserves
+        || (is_brought_along && work.at(&PRESERVES) == Some(&Value::Bool(true)))
+}
+
 impl Draft<'_> {
     fn manifest(&self, key: &ObjectKey, existing: Option<&Object>) -> Result<Object, SetError> {
         let mut manifest = self.rendered.clone();
@@ -174,7 +190,7 @@ impl Draft<'_> {
             is_suspended(spec, self.cluster),
         )?;
         work.set(
-            &["spec", "preserveResourcesOnDeletion"],
+            &PRESERVES,
             spec.preserve_resources_on_deletion.unwrap_or_default(),
         )?;
         Ok(work)

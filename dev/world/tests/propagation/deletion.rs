@@ -2,7 +2,7 @@
 
 use world::json;
 
-use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, all, deployment, on, policy};
+use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, all, customization, deployment, on, policy};
 
 #[tokio::test(start_paused = true)]
 async fn a32_and_p18_what_is_to_be_preserved_stays_without_our_marks() {
@@ -44,6 +44,75 @@ async fn a32_and_p18_what_is_to_be_preserved_stays_without_our_marks() {
             stage.works_of("Deployment", "lost").await.is_empty()
         })
         .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_to_be_preserved_from_the_moment_it_is_left_stays() {
+    let stage = Stage::with(2).await;
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
+    let web_in_m2 = stage.copy("m2", "deployments", "test/web");
+    stage
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1, m2")
+        .await;
+    web_in_m1.comes().await;
+    web_in_m2.comes().await;
+    // Nobody holds the binding to what a policy says, so that both can be said in one breath, as one sees it who looks late.
+    stage
+        .template("propagationpolicies", "test/p")
+        .delete()
+        .await;
+    stage.claimed("web", "").await;
+    let left = json!([{"name": "m1", "replicas": 1}]);
+    stage
+        .template("rb", "test/web-deployment")
+        .patch(json!({"spec": {"clusters": left, "preserveResourcesOnDeletion": true}}))
+        .await;
+    stage
+        .until("the work is gone", SOON, async || {
+            stage.work("Deployment", "web", "m2").await.is_none()
+        })
+        .await;
+    assert_eq!(
+        web_in_m2.found().await.label("karmada.io/managed"),
+        None,
+        "the copy is let go of"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_policy_preserves_stays_where_its_binding_cannot_follow_it() {
+    let stage = Stage::with(1).await;
+    let web = stage.template("deployments", "test/web");
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
+    stage
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1")
+        .await;
+    web.shows("status.readyReplicas", 1).await;
+    let fails = "function GetReplicas(obj) error('no') end";
+    let scripts = [("replicaResource", fails)];
+    stage
+        .apply(&customization("c", "apps/v1/Deployment", &scripts))
+        .await;
+    let binding = stage.template("rb", "test/web-deployment");
+    binding
+        .says("PolicyApplied", "False GetReplicasFailed")
+        .await;
+    let spec = format!("preserveResourcesOnDeletion: true, {}", on("m1"));
+    stage.apply(&policy("p", DEPLOYMENTS, &spec)).await;
+    stage.advance(WHILE).await;
+    let says = binding.field("spec.preserveResourcesOnDeletion").await;
+    assert_ne!(says, json!(true), "the binding does not follow");
+    web.delete().await;
+    stage
+        .until("the work is gone", SOON, async || {
+            stage.works_of("Deployment", "web").await.is_empty()
+        })
+        .await;
+    assert_eq!(
+        web_in_m1.found().await.label("karmada.io/managed"),
+        None,
+        "the copy is let go of"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,6 +8,7 @@
 //!         of, not what the author has changed since and the binding does not know yet.
 
 pub mod keys;
+pub mod leaving;
 pub mod plan;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use futures_util::future::join_all;
 use object::{Object, ObjectKey, time::Time};
 use overrides::Template;
+use policy::Holder;
 use runtime::Spawner;
 use telemetry::chain;
 use telemetry::metrics::Metric;
@@ -128,6 +130,7 @@ impl WorkMaker {
         let decision = plan::plan(&Inputs {
             binding: object,
             view: binding.view(),
+            policy_preserves: self.policy_preserves(object),
             misplacement: misplacement.as_deref(),
             template: template.as_ref().map(|found| Template {
                 object: &found.object,
@@ -152,6 +155,18 @@ impl WorkMaker {
         let found = self.views.templates.find(&template_of(object)?)?;
         let uid = binding.spec.resource.uid.as_str();
         (uid.is_empty() || uid == found.object.uid()).then_some(found)
+    }
+
+    /// Whether the policy that holds a binding says that what it leaves stays. What a lazy one says is not meant for what
+    /// it holds already.
+    fn policy_preserves(&self, binding: &Object) -> bool {
+        let claims = self.views.rulebook.claims();
+        let holder = Holder::of(binding);
+        let policy = holder.and_then(|holder| {
+            let policy = claims.policy(&holder.policy)?;
+            (holder.is(policy) && !policy.is_lazy()).then_some(policy)
+        });
+        policy.is_some_and(|policy| policy.spec.preserve_resources_on_deletion == Some(true))
     }
 
     /// The template with each number of replicas that a target has.
@@ -213,7 +228,7 @@ impl WorkMaker {
                 are_all: view.is_some(),
             };
             let is_undecided = !works.are_all;
-            decision.plans.push(plan::plan_gone(key, &works));
+            decision.plans.push(leaving::plan_gone(key, &works));
             if is_undecided {
                 decision.news.wake = UNTIL_IN_VIEW;
             }

@@ -17,12 +17,12 @@ use object::{Object, ObjectKey, Value, patch, time::Time};
 use overrides::{ClusterFacts, OverrideError, Overrides, PolicyId, Template};
 use policy::activation::Fingerprint;
 use schedule::assign::apportion::{self, Ties};
-use serde_json::json;
 
 use crate::{
-    binding_view, kinds,
+    kinds,
     setback::{self, Setback},
     views::UNTIL_IN_VIEW,
+    works::leaving,
 };
 
 /// How many clusters a condition tells of; events tell of all.
@@ -35,6 +35,9 @@ pub struct Inputs<'a> {
     pub binding: &'a Object,
     /// The same, read.
     pub view: BindingView<'a>,
+    /// Whether the policy that holds the binding says by now that what it leaves stays, be it that the binding does not
+    /// say so yet.
+    pub policy_preserves: bool,
     /// Why the binding cannot be for what it names.
     pub misplacement: Option<&'a str>,
     /// The template; `None` once its author has deleted it.
@@ -103,7 +106,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     }
     if inputs.binding.is_terminating() {
         return Decision {
-            plans: vec![inputs.release()],
+            plans: vec![leaving::release(inputs)],
             news,
             ..Decision::default()
         };
@@ -112,7 +115,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
         return inputs.refuse_all(problem);
     }
     let mut decision = Decision {
-        plans: vec![inputs.remove_orphans()],
+        plans: leaving::remove_orphans(inputs),
         news,
         ..Decision::default()
     };
@@ -176,17 +179,6 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     decision
 }
 
-/// What is to be done about works whose binding is not there, although all bindings are in view.
-#[must_use]
-pub fn plan_gone(binding: &ObjectKey, works: &Works<'_>) -> Plan {
-    let mut plan = Plan::default();
-    if works.are_all {
-        let cause = format!("its binding {binding} is gone");
-        plan.extend(live(&works.owned).map(|work| delete(work, &cause)));
-    }
-    plan
-}
-
 /// What is told when works could not be written.
 #[must_use]
 pub fn plan_failed(binding: &Object, message: &str) -> Plan {
@@ -210,52 +202,6 @@ fn is_spoken_of(binding: &Object, template: &Object) -> bool {
 }
 
 impl Inputs<'_> {
-    /// Deletes the works of a binding that is going, then lets it go.
-    fn release(&self) -> Plan {
-        let mut plan = Plan::default();
-        if !self.works.are_all {
-            return plan;
-        }
-        let cause = format!("its binding {} is being deleted", self.view.key());
-        plan.extend(live(&self.works.owned).map(|work| delete(work, &cause)));
-        let finalizer = self.view.finalizer();
-        if self.binding.finalizers().any(|found| found == finalizer) {
-            let rest: Vec<&str> = self
-                .binding
-                .finalizers()
-                .filter(|found| *found != finalizer)
-                .collect();
-            plan.push(Action::patch(
-                binding_view::resource(self.binding.namespace()),
-                self.binding,
-                json!({"metadata": {"finalizers": rest}}),
-                Part::Object,
-            ));
-        }
-        plan
-    }
-
-    fn remove_orphans(&self) -> Plan {
-        let mut plan = Plan::default();
-        if !self.works.are_all {
-            return plan;
-        }
-        let expected = targets::expected(self.view.spec);
-        for work in live(&self.works.owned) {
-            let cluster = names::cluster_of_execution_space(work.namespace());
-            if cluster.is_some_and(|cluster| expected.contains(cluster)) {
-                continue;
-            }
-            let cause = format!(
-                "cluster {} is not among those of binding {}",
-                cluster.unwrap_or(work.namespace()),
-                self.view.key()
-            );
-            plan.push(delete(work, &cause));
-        }
-        plan
-    }
-
     /// Tells why nothing is made for the binding. Works that carry its name stay: they may have been made for the binding
     /// that what it names belongs to.
     fn refuse_all(&self, problem: &str) -> Decision {
@@ -544,11 +490,7 @@ fn has_null(value: Option<&Value>) -> bool {
     }
 }
 
-fn delete(work: &Object, cause: &str) -> Action {
-    Action::delete(kinds::of::<Work>(), work, cause)
-}
-
-fn live<'w>(works: &[&'w Object]) -> impl Iterator<Item = &'w Object> {
+pub(super) fn live<'w>(works: &[&'w Object]) -> impl Iterator<Item = &'w Object> {
     works.iter().copied().filter(|work| !work.is_terminating())
 }
 

@@ -18,7 +18,8 @@ use serde_json::json;
 
 use super::{
     keys,
-    plan::{Decision, Inputs, Works, plan, plan_gone},
+    leaving::plan_gone,
+    plan::{Decision, Inputs, Works, plan},
 };
 use crate::{
     binding_view::Binding,
@@ -44,6 +45,7 @@ struct Scene {
     clusters: BTreeMap<String, Cluster>,
     works: Vec<Object>,
     are_all: bool,
+    policy_preserves: bool,
 }
 
 fn scene(text: &str) -> Scene {
@@ -54,6 +56,7 @@ fn scene(text: &str) -> Scene {
         clusters: BTreeMap::new(),
         works: Vec::new(),
         are_all: true,
+        policy_preserves: false,
     };
     for name in ["m1", "m2"] {
         let mut cluster = Cluster::default();
@@ -93,6 +96,7 @@ impl Scene {
         plan(&Inputs {
             binding: &self.binding,
             view: read.view(),
+            policy_preserves: self.policy_preserves,
             misplacement: misplacement.as_deref(),
             template: self.template.as_ref().map(Template::new),
             revised: &revised,
@@ -224,6 +228,54 @@ fn a_cluster_that_is_no_longer_wanted_loses_its_work_if_all_works_are_in_view() 
     );
     scene.are_all = false;
     assert_eq!(scene.story(), "");
+}
+
+#[test]
+fn a_work_says_whether_its_copy_stays_before_it_goes() {
+    // What the binding says, whether a policy placed it, what its policy says by now, what the work says, and what it
+    // says before it goes.
+    for (binding_says, is_placed, policy_says, work_says, told) in [
+        (true, true, false, false, Some(true)),
+        (true, true, false, true, Some(true)),
+        (false, true, true, false, Some(true)),
+        (false, true, false, true, Some(false)),
+        (false, true, false, false, None),
+        (true, false, false, false, Some(true)),
+        // What is brought along stays as long as those who brought it wanted that.
+        (false, false, false, true, Some(true)),
+        (false, false, false, false, None),
+    ] {
+        let mut scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED))).after();
+        let flag = ["spec", "preserveResourcesOnDeletion"];
+        scene.policy_preserves = policy_says;
+        scene.binding.set(&flag, binding_says).unwrap();
+        if !is_placed {
+            scene.binding.remove(&["spec", "placement"]);
+        }
+        for work in &mut scene.works {
+            work.set(&flag, work_says).unwrap();
+        }
+        let left = json!([{"name": "m1", "replicas": 3}]);
+        let mut leaving = scene.binding.clone();
+        leaving.set(&["spec", "clusters"], left).unwrap();
+        let mut ending = scene.binding.clone();
+        ending
+            .set(&["metadata", "deletionTimestamp"], "2026-01-02T03:04:05Z")
+            .unwrap();
+        for (binding, cluster) in [(leaving, "m2"), (ending.clone(), "m1"), (ending, "m2")] {
+            scene.binding = binding;
+            let key = work::key(&one(WEB), cluster);
+            let story = scene.story();
+            let mut lines = story.lines().filter(|line| line.contains(&key.to_string()));
+            if let Some(stays) = told {
+                let patch = format!(r#"{{"spec":{{"preserveResourcesOnDeletion":{stays}}}}}"#);
+                assert_eq!(lines.next(), Some(&*format!("patch Work {key} {patch}")));
+            }
+            let last = lines.next().unwrap_or_default();
+            assert!(last.starts_with(&format!("delete Work {key}")), "{story}");
+            assert_eq!(lines.next(), None, "{story}");
+        }
+    }
 }
 
 #[test]
