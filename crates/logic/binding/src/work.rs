@@ -130,6 +130,24 @@ pub fn is_preserved(binding: &ResourceBindingSpec, work: &Object, policy_preserv
         || (is_brought_along && work.at(&PRESERVES) == Some(&Value::Bool(true)))
 }
 
+/// Whether a cluster keeps the work it has while nobody speaks for the template as it is now. `draft` is what it would get
+/// now, if that can be rendered; `is_revised` says whether it gets a number of replicas of its own.
+///
+/// What was written for it is not there to be divided anew, so a cluster that takes over replicas of another gets them as
+/// the template has them now: old copies that are too few help nobody.
+#[must_use]
+pub fn is_kept(held: &Object, draft: Option<&Object>, is_revised: bool) -> bool {
+    // What cannot be rendered replaces nothing.
+    draft.is_none_or(|draft| !is_revised || replicas(held) == replicas(draft))
+}
+
+/// The fields by which a work says how many replicas its cluster runs.
+fn replicas(work: &Object) -> [Option<&Value>; 2] {
+    let manifests = work.at(&["spec", "workload", "manifests"]);
+    let spec = manifests.and_then(|manifests| manifests.get(0)?.get("spec"));
+    ["replicas", "parallelism"].map(|field| spec?.get(field))
+}
+
 impl Draft<'_> {
     fn manifest(&self, key: &ObjectKey, existing: Option<&Object>) -> Result<Object, SetError> {
         let mut manifest = self.rendered.clone();

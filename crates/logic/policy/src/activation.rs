@@ -84,6 +84,16 @@ pub fn origin(before: &Object, after: &Object) -> Origin {
     }
 }
 
+/// Whether a binding is about the template as it is now. If its author has changed it since, the binding follows, or stays
+/// as it is because its policy is lazy or gone; in both cases the members keep what they have until then. Only clusters
+/// that have nothing to keep, or are to have another share of it, get the template as it is now.
+///
+/// Upstream: whatever makes the works anew, such as a restart, lets the change through to all of them.
+#[must_use]
+pub fn speaks_of(binding: &Object, template: &Object) -> bool {
+    Fingerprint::noted_on(binding).is_none_or(|noted| noted == Fingerprint::of(template))
+}
+
 /// FNV-1a of 64 bits: needs no dependency and gives the same number everywhere and at any time.
 struct Hash(u64);
 

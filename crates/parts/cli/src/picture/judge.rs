@@ -11,7 +11,6 @@ use binding::{Lookups, Needs, terms};
 use interpret::{InterpretError, KindRef, Operation};
 use object::{Object, ObjectMeta};
 use overrides::{ClusterFacts as OverrideFacts, Step};
-use policy::activation::Fingerprint;
 use schedule::Inputs;
 use schedule::cluster::{ClusterFacts, Pool, Snapshot};
 use schedule::intake::DEFAULT_SCHEDULER;
@@ -42,12 +41,6 @@ pub(crate) struct Rendering {
 
 /// What is said of a template whose author's last changes nobody speaks for.
 pub(crate) const HELD_BACK: &str = "what its author changed is held back: members keep what they have until a policy speaks for it";
-
-/// Whether a binding is about the template as it is. If not, nobody may speak for what its author has changed since: then
-/// members keep what they have.
-pub(crate) fn speaks_of(binding: &Object, template: &Object) -> bool {
-    Fingerprint::noted_on(binding).is_none_or(|noted| noted == Fingerprint::of(template))
-}
 
 impl Placed {
     /// Reads a binding of either scope.

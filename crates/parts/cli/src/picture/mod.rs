@@ -19,7 +19,8 @@ use policy::Index;
 
 use settings::Settings;
 
-pub(crate) use judge::{HELD_BACK, Placed, speaks_of};
+pub(crate) use judge::{HELD_BACK, Placed};
+pub(crate) use policy::activation::speaks_of;
 pub use settings::Presumption;
 pub(crate) use shares::{Share, completions};
 pub(crate) use spaces::{is_namespace, namespaces};

@@ -251,13 +251,6 @@ fn write(
     let after = share
         .replicas
         .map(|share| count(rules, &rendered).unwrap_or(share));
-    // Nobody speaks for the change: only a cluster with another share of the template gets it as it would be.
-    let is_revised = share.replicas.is_some()
-        && rules.covers(KindRef::of(&template.object), Operation::ReviseReplica);
-    let kept_as_is = kept(rules, held, share);
-    if held.is_some() && (!is_revised || kept_as_is.after == after) {
-        return kept_as_is;
-    }
     let draft = binding::draft(Draft {
         binding: placed.view(),
         template: &template.object,
@@ -267,6 +260,11 @@ fn write(
         inherited_labels: None,
         existing: work.filter(|_| ending.is_none()),
     });
+    let is_revised = share.replicas.is_some()
+        && rules.covers(KindRef::of(&template.object), Operation::ReviseReplica);
+    if held.is_some_and(|held| binding::work::is_kept(held, draft.as_ref().ok(), is_revised)) {
+        return kept(rules, held, share);
+    }
     let fate = match draft {
         Ok(draft) if ending.is_some() => ClusterFate {
             note: Some("once what is being deleted there is gone".to_owned()),

@@ -15,7 +15,7 @@ use binding::{Draft, completions, failover, targets, work, work::WorkError};
 use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use object::{Object, ObjectKey, Value, patch, time::Time};
 use overrides::{ClusterFacts, OverrideError, Overrides, PolicyId, Template};
-use policy::activation::Fingerprint;
+use policy::activation::speaks_of;
 use schedule::assign::apportion::{self, Ties};
 
 use crate::{
@@ -122,7 +122,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     let Some(template) = inputs.template else {
         return decision;
     };
-    let is_spoken_of = is_spoken_of(inputs.binding, template.object);
+    let is_spoken_of = speaks_of(inputs.binding, template.object);
     let mut written = 0_usize;
     let mut overridden: Vec<&str> = Vec::new();
     let mut is_whole = true;
@@ -192,15 +192,6 @@ pub fn plan_failed(binding: &Object, message: &str) -> Plan {
     plan
 }
 
-/// Whether the binding is about the template as it is now. If its author has changed it since, the binding follows, or
-/// stays as it is because its policy is lazy or gone; in both cases the members keep what they have until then. Only
-/// clusters that have nothing to keep, or are to have another share of it, get the template as it is now.
-///
-/// Upstream: whatever makes the works anew, such as a restart, lets the change through to all of them.
-fn is_spoken_of(binding: &Object, template: &Object) -> bool {
-    Fingerprint::noted_on(binding).is_none_or(|noted| noted == Fingerprint::of(template))
-}
-
 impl Inputs<'_> {
     /// Tells why nothing is made for the binding. Works that carry its name stay: they may have been made for the binding
     /// that what it names belongs to.
@@ -244,18 +235,13 @@ impl Inputs<'_> {
     }
 
     /// Whether a cluster keeps the work it has while nobody speaks for the template as it is now.
-    ///
-    /// What was written for it is not there to be divided anew, so a cluster that takes over replicas of another gets
-    /// them as the template has them now: old copies that are too few help nobody.
     fn keeps(&self, target: &TargetCluster, drafted: &Result<Drafted<'_>, Refusal>) -> bool {
         let held = live(&self.works.owned).find(|work| {
             names::cluster_of_execution_space(work.namespace()) == Some(target.name.as_str())
         });
-        let (Some(held), Ok(Drafted { draft, .. })) = (held, drafted) else {
-            // What cannot be rendered replaces nothing.
-            return held.is_some();
-        };
-        !self.revised.contains_key(&target.replicas) || replicas(held) == replicas(draft)
+        let draft = drafted.as_ref().ok().map(|drafted| &drafted.draft);
+        let is_revised = self.revised.contains_key(&target.replicas);
+        held.is_some_and(|held| work::is_kept(held, draft, is_revised))
     }
 
     /// The work for a target as it should be.
@@ -472,13 +458,6 @@ fn write(existing: Option<&Object>, draft: Object) -> Option<Action> {
         patch: change,
         part: Part::Object,
     })
-}
-
-/// The fields by which a work says how many replicas its cluster runs.
-fn replicas(work: &Object) -> [Option<&Value>; 2] {
-    let manifests = work.at(&["spec", "workload", "manifests"]);
-    let spec = manifests.and_then(|manifests| manifests.get(0)?.get("spec"));
-    ["replicas", "parallelism"].map(|field| spec?.get(field))
 }
 
 fn has_null(value: Option<&Value>) -> bool {
