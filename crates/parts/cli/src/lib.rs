@@ -25,6 +25,7 @@ pub mod interpret;
 mod kubeconfigs;
 mod lines;
 mod manifests;
+mod masking;
 mod nearest;
 mod page;
 mod picture;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::facts::{Facts, targets};
 use super::{Travels, Unseen, decisions};
+use crate::masking::{self, When};
 use crate::picture::{Placed, Share, completions};
 
 /// A part for each cluster that a decision looked at, that is a target, has a work or has reported a status, by name.
@@ -120,13 +121,16 @@ fn overrides(facts: &Facts<'_>, cluster: &str, replicas: Option<i64>) -> Value {
         completions: shares.get(cluster).copied(),
     };
     let rendering = facts.picture.render(facts.template, share, cluster);
+    let is_secret = masking::is_secret(facts.template.fields());
+    let rules = rendering.steps.iter().map(|rule| step(rule, is_secret));
     json!({
-        "rules": rendering.steps.iter().map(step).collect::<Vec<Value>>(),
+        "rules": rules.collect::<Vec<Value>>(),
         "problem": rendering.result.err(),
     })
 }
 
-fn step(step: &Step) -> Value {
+/// What a rule changed; of a Secret it is told which entries, and not how.
+fn step(step: &Step, is_secret: bool) -> Value {
     let rule = match step.rule {
         RulePlace::Listed(position) => Some(position),
         RulePlace::Alone => None,
@@ -145,11 +149,16 @@ fn step(step: &Step) -> Value {
         Effect::Applied(changed) => {
             let changes = changed.iter().flat_map(|(overrider, changes)| {
                 changes.iter().map(move |change| {
+                    let path = change.path.to_string();
+                    let shown = |value: &Option<Value>, when| match is_secret {
+                        true => masking::masked(&path, value.clone(), when),
+                        false => value.clone(),
+                    };
                     json!({
                         "overrider": overrider.to_string(),
-                        "path": change.path.to_string(),
-                        "before": change.before,
-                        "after": change.after,
+                        "before": shown(&change.before, When::Before),
+                        "after": shown(&change.after, When::After),
+                        "path": path,
                     })
                 })
             });
@@ -158,4 +167,51 @@ fn step(step: &Step) -> Value {
         }
     }
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use overrides::{ClusterFacts, Overrides, Policy, Template, explain};
+
+    use super::*;
+
+    #[test]
+    fn of_a_secret_it_is_told_what_rules_change_and_not_to_what() {
+        let rule = |overrider: Value| json!({"overriders": {"plaintext": [overrider]}});
+        let policy = json!({
+            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "OverridePolicy",
+            "metadata": {"name": "o", "namespace": "n"},
+            "spec": {"overrideRules": [
+                rule(json!({"path": "/data/key", "operator": "replace", "value": "bmV3"})),
+                rule(json!({"path": "/immutable", "operator": "add", "value": true})),
+            ]},
+        });
+        let policy: api::policy::OverridePolicy =
+            object::Object::from_value(policy).unwrap().read().unwrap();
+        let mut overrides = Overrides::default();
+        overrides.insert(Policy::from(&policy));
+        let cluster = api::cluster::Cluster::default();
+        for (kind, expected) in [
+            (
+                "Secret",
+                r#"[["/data/key","*** (before)","*** (after)"],["/immutable",null,true]]"#,
+            ),
+            (
+                "ConfigMap",
+                r#"[["/data/key","b2xk","bmV3"],["/immutable",null,true]]"#,
+            ),
+        ] {
+            let template = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "a", "namespace": "n"}, "data": {"key": "b2xk"}});
+            let template = object::Object::from_value(template).unwrap();
+            let cluster = ClusterFacts::from(&cluster);
+            let (steps, _) = explain(&overrides, &Template::new(&template), &cluster);
+            let is_secret = masking::is_secret(template.fields());
+            let steps = steps.iter().map(|rule| step(rule, is_secret));
+            let told: Vec<Value> = steps
+                .flat_map(|told| told["changes"].as_array().cloned().unwrap_or_default())
+                .map(|change| json!([change["path"], change["before"], change["after"]]))
+                .collect();
+            assert_eq!(Value::from(told).to_string(), expected, "{kind}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use object::{Object, Value};
 use overrides::change::{Change, changes};
 use overrides::{Effect, Step};
 
+use crate::masking::{self, When};
 use crate::reading::clean;
 
 /// One place that differs.
@@ -20,25 +21,19 @@ pub(crate) struct Line {
 /// Annotations and labels by which the control plane keeps its books: they change along, and say nothing.
 const BOOKS: [&str; 2] = ["karmada.io~1", "karmada.io/"];
 
-/// Where a Secret keeps what nobody should read over a shoulder: the last is what `kubectl apply` notes, whole.
-const SECRETS: [&str; 3] = [
-    "/data",
-    "/stringData",
-    "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
-];
-
 /// The places in which two objects differ, the control plane's own notes apart. Of a Secret it is told which entries
 /// differ, and not how.
 pub(crate) fn lines(before: &Value, after: &Value) -> Vec<Line> {
     let is_secret = [before, after]
-        .iter()
-        .any(|object| object["kind"] == "Secret" && object["apiVersion"] == "v1");
+        .into_iter()
+        .filter_map(Value::as_object)
+        .any(masking::is_secret);
     written(changes(before, after), is_secret)
 }
 
 /// What overrides change on the way to a cluster.
 pub(super) fn overridden(template: &Object, steps: &[Step]) -> Vec<Line> {
-    let is_secret = template.kind() == "Secret" && template.api_version() == "v1";
+    let is_secret = masking::is_secret(template.fields());
     let applied = steps.iter().filter_map(|step| match &step.effect {
         Effect::Applied(changed) => Some(changed),
         Effect::Skipped(_) => None,
@@ -61,29 +56,14 @@ fn written(changes: Vec<Change>, is_secret: bool) -> Vec<Line> {
             !(is_meta && BOOKS.iter().any(|book| line.path.contains(book)))
         })
         .map(|line| match is_secret {
-            true => masked(line),
+            true => Line {
+                before: masking::masked(&line.path, line.before, When::Before),
+                after: masking::masked(&line.path, line.after, When::After),
+                path: line.path,
+            },
             false => line,
         })
         .collect()
-}
-
-fn masked(line: Line) -> Line {
-    let is_below = |path: &str, place: &str| {
-        let rest = path.strip_prefix(place);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    // What is above such a place has it inside.
-    let tells = |place: &&str| is_below(&line.path, place) || is_below(place, &line.path);
-    if !SECRETS.iter().any(tells) {
-        return line;
-    }
-    let mask =
-        |value: Option<Value>, when: &str| value.map(|_| Value::from(format!("*** ({when})")));
-    Line {
-        path: line.path,
-        before: mask(line.before, "before"),
-        after: mask(line.after, "after"),
-    }
 }
 
 /// Labels and annotations one by one, also where all of them come or go at once.
