@@ -6,7 +6,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use object::Value;
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::status::Status;
 use serve::target::Verb;
@@ -50,22 +49,9 @@ impl CreationCheck {
 }
 
 impl Admission for CreationCheck {
-    fn changes(&self, _: &Call) -> bool {
-        false
-    }
-
     fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
         let is_made = proposal.old.is_none() && proposal.new.is_some();
         let verdict = if is_made { self.check(call) } else { Ok(()) };
         at_once(verdict.map(|()| Vec::new()))
-    }
-
-    fn validate<'a>(
-        &'a self,
-        _: &'a Call,
-        _: Option<&'a Value>,
-        _: Option<&'a Value>,
-    ) -> Verdict<'a> {
-        at_once(Ok(Vec::new()))
     }
 }

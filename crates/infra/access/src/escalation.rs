@@ -7,7 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 use object::Value;
-use serve::call::{Admission, Call, Proposal, User, Verdict, at_once};
+use serve::call::{Admission, Call, User, Verdict, at_once};
 use serve::status::{Status, Subject};
 use serve::target::ResourceTarget;
 
@@ -60,14 +60,6 @@ impl EscalationCheck {
 }
 
 impl Admission for EscalationCheck {
-    fn changes(&self, _: &Call) -> bool {
-        false
-    }
-
-    fn mutate<'a>(&'a self, _: &'a Call, _: Proposal<'a>) -> Verdict<'a> {
-        at_once(Ok(Vec::new()))
-    }
-
     fn validate<'a>(
         &'a self,
         call: &'a Call,

@@ -84,21 +84,26 @@ pub struct Proposal<'a> {
 /// Implementers are asked in the order they were given: first all to change, then, when nothing changes any more, all
 /// to judge.
 pub trait Admission: Send + Sync {
-    /// Whether it may change objects of a call, so that what it leaves out must be filled in again.
+    /// Whether it may change objects of a call, so that what it leaves out must be filled in again. Whoever changes
+    /// objects in [`Admission::mutate`] says so here.
     fn changes(&self, _call: &Call) -> bool {
-        true
+        false
     }
 
-    /// May change the new object.
-    fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a>;
+    /// May change the new object, or refuse it before anybody else has work with it.
+    fn mutate<'a>(&'a self, _call: &'a Call, _proposal: Proposal<'a>) -> Verdict<'a> {
+        at_once(Ok(Vec::new()))
+    }
 
     /// May refuse the new object as it will be stored.
     fn validate<'a>(
         &'a self,
-        call: &'a Call,
-        old: Option<&'a Value>,
-        new: Option<&'a Value>,
-    ) -> Verdict<'a>;
+        _call: &'a Call,
+        _old: Option<&'a Value>,
+        _new: Option<&'a Value>,
+    ) -> Verdict<'a> {
+        at_once(Ok(Vec::new()))
+    }
 
     /// May refuse a stream to what stands behind an object; `options` say what it is for, as Kubernetes writes them.
     fn connect<'a>(&'a self, _call: &'a Call, _options: &'a Value) -> Verdict<'a> {

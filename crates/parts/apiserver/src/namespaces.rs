@@ -60,10 +60,6 @@ impl NamespaceLifecycle {
 }
 
 impl Admission for NamespaceLifecycle {
-    fn changes(&self, _: &Call) -> bool {
-        false
-    }
-
     fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
         // Before anybody else has work with an object that cannot be.
         let verdict = if proposal.old.is_none() {

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use object::Value;
 use object::field::{FieldError, FieldPath};
 use serve::cache::Cache;
-use serve::call::{Admission, Call, Proposal, Verdict, at_once};
+use serve::call::{Admission, Call, Verdict, at_once};
 use serve::server::Server;
 use serve::status::Status;
 
@@ -78,14 +78,6 @@ impl ValidatingPolicies {
 }
 
 impl Admission for ValidatingPolicies {
-    fn changes(&self, _: &Call) -> bool {
-        false
-    }
-
-    fn mutate<'a>(&'a self, _: &'a Call, _: Proposal<'a>) -> Verdict<'a> {
-        at_once(Ok(Vec::new()))
-    }
-
     fn validate<'a>(
         &'a self,
         call: &'a Call,

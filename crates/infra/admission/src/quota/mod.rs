@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use object::Value;
 use object::time::Time;
 use serve::cache::{self, Cache};
-use serve::call::{Admission, Call, Proposal, Verdict, at_once};
+use serve::call::{Admission, Call, Verdict, at_once};
 use serve::server::Surroundings;
 use serve::status::{Status, Subject};
 
@@ -172,14 +172,6 @@ impl Ledger {
 }
 
 impl Admission for Quotas {
-    fn changes(&self, _: &Call) -> bool {
-        false
-    }
-
-    fn mutate<'a>(&'a self, _: &'a Call, _: Proposal<'a>) -> Verdict<'a> {
-        at_once(Ok(Vec::new()))
-    }
-
     fn validate<'a>(
         &'a self,
         call: &'a Call,

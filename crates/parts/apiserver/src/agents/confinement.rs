@@ -18,7 +18,7 @@ use http::header::{
 use object::Value;
 use serde_json::json;
 use serve::body::Body;
-use serve::call::{Admission, Call, Proposal, Verdict, at_once};
+use serve::call::{Admission, Call, Verdict, at_once};
 use serve::server::Server;
 use serve::status::Status;
 use serve::target::ResourceTarget;
@@ -34,14 +34,6 @@ const PLAIN: &str = "Opaque";
 pub(crate) struct Confinement;
 
 impl Admission for Confinement {
-    fn changes(&self, _: &Call) -> bool {
-        false
-    }
-
-    fn mutate<'a>(&'a self, _: &'a Call, _: Proposal<'a>) -> Verdict<'a> {
-        at_once(Ok(Vec::new()))
-    }
-
     fn validate<'a>(
         &'a self,
         call: &'a Call,

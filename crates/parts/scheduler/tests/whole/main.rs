@@ -18,7 +18,7 @@ use karavel_scheduler::{Overcommit, Settings};
 use object::Value;
 use serde_json::json;
 use serve::{
-    call::{Admission, Call, Proposal, Verdict, at_once},
+    call::{Admission, Call, Verdict, at_once},
     status::Status,
 };
 use world::{World, binding, by_room, cluster, object, show};
@@ -388,10 +388,6 @@ async fn a_binding_without_placement_is_not_touched() {
 struct UsedUp(AtomicBool);
 
 impl Admission for UsedUp {
-    fn mutate<'a>(&'a self, _: &'a Call, _: Proposal<'a>) -> Verdict<'a> {
-        at_once(Ok(Vec::new()))
-    }
-
     fn validate<'a>(
         &'a self,
         _: &'a Call,

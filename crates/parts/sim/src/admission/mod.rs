@@ -70,6 +70,10 @@ impl ClusterAdmission {
 }
 
 impl Admission for ClusterAdmission {
+    fn changes(&self, _: &Call) -> bool {
+        true
+    }
+
     fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
         let Some(new) = proposal.new else {
             return at_once(Ok(Vec::new()));
