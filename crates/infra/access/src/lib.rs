@@ -5,7 +5,8 @@
 //!
 //! Entry points: [`access::Access::new`] and [`access::Access::admit`] in front of a server; [`reviews::insert`] and
 //! [`token_request::insert`] for what is asked of it; [`creation::CreationCheck`] and
-//! [`escalation::EscalationCheck`] among its admission; [`bootstrap::ensure`] at its start and
+//! [`escalation::EscalationCheck`] among its admission, and [`access::Access::answers`] for expressions that ask who may do
+//! what; [`bootstrap::ensure`] at its start and
 //! [`account_chores::follow`] and [`root_authority::follow`] while it runs.
 //!
 //! Invariants: nobody is served without a name; a decision is as current as the cache; a rule is parsed when it changes
@@ -34,6 +35,7 @@ pub mod keys;
 pub mod names;
 pub mod oidc;
 pub mod policy;
+mod questions;
 pub mod reviews;
 pub mod roles;
 pub mod root_authority;

@@ -24,6 +24,12 @@ pub trait Authority: Send + Sync {
     fn decide(&self, user: &User, question: &Question) -> Decision;
 }
 
+impl<F: Fn(&User, &Question) -> Decision + Send + Sync> Authority for F {
+    fn decide(&self, user: &User, question: &Question) -> Decision {
+        self(user, question)
+    }
+}
+
 /// Questions of one user.
 struct AsUser<'a> {
     user: &'a User,

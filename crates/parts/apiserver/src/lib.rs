@@ -14,7 +14,6 @@ mod admission;
 mod agents;
 mod arrival;
 mod audit;
-mod authority;
 mod certificates;
 mod chores;
 mod definitions;

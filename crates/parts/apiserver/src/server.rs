@@ -34,7 +34,6 @@ use tokio::sync::watch;
 use crate::admission::MultiClusterAdmission;
 use crate::agents::Confinement;
 use crate::audit::Audit;
-use crate::authority::Asker;
 use crate::certificates::{Certificates, server_names};
 use crate::chores::{Chores, spawn_chore};
 use crate::definitions;
@@ -350,7 +349,7 @@ impl ApiServer {
         creation.judge_by(&access);
         escalation.judge_by(&access);
         signing.judge_by(&access);
-        let asker = Arc::new(Asker::new(&access));
+        let asker = Arc::new(access.answers());
         webhooks.look_into(server.cache(), Arc::clone(&asker) as _);
         let mut handlers = extensions.handlers;
         kinds::calls::insert_pod_calls(&mut handlers, names::apiserver());

@@ -22,7 +22,7 @@ use access::keys::{Keys, KeysError};
 use access::{account_chores, root_authority};
 use admission::{LimitRanges, Quotas, ValidatingPolicies};
 
-use crate::admission::{Asker, ClusterAdmission, ServiceAddresses};
+use crate::admission::{ClusterAdmission, ServiceAddresses};
 use crate::behaviour::Rules;
 use crate::config::{Data, MemberConfig, Shape};
 use crate::engine::Engine;
@@ -280,7 +280,7 @@ async fn present(
     addresses.look_into(server.cache());
     quotas.look_into(server.cache());
     let server = Arc::new(server.with_handlers(parts::handlers(&gate, means)));
-    judging.look_into(&server, Arc::new(Asker(Arc::clone(&gate))));
+    judging.look_into(&server, Arc::new(gate.answers()));
     Ok(Present {
         server,
         access: gate,

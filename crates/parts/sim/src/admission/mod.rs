@@ -1,7 +1,6 @@
 //! What a cluster checks and fills in before anything is written.
 
 mod account;
-mod authority;
 mod behaviour;
 mod claim;
 mod definition;
@@ -18,7 +17,6 @@ use serve::cache::Cache;
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::status::{Status, Subject};
 
-pub(crate) use authority::Asker;
 pub(crate) use claim::{DEFAULT_CLASS, PROTECTION};
 pub(crate) use definition::CLEANUP;
 pub(crate) use services::ServiceAddresses;

@@ -1,28 +1,24 @@
-//! What users may do, for expressions of admission that ask.
+//! What users may do, for expressions that ask.
 
 use std::sync::Arc;
 
-use access::Access;
-use access::attempt::{Attempt, What};
-use access::policy::Decision;
 use serve::call::User;
 use serve::target::ResourceTarget;
 
-/// Answers questions of expressions by the roles in force.
-pub(crate) struct Asker {
-    access: Arc<Access>,
-}
+use crate::access::Access;
+use crate::attempt::{Attempt, What};
+use crate::policy::Decision;
 
-impl Asker {
-    pub(crate) fn new(access: &Arc<Access>) -> Self {
-        Self {
-            access: Arc::clone(access),
-        }
+impl Access {
+    /// Answers questions of expressions by the roles in force.
+    pub fn answers(
+        self: &Arc<Self>,
+    ) -> impl Fn(&User, &cel::Question) -> cel::Decision + Send + Sync + use<> {
+        let access = Arc::clone(self);
+        move |user, question| access.answer(user, question)
     }
-}
 
-impl admission::Authority for Asker {
-    fn decide(&self, user: &User, question: &cel::Question) -> cel::Decision {
+    fn answer(&self, user: &User, question: &cel::Question) -> cel::Decision {
         let what = match &question.path {
             Some(path) => What::Path(path.to_string()),
             None => What::Resource(ResourceTarget {
@@ -35,11 +31,8 @@ impl admission::Authority for Asker {
                 rest: String::new(),
             }),
         };
-        let attempt = Attempt {
-            verb: question.verb.to_string().into(),
-            what,
-        };
-        let decision = self.access.decide(user, &attempt);
+        let verb = question.verb.to_string().into();
+        let decision = self.decide(user, &Attempt { verb, what });
         cel::Decision {
             allowed: !matches!(decision, Decision::Denied(_)),
             reason: decision.reason(),
