@@ -48,9 +48,28 @@ const OTHER_BUILTIN: u32 = 16_000;
 /// How many seconds a pod has to end when it does not say.
 const POD_GRACE: i64 = 30;
 
-/// Every built-in kind. Those whose objects are answered and not kept need a handler for each.
+/// What becomes of pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pods {
+    /// Somebody runs them on their nodes, and takes them away when they have ended.
+    Run,
+    /// Nobody does.
+    AreTemplates,
+}
+
+/// Every built-in kind, as a cluster has it. Those whose objects are answered and not kept need a handler for each.
 #[must_use]
 pub fn builtin_resources() -> Vec<Resource> {
+    resources(Pods::Run)
+}
+
+/// The same where objects are templates for clusters: a pod that names a node runs on none, and goes at once.
+#[must_use]
+pub fn template_resources() -> Vec<Resource> {
+    resources(Pods::AreTemplates)
+}
+
+fn resources(pods: Pods) -> Vec<Resource> {
     let mut by_plural: BTreeMap<(&str, &str), Vec<&'static Kind<'static>>> = BTreeMap::new();
     for kind in kinds::kinds().iter().filter(|kind| !kind.verbs.is_empty()) {
         by_plural
@@ -58,10 +77,13 @@ pub fn builtin_resources() -> Vec<Resource> {
             .or_default()
             .push(kind);
     }
-    by_plural.into_values().filter_map(resource).collect()
+    let versions = by_plural.into_values();
+    versions
+        .filter_map(|versions| resource(versions, pods))
+        .collect()
 }
 
-fn resource(mut versions: Vec<&'static Kind<'static>>) -> Option<Resource> {
+fn resource(mut versions: Vec<&'static Kind<'static>>, pods: Pods) -> Option<Resource> {
     versions.sort_by_key(|kind| Reverse(version_rank(kind.version)));
     let preferred = *versions.first()?;
     let stored = stored_kind(preferred);
@@ -91,7 +113,7 @@ fn resource(mut versions: Vec<&'static Kind<'static>>) -> Option<Resource> {
         collection: cache::name_of(stored.group, stored.plural).into(),
         stored_as: stored.api_version().into(),
         group_priority: priority.map_or(OTHER_BUILTIN, |(_, priority)| *priority),
-        rules: Arc::new(BuiltinRules { versions }),
+        rules: Arc::new(BuiltinRules { versions, pods }),
     })
 }
 
@@ -227,6 +249,7 @@ const SHOWN_WHEN_GONE: &[(&str, &str)] = &[
 /// One built-in kind in all its versions.
 struct BuiltinRules {
     versions: Vec<&'static Kind<'static>>,
+    pods: Pods,
 }
 
 impl BuiltinRules {
@@ -401,12 +424,13 @@ impl KindRules for BuiltinRules {
         self.is("", "Namespace") && held.is_some_and(|list| !list.is_empty())
     }
 
-    /// Upstream: a pod that runs is given time to end; one that was never placed or has ended needs none.
+    /// Upstream: a pod that runs is given time to end; one that was never placed or has ended needs none. Where no pod runs,
+    /// nobody would ever say that one has ended, and it would hold its namespace for ever.
     fn grace(&self, object: &Value, asked: Option<i64>) -> i64 {
         let text = |path: &[&str]| at(object, path).and_then(Value::as_str).unwrap_or_default();
         let is_idle = text(&["spec", "nodeName"]).is_empty()
             || matches!(text(&["status", "phase"]), "Succeeded" | "Failed");
-        if !self.is("", "Pod") || is_idle {
+        if !self.is("", "Pod") || self.pods == Pods::AreTemplates || is_idle {
             return 0;
         }
         let own = at(object, &["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64);
@@ -470,6 +494,35 @@ mod tests {
                     "{name} has a cell for each column"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_pod_on_a_node_has_time_to_end_where_pods_run() {
+        let grace = |resources: Vec<Resource>, pod: &Value, asked: Option<i64>| {
+            let pods = resources
+                .iter()
+                .find(|resource| &*resource.collection == "core/pods");
+            pods.unwrap().rules.grace(pod, asked)
+        };
+        for (spec, asked, expected) in [
+            (json!({}), None, 0),
+            (json!({"nodeName": "n"}), None, 30),
+            (
+                json!({"nodeName": "n", "terminationGracePeriodSeconds": 5}),
+                None,
+                5,
+            ),
+            (
+                json!({"nodeName": "n", "terminationGracePeriodSeconds": 5}),
+                Some(9),
+                9,
+            ),
+            (json!({"nodeName": "n"}), Some(0), 0),
+        ] {
+            let pod = json!({"spec": spec});
+            assert_eq!(grace(builtin_resources(), &pod, asked), expected, "{pod}");
+            assert_eq!(grace(template_resources(), &pod, asked), 0, "{pod}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! The kinds every Kubernetes API has, and kinds that come as definitions, made into resources that `serve` can serve.
 //!
 //! The control plane and simulated members fill their tables from here: [`builtin_resources`] for what Kubernetes brings
-//! along, [`resource_of_definition`] for custom kinds. [`calls`] answers for parts of built-in objects that do something.
+//! along ([`template_resources`] where nothing runs), [`resource_of_definition`] for custom kinds. [`calls`] answers for parts of built-in objects that do something.
 //!
 //! Invariants: every resource made here has a schema; nothing here knows the multi-cluster kinds.
 //!
@@ -13,6 +13,6 @@ mod columns;
 mod conversion;
 mod definition;
 
-pub use builtin_rules::builtin_resources;
+pub use builtin_rules::{builtin_resources, template_resources};
 pub use columns::PathColumns;
 pub use definition::{DefinitionError, resource_of_definition, resource_with_webhooks};

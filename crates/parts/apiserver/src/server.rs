@@ -558,7 +558,7 @@ fn base_table(encrypted: &[String]) -> Table {
         let (plural, group) = name.split_once('.').unwrap_or((name, ""));
         table.keep_secret(group, plural);
     }
-    for resource in kinds::builtin_resources()
+    for resource in kinds::template_resources()
         .into_iter()
         .chain(multicluster::resources())
     {

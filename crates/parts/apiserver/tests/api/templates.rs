@@ -277,6 +277,59 @@ async fn a_pod_is_placed_by_either_form_of_a_binding_and_only_once() {
 }
 
 #[tokio::test]
+async fn a_pod_that_names_a_node_goes_at_once_whatever_time_it_is_given() {
+    let world = World::start().await;
+    let names = ["one", "two", "three"];
+    for name in names {
+        let container = json!({"name": "c", "image": "nginx"});
+        let pod = json!({
+            "metadata": {"name": name},
+            "spec": {"nodeName": "n1", "terminationGracePeriodSeconds": 40, "containers": [container]},
+        });
+        world.create(PODS, pod).await;
+        run(&world, name, true).await;
+    }
+    let evicts = format!("POST {PODS}/three/eviction");
+    for (line, body, code) in [
+        (format!("DELETE {PODS}/one"), Value::Null, 200),
+        (
+            format!("DELETE {PODS}/two?gracePeriodSeconds=60"),
+            Value::Null,
+            200,
+        ),
+        (evicts, eviction("three"), 201),
+    ] {
+        let gone = world.ask(&master(), &line, body).await;
+        assert_eq!(gone.code, code, "{line}: {}", gone.body);
+    }
+    for name in names {
+        let line = format!("GET {PODS}/{name}");
+        let found = world.ask(&master(), &line, Value::Null).await;
+        assert_eq!(found.code, 404, "{}", found.body);
+    }
+}
+
+#[tokio::test]
+async fn a_pod_keeps_the_classes_it_names_though_nobody_here_knows_them() {
+    let world = World::start().await;
+    let container = json!({"name": "c", "image": "nginx"});
+    let pod = json!({
+        "metadata": {"name": "web"},
+        "spec": {"runtimeClassName": "gvisor", "priorityClassName": "high", "containers": [container]},
+    });
+    world.create(PODS, pod).await;
+    let line = format!("GET {PODS}/web");
+    let found = world.ask(&master(), &line, Value::Null).await;
+    let spec = &found.body["spec"];
+    let classes = json!([
+        spec["runtimeClassName"],
+        spec["priorityClassName"],
+        spec["priority"]
+    ]);
+    assert_eq!(classes, json!(["gvisor", "high", null]));
+}
+
+#[tokio::test]
 async fn a_binding_to_a_cluster_that_cannot_exist_is_refused_by_kind_name_and_field() {
     let world = World::start().await;
     let bindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings";
