@@ -177,6 +177,9 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Say what would happen, without doing it: what would be placed, moved, changed, created and deleted.
     ///
+    /// Objects of files come in their order, as with `karavel apply`. Members are asked by a dry run whether they would take
+    /// what they would get.
+    ///
     /// Example: karavel simulate --lose member1
     Simulate(Box<Simulate>),
     /// Apply objects from files, and on request send them to clusters.

@@ -12,6 +12,7 @@ use object::{Object, ObjectKey, ResourceType};
 use super::Templates;
 use super::fate::{ClusterFate, Simulated, What};
 use super::settle::settle;
+use super::troubles::Troubles;
 use crate::failure::Failure;
 use crate::picture::{Picture, is_namespace, namespaces};
 use crate::reading::Place;
@@ -77,7 +78,7 @@ pub(super) async fn look(
         .into_iter()
         .map(|(cluster, found)| (cluster, found.into_iter()))
         .collect();
-    let (mut doubts, mut silent): (Vec<String>, _) = (Vec::new(), BTreeSet::new());
+    let (mut unseen, mut silent) = (Troubles::default(), BTreeSet::new());
     let fates = outcome.templates.iter_mut();
     for fate in fates.flat_map(|fate| &mut fate.clusters) {
         let Some(look) = fate.look.take() else {
@@ -94,14 +95,13 @@ pub(super) async fn look(
                 if matches!(failure, Failure::Failed { .. }) {
                     silent.insert(cluster.clone());
                 }
-                let doubt = format!("what {cluster} has already cannot be seen ({failure})");
-                if !doubts.contains(&doubt) {
-                    doubts.push(doubt);
-                }
+                unseen.note(cluster, failure.to_string());
             }
         }
     }
-    outcome.doubts.extend(doubts);
+    let told =
+        unseen.told(|cluster, why| format!("what {cluster} has already cannot be seen ({why})"));
+    outcome.doubts.extend(told);
     silent
 }
 

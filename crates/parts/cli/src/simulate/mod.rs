@@ -18,6 +18,7 @@ mod spaces;
 mod stage;
 mod templates;
 mod text;
+mod troubles;
 mod works;
 
 use client::Client;

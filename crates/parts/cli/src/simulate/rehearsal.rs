@@ -13,6 +13,7 @@ use object::{Object, ObjectKey, ResourceType};
 
 use super::fate::{ClusterFate, Simulated, What};
 use super::look::MEMBERS;
+use super::troubles::Troubles;
 use crate::picture::Picture;
 use crate::reading::Place;
 use crate::writing::MANAGER;
@@ -65,12 +66,7 @@ pub(super) async fn rehearse(
         .into_iter()
         .map(|(cluster, verdicts)| (cluster, verdicts.into_iter()))
         .collect();
-    let mut doubts: Vec<String> = Vec::new();
-    let mut doubt = |doubt: String| {
-        if !doubts.contains(&doubt) {
-            doubts.push(doubt);
-        }
-    };
+    let (mut open, mut unasked) = (Troubles::default(), Troubles::default());
     let fates = outcome.templates.iter_mut();
     let fates = fates.flat_map(|fate| &mut fate.clusters);
     for fate in fates.filter(|fate| is_asked(fate)) {
@@ -84,20 +80,17 @@ pub(super) async fn rehearse(
                 fate.after = fate.before;
                 fate.what = What::Refused(format!("the cluster would not take it: {why}"));
             }
-            Some(Verdict::Open(why)) => {
-                doubt(format!(
-                    "whether {cluster} takes all that it is sent is open: {why}"
-                ));
-            }
-            Some(Verdict::Silent(why)) => {
-                doubt(format!(
-                    "whether {cluster} takes what it is sent cannot be asked ({why})"
-                ));
-            }
+            Some(Verdict::Open(why)) => open.note(cluster, why),
+            Some(Verdict::Silent(why)) => unasked.note(cluster, why),
             None => {}
         }
     }
-    outcome.doubts.extend(doubts);
+    let open = open
+        .told(|cluster, why| format!("whether {cluster} takes all that it is sent is open: {why}"));
+    let unasked = unasked.told(|cluster, why| {
+        format!("whether {cluster} takes what it is sent cannot be asked ({why})")
+    });
+    outcome.doubts.extend(open.into_iter().chain(unasked));
 }
 
 fn fates(outcome: &Simulated) -> impl Iterator<Item = &ClusterFate> {
