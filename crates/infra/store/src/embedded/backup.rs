@@ -9,9 +9,9 @@ use crate::embedded::checkpoint::{Meta, RESTORE_NEW, Stored, decode_entry, encod
 use crate::embedded::clock::to_millis;
 use crate::embedded::disk::{Directory, Disk};
 use crate::embedded::frame::FORMAT;
-use crate::embedded::journal::segment_name;
 use crate::embedded::open::{OpenError, create, new_id};
 use crate::embedded::record::{Reader, length, put_key};
+use crate::embedded::segment::segment_name;
 use crate::embedded::state::State;
 use crate::key::Revision;
 

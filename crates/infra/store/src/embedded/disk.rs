@@ -33,8 +33,6 @@ pub(crate) trait DiskFile: Debug + Send + Sync {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
     /// Cuts the file or grows it with zeros.
     fn set_len(&self, len: u64) -> io::Result<()>;
-    /// Grows the file with zeros that have their place on the disk already, as far as the file system can.
-    fn reserve(&self, len: u64) -> io::Result<()>;
     /// Makes everything written so far permanent, and the length with it.
     fn sync(&self) -> io::Result<()>;
 }
@@ -157,15 +155,6 @@ impl DiskFile for File {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         File::set_len(self, len)
-    }
-
-    fn reserve(&self, len: u64) -> io::Result<()> {
-        Ok(rustix::fs::fallocate(
-            self,
-            rustix::fs::FallocateFlags::empty(),
-            0,
-            len,
-        )?)
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -303,11 +303,6 @@ impl DiskFile for FaultyFile {
         })
     }
 
-    fn reserve(&self, len: u64) -> io::Result<()> {
-        let grown = self.len()?.max(len);
-        self.set_len(grown)
-    }
-
     fn sync(&self) -> io::Result<()> {
         self.disk.act(Act::Sync { file: self.file })
     }

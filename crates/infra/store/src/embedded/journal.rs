@@ -4,11 +4,11 @@ use std::io;
 use std::sync::Arc;
 
 use crate::embedded::disk::{Disk, DiskFile, read_all};
-use crate::embedded::frame::{
-    BadHeader, FORMAT, FRAME_HEADER, SEGMENT_HEADER, SegmentHeader, StoreId, has_later_frame, seal,
-    unseal,
-};
+use crate::embedded::frame::{BadHeader, FORMAT, SEGMENT_HEADER, SegmentHeader, StoreId, seal};
 use crate::embedded::open::OpenError;
+use crate::embedded::segment::{
+    Scan, check_order, create_segment, scan, segment_name, segment_numbers,
+};
 
 /// The journal of an open store.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Journal {
     file: Arc<dyn DiskFile>,
     /// Where the next frame goes.
     end: u64,
-    /// Up to where room in the file has been asked for.
+    /// Up to where there is room in the file, or was to be.
     room: u64,
     /// Bytes in the segments before the last.
     closed_bytes: u64,
@@ -28,31 +28,10 @@ pub(crate) struct Journal {
     sequence: u64,
 }
 
-/// How much room is asked for at once. A write into room that is there changes nothing about the file but its bytes, and
-/// a sync of it takes a tenth of one that has to note where the file ends now.
-const ROOM: u64 = 1024 * 1024;
-
-/// The name of a segment.
-pub(crate) fn segment_name(number: u64) -> String {
-    format!("journal-{number:020}.log")
-}
-
-fn segment_number(name: &str) -> Option<u64> {
-    name.strip_prefix("journal-")?
-        .strip_suffix(".log")?
-        .parse()
-        .ok()
-}
-
-/// The numbers of the segments in a directory, in order.
-pub(crate) fn segment_numbers(names: &[String]) -> Vec<u64> {
-    let mut numbers: Vec<u64> = names
-        .iter()
-        .filter_map(|name| segment_number(name))
-        .collect();
-    numbers.sort_unstable();
-    numbers
-}
+/// How much room is made at once. A write into room that is there changes nothing about the file but its bytes, so that a
+/// sync of it need not wait for the file system's own journal. Reserving it without writing would not do: a file system
+/// notes then with every write that the place is in use now, and a sync takes longer than without any room.
+const ROOM: usize = 1024 * 1024;
 
 impl Journal {
     /// Begins the journal of a new store.
@@ -189,11 +168,10 @@ impl Journal {
         Ok(())
     }
 
-    /// Makes room in the file up to some place and beyond. Where there is none, or the file system knows no such thing, the
-    /// file grows by being written to.
+    /// Makes room in the file behind the next frame, whose sync covers it. Where the disk has none the frame may still fit.
     fn make_room(&mut self, end: u64) {
-        self.room = end.saturating_add(ROOM);
-        if let Err(error) = self.file.reserve(self.room) {
+        self.room = end.saturating_add(ROOM as u64);
+        if let Err(error) = self.file.write_at(&vec![0; ROOM], end) {
             tracing::debug!(file = self.newest(), %error, "no room could be made in advance");
         }
     }
@@ -228,6 +206,7 @@ impl Journal {
         self.file = create_segment(&*self.disk, &header)?;
         self.closed_bytes = self.closed_bytes.saturating_add(self.end);
         self.end = SEGMENT_HEADER as u64;
+        self.room = 0;
         self.segments.push(header);
         Ok(())
     }
@@ -321,7 +300,9 @@ impl Unsettled {
                 journal.file.set_len(journal.end)?;
             }
             if end <= SEGMENT_HEADER {
-                journal.file.write_at(&tail, 0)?;
+                journal
+                    .file
+                    .write_at(tail.get(..end).unwrap_or_default(), 0)?;
             } else if let Some(frame) = tail.get(self.last_frame..end) {
                 journal.file.write_at(frame, self.last_frame as u64)?;
             }
@@ -333,40 +314,6 @@ impl Unsettled {
     }
 }
 
-/// Writes a new segment's header durably before anything can follow it.
-fn create_segment(disk: &dyn Disk, header: &SegmentHeader) -> io::Result<Arc<dyn DiskFile>> {
-    let file = disk.create(&segment_name(header.number))?;
-    file.write_at(&header.encode(), 0)?;
-    file.sync()?;
-    disk.sync()?;
-    Ok(file)
-}
-
-/// Segments follow each other without a gap and belong to one store.
-fn check_order(
-    name: &str,
-    header: &SegmentHeader,
-    id: &StoreId,
-    before: Option<&SegmentHeader>,
-) -> Result<(), OpenError> {
-    if header.id != *id {
-        return Err(OpenError::Foreign {
-            file: name.to_owned(),
-        });
-    }
-    if segment_name(header.number) != name {
-        return Err(OpenError::damaged(name, 28));
-    }
-    match before {
-        Some(before) if before.number.saturating_add(1) != header.number => {
-            Err(OpenError::MissingSegment {
-                file: segment_name(before.number.saturating_add(1)),
-            })
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The last segment read so far.
 struct Tail {
     file: Arc<dyn DiskFile>,
@@ -374,52 +321,11 @@ struct Tail {
     scan: Scan,
 }
 
-/// How far a segment is good.
-#[derive(Clone, Copy)]
-struct Scan {
-    /// Where the last good frame ends.
-    end: usize,
-    /// Where it begins; the same as its end when there is none.
-    last_frame: usize,
-    /// Its sequence.
-    sequence: u64,
-}
-
-fn scan(
-    name: &str,
-    content: &[u8],
-    header: &SegmentHeader,
-    replay: &mut impl FnMut(&str, &[u8]) -> Result<(), OpenError>,
-) -> Result<Scan, OpenError> {
-    let mut scan = Scan {
-        end: SEGMENT_HEADER,
-        last_frame: SEGMENT_HEADER,
-        sequence: header.sequence,
-    };
-    loop {
-        let rest = content.get(scan.end..).unwrap_or_default();
-        let expected = scan.sequence.saturating_add(1);
-        let Some(frame) = unseal(rest, &header.id, expected) else {
-            // Case 4: only what nothing follows is a torn tail.
-            if has_later_frame(rest, &header.id, expected) {
-                return Err(OpenError::damaged(name, scan.end as u64));
-            }
-            return Ok(scan);
-        };
-        replay(name, frame.payload)?;
-        let len = FRAME_HEADER.saturating_add(frame.payload.len());
-        scan = Scan {
-            end: scan.end.saturating_add(len),
-            last_frame: scan.end,
-            sequence: frame.sequence,
-        };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::embedded::fault::FaultyDisk;
+    use crate::embedded::frame::FRAME_HEADER;
 
     const ID: StoreId = [7; 16];
 
@@ -446,7 +352,7 @@ mod tests {
         append(&mut journal, b"one");
         let len = || disk.open(&segment_name(1)).unwrap().len().unwrap();
         let room = len();
-        assert!(room > ROOM);
+        assert!(room > ROOM as u64);
         append(&mut journal, b"two");
         assert_eq!(len(), room, "a frame that fits leaves the length alone");
         assert_eq!(payloads(&disk), [b"one", b"two"], "room is no damage");
@@ -454,5 +360,22 @@ mod tests {
         assert_eq!(len(), journal.closed_bytes, "nothing follows the frames");
         append(&mut journal, b"six");
         assert_eq!(payloads(&disk), [b"one", b"two", b"six"]);
+    }
+
+    #[test]
+    fn a_start_cuts_what_follows_the_frames_or_the_header() {
+        for frames in [&[][..], &[b"one"]] {
+            let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::default());
+            let mut journal = Journal::create(Arc::clone(&disk), ID, 0).unwrap();
+            for payload in frames {
+                append(&mut journal, *payload);
+            }
+            let (file, end) = (disk.open(&segment_name(1)).unwrap(), journal.end);
+            file.write_at(b"torn", end).unwrap();
+            file.set_len(end + ROOM as u64).unwrap();
+            let found = Journal::read(Arc::clone(&disk), ID, 1, |_, _| Ok(())).unwrap();
+            found.settle(0).unwrap();
+            assert_eq!(file.len().unwrap(), end, "{} frames", frames.len());
+        }
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod ledger;
 mod open;
 pub(crate) mod published;
 mod record;
+mod segment;
 mod shared;
 pub(crate) mod state;
 mod watch;

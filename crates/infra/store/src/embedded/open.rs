@@ -10,8 +10,9 @@ use crate::embedded::checkpoint::{
 };
 use crate::embedded::disk::Disk;
 use crate::embedded::frame::StoreId;
-use crate::embedded::journal::{Journal, segment_name, segment_numbers};
+use crate::embedded::journal::Journal;
 use crate::embedded::record::{self, Record, RecordOp};
+use crate::embedded::segment::{segment_name, segment_numbers};
 use crate::embedded::state::State;
 use crate::key::Key;
 
