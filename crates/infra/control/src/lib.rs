@@ -27,6 +27,6 @@ pub use crate::cx::Cx;
 pub use crate::events::{EventSink, Recorder};
 pub use crate::execute::CarryOutError;
 pub use crate::observe::{Observer, Quiet};
-pub use crate::pressure::{Pressure, Turn};
+pub use crate::pressure::{Counted, Pressure, Turn};
 /// When a controller wants to look at a key again.
 pub use intent::Wake;

@@ -116,9 +116,15 @@ pub fn run(
     });
     desk.bindings.index_by(groups::INDEX, groups::keys);
     let subscriptions = subscribe(&desk);
+    let line: Weak<Desk> = Arc::downgrade(&desk);
+    // Whoever only tells what became of bindings gives way to those that are to be placed.
+    let counted = Arc::new(cx.pressure.count_by(move || {
+        let line = line.upgrade();
+        line.map_or(0, |desk| desk.line.counts().active)
+    }));
     for number in 0..desk.settings.workers {
         let desk = Arc::clone(&desk);
-        let subscriptions = Arc::clone(&subscriptions);
+        let held = (Arc::clone(&subscriptions), Arc::clone(&counted));
         spawner.spawn(
             format!("scheduler worker {number}"),
             move |stop| async move {
@@ -148,7 +154,7 @@ pub fn run(
                         desk.attempt(turn, &Notify::const_new()).await;
                     }
                 }
-                drop(subscriptions);
+                drop(held);
             },
         );
     }

@@ -78,10 +78,15 @@ impl Aggregator {
             queue.add_with(binding.key(), Instant::now(), IN_THE_BACKGROUND);
         });
         let placements = [&views.bindings.namespaced, &views.bindings.cluster].map(|cache| {
-            let queue = controller.queue();
+            let (queue, pressure) = (controller.queue(), cx.pressure.clone());
             cache.on_change(move |change| {
                 if let Some(key) = keys::of_binding(change) {
-                    queue.add_after(key, keys::wait_of_binding(change, FIRST));
+                    let first = if pressure.is_high() {
+                        GIVING_WAY
+                    } else {
+                        FIRST
+                    };
+                    queue.add_after(key, keys::wait_of_binding(change, first));
                 }
             })
         });
