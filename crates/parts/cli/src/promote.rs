@@ -203,22 +203,21 @@ fn show(all: &[(&ResourceType, &Object)], output: &Output, print: Sink<'_>) -> R
     for (resource, object) in all {
         let value = (*object).clone().into_value();
         // Each by itself, as whoever reads them one after the other expects.
-        print(&match output {
+        let shown = match output {
             Output::Name => format!("{}\n", name_of(resource, object.name())),
-            Output::Table | Output::Yaml => {
+            Output::Table | Output::Wide | Output::Yaml => {
                 format!("---\n{}", reading::write_document(&value, true)?)
             }
             Output::Json => reading::write_document(&value, false)?,
-            _ => continue,
-        })?;
+            // What is picked is picked from all of them.
+            picked => {
+                let values = all.iter().map(|(_, object)| (*object).clone().into_value());
+                return print(&reading::show_objects(values.collect(), picked)?);
+            }
+        };
+        print(&shown)?;
     }
-    match output {
-        Output::Name | Output::Table | Output::Yaml | Output::Json => Ok(()),
-        picked => {
-            let values = all.iter().map(|(_, object)| (*object).clone().into_value());
-            print(&reading::show_objects(values.collect(), picked)?)
-        }
-    }
+    Ok(())
 }
 
 /// Says what stands in the way before anything is written.
@@ -381,6 +380,28 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn wide_is_shown_as_a_table_is() {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+        let object = Object::from_value(object).unwrap();
+        let resource = ResourceType::namespaced("", "v1", "ConfigMap", "configmaps");
+        let shown = |output: &Output| {
+            let mut text = String::new();
+            let mut print = |part: &str| {
+                text.push_str(part);
+                Ok(())
+            };
+            show(&[(&resource, &object)], output, &mut print).unwrap();
+            text
+        };
+        let yaml = shown(&Output::Yaml);
+        assert!(yaml.starts_with("---\napiVersion: v1\n"), "{yaml}");
+        assert_eq!(shown(&Output::Table), yaml);
+        assert_eq!(shown(&Output::Wide), yaml);
+        assert!(shown(&Output::Json).starts_with('{'));
+        assert_eq!(shown(&Output::Name), "configmap/a\n");
+    }
 
     #[test]
     fn a_template_has_nothing_of_the_member() {

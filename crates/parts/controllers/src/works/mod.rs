@@ -228,7 +228,7 @@ impl WorkMaker {
                 are_all: view.is_some(),
             };
             let is_undecided = !works.are_all;
-            decision.plans.push(leaving::plan_gone(key, &works));
+            decision.plans.extend(leaving::plan_gone(key, &works));
             if is_undecided {
                 decision.news.wake = UNTIL_IN_VIEW;
             }

@@ -106,7 +106,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     }
     if inputs.binding.is_terminating() {
         return Decision {
-            plans: vec![leaving::release(inputs)],
+            plans: leaving::release(inputs),
             news,
             ..Decision::default()
         };

@@ -9,7 +9,7 @@ use api::{
 };
 use binding::{targets, work};
 use client::Change;
-use intent::{Action, Plan};
+use intent::Action;
 use interpret::Interpreter;
 use object::{GroupKind, Object, ObjectKey, patch};
 use overrides::{Overrides, Policy, Template};
@@ -235,15 +235,19 @@ fn a_work_says_whether_its_copy_stays_before_it_goes() {
     // What the binding says, whether a policy placed it, what its policy says by now, what the work says, and what it
     // says before it goes.
     for (binding_says, is_placed, policy_says, work_says, told) in [
-        (true, true, false, false, Some(true)),
-        (true, true, false, true, Some(true)),
-        (false, true, true, false, Some(true)),
-        (false, true, false, true, Some(false)),
-        (false, true, false, false, None),
-        (true, false, false, false, Some(true)),
+        (true, true, false, Some(false), Some(true)),
+        (true, true, false, Some(true), Some(true)),
+        (false, true, true, Some(false), Some(true)),
+        (false, true, false, Some(true), Some(false)),
+        (false, true, false, Some(false), None),
+        (true, false, false, Some(false), Some(true)),
         // What is brought along stays as long as those who brought it wanted that.
-        (false, false, false, true, Some(true)),
-        (false, false, false, false, None),
+        (false, false, false, Some(true), Some(true)),
+        (false, false, false, Some(false), None),
+        // A work that others made may say nothing.
+        (true, true, false, None, Some(true)),
+        (false, true, true, None, Some(true)),
+        (false, true, false, None, None),
     ] {
         let mut scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED))).after();
         let flag = ["spec", "preserveResourcesOnDeletion"];
@@ -253,7 +257,10 @@ fn a_work_says_whether_its_copy_stays_before_it_goes() {
             scene.binding.remove(&["spec", "placement"]);
         }
         for work in &mut scene.works {
-            work.set(&flag, work_says).unwrap();
+            match work_says {
+                Some(says) => work.set(&flag, says).unwrap(),
+                None => drop(work.remove(&flag)),
+            }
         }
         let left = json!([{"name": "m1", "replicas": 3}]);
         let mut leaving = scene.binding.clone();
@@ -280,36 +287,57 @@ fn a_work_says_whether_its_copy_stays_before_it_goes() {
 
 #[test]
 fn a_binding_on_its_way_out_takes_its_works_along_and_then_lets_go() {
+    let ends = ["metadata", "deletionTimestamp"];
     let mut scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED))).after();
-    scene
-        .binding
-        .set(&["metadata", "deletionTimestamp"], "2026-01-02T03:04:05Z")
-        .unwrap();
-    let text = scene.story();
-    assert_eq!(text.matches("is being deleted").count(), 2, "{text}");
-    assert!(
-        text.ends_with(
-            r#"patch ResourceBinding test/web-deployment@9 {"metadata":{"finalizers":["x"]}}"#
-        ),
-        "{text}"
-    );
-    scene.are_all = false;
-    assert_eq!(scene.story(), "");
+    scene.binding.set(&ends, "2026-01-02T03:04:05Z").unwrap();
+    scene.policy_preserves = true;
+    let both = std::mem::take(&mut scene.works);
+    let (m1, m2) = (&both[0], &both[1]);
+    let ending = |work: &Object| {
+        let mut work = work.clone();
+        work.set(&ends, "2026-01-02T03:04:05Z").unwrap();
+        work
+    };
+    let withdrawn = |work: &Object| {
+        let key = work.key();
+        format!(
+            "patch Work {key} {{\"spec\":{{\"preserveResourcesOnDeletion\":true}}}}\n\
+             delete Work {key}: its binding test/web-deployment is being deleted"
+        )
+    };
+    let let_go = r#"patch ResourceBinding test/web-deployment@9 {"metadata":{"finalizers":["x"]}}"#;
+    // The works in view, whether they are all, and the plans, which know nothing of each other.
+    for (works, are_all, expected) in [
+        (both.clone(), true, vec![withdrawn(m1), withdrawn(m2)]),
+        (vec![m1.clone(), ending(m2)], true, vec![withdrawn(m1)]),
+        (vec![ending(m1), ending(m2)], true, vec![let_go.to_owned()]),
+        (vec![], true, vec![let_go.to_owned()]),
+        (both.clone(), false, vec![]),
+        (vec![], false, vec![]),
+    ] {
+        scene.works = works;
+        scene.are_all = are_all;
+        let decision = scene.decide();
+        let plans: Vec<String> = decision.plans.iter().map(told).collect();
+        assert_eq!(plans, expected);
+        assert!(decision.news.is_empty());
+    }
 }
 
 #[test]
 fn works_without_binding_go_if_all_works_are_in_view() {
     let mut scene = scene(&format!("{WEB}\n---\n{}", binding(DIVIDED))).after();
     let key = ObjectKey::namespaced("test", "web-deployment");
-    let plan = plan_gone(&key, &scene.known_works());
-    assert_eq!(
-        told(&plan)
-            .matches("its binding test/web-deployment is gone")
-            .count(),
-        2
-    );
+    let gone = |scene: &Scene| -> Vec<String> {
+        let plans = plan_gone(&key, &scene.known_works());
+        plans.iter().map(told).collect()
+    };
+    let cause = "its binding test/web-deployment is gone";
+    let deleted = |work: &Object| format!("delete Work {}: {cause}", work.key());
+    let expected: Vec<String> = scene.works.iter().map(deleted).collect();
+    assert_eq!(gone(&scene), expected, "each whatever becomes of the other");
     scene.are_all = false;
-    assert_eq!(plan_gone(&key, &scene.known_works()), Plan::default());
+    assert!(gone(&scene).is_empty());
 }
 
 #[test]
