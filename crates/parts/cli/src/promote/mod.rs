@@ -1,6 +1,7 @@
 //! Taking an object that a member has into the control plane, without touching the member's copy.
 
-use api::well_known::annotations::{CONFLICT_OVERWRITE, CONFLICT_RESOLUTION};
+mod template;
+
 use client::{CallError, Client, DeleteOptions, WriteOptions};
 use intent::Propagation;
 use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
@@ -10,6 +11,7 @@ use crate::picture::{Picture, Presumption};
 use crate::reach::call_failure;
 use crate::reading::{self, Output, Place, Scope, Sink};
 use crate::writing::{MANAGER, Strictness, name_of, policy_for};
+use template::strip;
 
 /// What is to be promoted.
 #[derive(Clone, Debug, Default)]
@@ -31,18 +33,6 @@ pub struct PromoteQuery {
     /// Only check.
     pub dry_run: bool,
 }
-
-/// Fields that belong to the member and to its controllers.
-const MEMBERS_OWN: [&str; 8] = [
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "uid",
-];
 
 /// Promotes an object. `member` is a client for the member if it is not to be reached through the control plane.
 pub async fn promote(
@@ -353,28 +343,6 @@ async fn dependencies(
     Ok(all)
 }
 
-/// The object as a template: without what belongs to the member, and so that the member's copy is taken over.
-fn strip(mut object: Object) -> Object {
-    for field in MEMBERS_OWN.iter().chain(&["ownerReferences", "finalizers"]) {
-        object.remove(&["metadata", field]);
-    }
-    object.remove(&["status"]);
-    if object.kind() == "Service" && object.api_version() == "v1" {
-        // Addresses are given by each cluster.
-        let is_headless = object.text_at(&["spec", "clusterIP"]) == Some("None");
-        if !is_headless {
-            object.remove(&["spec", "clusterIP"]);
-            object.remove(&["spec", "clusterIPs"]);
-        }
-    }
-    if object.annotation(CONFLICT_RESOLUTION).is_none() {
-        let path = ["metadata", "annotations", CONFLICT_RESOLUTION];
-        // What a server sends as annotations is a map or nothing.
-        let _ = object.set(&path, CONFLICT_OVERWRITE);
-    }
-    object
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -401,23 +369,5 @@ mod tests {
         assert_eq!(shown(&Output::Wide), yaml);
         assert!(shown(&Output::Json).starts_with('{'));
         assert_eq!(shown(&Output::Name), "configmap/a\n");
-    }
-
-    #[test]
-    fn a_template_has_nothing_of_the_member() {
-        let object = json!({
-            "apiVersion": "v1", "kind": "Service",
-            "metadata": {"name": "a", "uid": "u", "resourceVersion": "1", "ownerReferences": [], "finalizers": [], "labels": {"x": "y"}},
-            "spec": {"clusterIP": "10.0.0.1", "ports": []}, "status": {},
-        });
-        let stripped = strip(Object::from_value(object).unwrap()).into_value();
-        assert_eq!(
-            stripped,
-            json!({
-                "apiVersion": "v1", "kind": "Service",
-                "metadata": {"name": "a", "labels": {"x": "y"}, "annotations": {CONFLICT_RESOLUTION: CONFLICT_OVERWRITE}},
-                "spec": {"ports": []},
-            })
-        );
     }
 }
