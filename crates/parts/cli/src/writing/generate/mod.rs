@@ -73,7 +73,7 @@ pub async fn generate(
                 let found = (resource.kind.group.clone(), resource.plural.clone());
                 Ok(Some(found))
             };
-            finish(kind, name, make(kind, &words, &group)?)
+            named(kind, &words, make(kind, &words, &group)?)
         }
         "job" if words.has("from") => {
             let namespace = writing.namespace(control);
@@ -81,7 +81,11 @@ pub async fn generate(
             let key = ObjectKey::namespaced(&namespace, source);
             let found = control.get(&workloads::cronjobs(), &key).await;
             let cronjob = found.map_err(|error| call_failure(&error))?;
-            finish(kind, name, (workloads::jobs(), workloads::job_of(&cronjob)))
+            named(
+                kind,
+                &words,
+                (workloads::jobs(), workloads::job_of(&cronjob)),
+            )
         }
         _ => generate_alone(kind, name, pairs),
     }
@@ -91,7 +95,10 @@ pub async fn generate(
 pub fn check_words(kind: &str, name: &str, pairs: &[(String, String)]) -> Result<(), Failure> {
     let words = Words { name, pairs };
     match kind {
-        "job" if words.has("from") => workloads::source(&words).map(drop),
+        "job" if words.has("from") => {
+            workloads::source(&words)?;
+            named(kind, &words, (workloads::jobs(), json!({}))).map(drop)
+        }
         _ => generate_alone(kind, name, pairs).map(drop),
     }
 }
@@ -100,14 +107,18 @@ pub fn check_words(kind: &str, name: &str, pairs: &[(String, String)]) -> Result
 fn generate_alone(kind: &str, name: &str, pairs: &[(String, String)]) -> Result<Manifest, Failure> {
     let words = Words { name, pairs };
     let nobody = |_: &str| Ok(None);
-    let made = make(kind, &words, &nobody)?;
+    named(kind, &words, make(kind, &words, &nobody)?)
+}
+
+/// Puts what was made under the name it was given, with a hash behind it on request.
+fn named(kind: &str, words: &Words<'_>, made: (ResourceType, Value)) -> Result<Manifest, Failure> {
     match words.has("append-hash") {
-        true => finish(kind, &hash::name(name, &made)?, made),
-        false => finish(kind, name, made),
+        true => finish(kind, &hash::name(words.name, &made)?, made),
+        false => finish(kind, words.name, made),
     }
 }
 
-/// Puts what was made under its name.
+/// Puts what was made under a name.
 fn finish(
     kind: &str,
     name: &str,

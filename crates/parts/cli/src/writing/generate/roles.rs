@@ -116,7 +116,12 @@ fn verbs<'a>(words: &Words<'a>) -> Result<Vec<&'a str>, Failure> {
 /// A rule for each group of resources, by the group's name.
 fn rules(words: &Words<'_>, verbs: &[&str], group: Groups<'_>) -> Result<Vec<Value>, Failure> {
     // A name may have a comma in it; the flag is given once for each.
-    let names: Vec<&str> = words.all("resource-name").collect();
+    let mut names: Vec<&str> = Vec::new();
+    for name in words.all("resource-name") {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     let mut grouped: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for word in words.listed("resource") {
         let (word, part) = match word.split_once('/') {

@@ -424,6 +424,21 @@ fn a_job_is_made_as_its_cronjob_would_make_it() {
         };
         assert_eq!(workloads::source(&words).ok(), expected);
     }
+    for (hash, expected) in [
+        (None, None),
+        (
+            Some("append-hash"),
+            Some("--append-hash is for configmaps and secrets"),
+        ),
+    ] {
+        let pairs = [Some("from"), hash].into_iter().flatten();
+        let pairs: Vec<(String, String)> = pairs
+            .map(|flag| (flag.to_owned(), "cronjob/c".to_owned()))
+            .collect();
+        let refused = check_words("job", "n", &pairs).err();
+        let refused = refused.map(|failure| failure.to_string());
+        assert_eq!(refused.as_deref(), expected);
+    }
 }
 
 /// What kubectl 1.32 makes of the same words with `--dry-run=client -o yaml`.
@@ -493,7 +508,7 @@ fn rules_of_roles_are_those_of_kubectl() {
             Ok(json!([rule("apps", &["*"], &["get"])])),
         ),
         (
-            "verb=get resource=pods,services resource-name=a,b resource-name=c",
+            "verb=get resource=pods,services resource-name=a,b resource-name=c resource-name=a,b",
             Ok(
                 json!([{"verbs": ["get"], "apiGroups": [""], "resources": ["pods", "services"], "resourceNames": ["a,b", "c"]}]),
             ),
