@@ -8,6 +8,9 @@ use crate::failure::Failure;
 const LONGEST_NAME: usize = 15;
 /// A service without an address of its own leads straight to its pods.
 const HEADLESS: &str = "None";
+/// What ports speak that say nothing else.
+const TCP: &str = "TCP";
+const UDP: &str = "UDP";
 
 /// A port here and one in a pod, or of the service before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,11 +61,13 @@ impl PortPair {
                     Remote::Number(port) => *port,
                     Remote::Name(name) => container_port(pod, name)?,
                 };
+                self.check_protocol(&container_ports(pod), "containerPort", port)?;
                 (port, port)
             }
             Some(service) => {
                 let entry = service_port(service, &self.remote)?;
                 let port = port_at(entry, "port");
+                self.check_protocol(&service_ports(service), "port", port)?;
                 (port, target_port(service, entry, pod)?)
             }
         };
@@ -72,6 +77,25 @@ impl PortPair {
             Local::Number(port) => port,
         };
         Ok((local, remote))
+    }
+
+    /// Refuses a port that is there for datagrams alone, which cannot be carried.
+    fn check_protocol(&self, ports: &[&Value], field: &str, port: u16) -> Result<(), Failure> {
+        let speaks = |protocol: &str| {
+            let mut same = ports.iter().filter(|entry| port_at(entry, field) == port);
+            same.any(|entry| entry["protocol"].as_str().unwrap_or(TCP) == protocol)
+        };
+        if !speaks(UDP) || speaks(TCP) {
+            return Ok(());
+        }
+        let named = match &self.remote {
+            Remote::Number(number) => number.to_string(),
+            Remote::Name(name) => name.clone(),
+        };
+        Err(Failure::refused(
+            format!("UDP protocol is not supported for {named}"),
+            known(ports, field),
+        ))
     }
 }
 
@@ -99,12 +123,21 @@ fn list<'o>(object: &'o Object, path: &[&str]) -> &'o [Value] {
     list.map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The port of a container that has the name.
-fn container_port(pod: &Object, name: &str) -> Result<u16, Failure> {
+/// The ports of all containers of a pod.
+fn container_ports(pod: &Object) -> Vec<&Value> {
     let lists = ["containers", "initContainers"];
     let containers = lists.iter().flat_map(|field| list(pod, &["spec", field]));
     let ports = containers.filter_map(|container| container["ports"].as_array());
-    let ports: Vec<&Value> = ports.flatten().collect();
+    ports.flatten().collect()
+}
+
+fn service_ports(service: &Object) -> Vec<&Value> {
+    list(service, &["spec", "ports"]).iter().collect()
+}
+
+/// The port of a container that has the name.
+fn container_port(pod: &Object, name: &str) -> Result<u16, Failure> {
+    let ports = container_ports(pod);
     let found = ports.iter().find(|port| port["name"] == name);
     found
         .map(|port| port_at(port, "containerPort"))
@@ -118,7 +151,7 @@ fn container_port(pod: &Object, name: &str) -> Result<u16, Failure> {
 
 /// What a service says of one of its ports.
 fn service_port<'s>(service: &'s Object, wanted: &Remote) -> Result<&'s Value, Failure> {
-    let ports: Vec<&Value> = list(service, &["spec", "ports"]).iter().collect();
+    let ports = service_ports(service);
     let is_meant = |port: &&&Value| match wanted {
         Remote::Number(number) => port["port"] == *number,
         Remote::Name(name) => port["name"] == name.as_str(),
@@ -177,6 +210,9 @@ mod tests {
                 {"name": "https", "port": 443, "targetPort": 8443},
                 {"name": "plain", "port": 7000},
                 {"name": "lost", "port": 9000, "targetPort": "nowhere"},
+                {"name": "names", "port": 53, "protocol": "UDP"},
+                {"name": "both", "port": 54, "protocol": "UDP"},
+                {"name": "both-tcp", "port": 54, "protocol": "TCP"},
             ]},
         }))
         .unwrap()
@@ -186,7 +222,7 @@ mod tests {
         Object::from_value(json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
             "spec": {
-                "containers": [{"name": "a"}, {"name": "b", "ports": [{"containerPort": 8080, "name": "web"}, {"containerPort": 9}]}],
+                "containers": [{"name": "a"}, {"name": "b", "ports": [{"containerPort": 8080, "name": "web"}, {"containerPort": 9}, {"containerPort": 53, "name": "names", "protocol": "UDP"}]}],
                 "initContainers": [{"name": "i", "ports": [{"containerPort": 7, "name": "early"}]}],
             },
         }))
@@ -231,6 +267,23 @@ mod tests {
                 "lost",
                 Err("Pod 'p' does not have a named port 'nowhere'"),
             ),
+            (None, "53", Err("UDP protocol is not supported for 53")),
+            (
+                None,
+                "1:names",
+                Err("UDP protocol is not supported for names"),
+            ),
+            (
+                Some(&plain),
+                "53",
+                Err("UDP protocol is not supported for 53"),
+            ),
+            (
+                Some(&plain),
+                ":names",
+                Err("UDP protocol is not supported for names"),
+            ),
+            (Some(&plain), "54", Ok((54, 54))),
             (Some(&headless), "80", Ok((80, 80))),
             (Some(&headless), ":http", Ok((0, 80))),
         ] {
