@@ -66,6 +66,13 @@ impl Settled {
         both.is_none_or(|(now, was)| now.id != was.id || !now.says_the_same(was))
     }
 
+    /// Whether its policy wants what it leaves to stay in clusters. What a lazy one says is not meant for what it holds
+    /// already.
+    pub(super) fn preserves(&self) -> bool {
+        let policy = self.policy.as_ref().filter(|policy| !policy.is_lazy());
+        policy.is_some_and(|policy| policy.spec.preserve_resources_on_deletion == Some(true))
+    }
+
     /// The name of the policy that holds it.
     pub(super) fn holder(&self) -> Option<String> {
         Some(self.policy.as_ref()?.id.to_string())

@@ -197,6 +197,9 @@ fn follow(scene: Scene<'_>, template: &Template, along: &Along) -> Option<Fate> 
         existing: existing.as_ref(),
         placed: &placed,
         is_spoken_of: true,
+        // Nobody claims it.
+        policy_preserved: false,
+        policy_preserves: false,
     };
     Some(Fate {
         with: needs.iter().map(|need| need.by.clone()).collect(),
@@ -304,6 +307,8 @@ fn fate(scene: Scene<'_>, template: &Template, course: &mut Course) -> Option<Fa
         existing: existing.as_ref(),
         placed: &placed,
         is_spoken_of,
+        policy_preserved: was.preserves(),
+        policy_preserves: settled.preserves(),
     };
     fate.clusters = in_clusters(scene, bound);
     Some(fate)

@@ -6,6 +6,7 @@ use api::names::{cluster_of_execution_space, work_name};
 use api::well_known::annotations::CONFLICT_RESOLUTION;
 use api::well_known::conditions::work::APPLIED;
 use api::well_known::labels::{RETAIN_REPLICAS, TRUE, permanent_id};
+use binding::work::{PRESERVES, is_preserved};
 use binding::{Draft, targets, terms};
 use interpret::{Interpreter, KindRef, Operation};
 use object::{Object, Value};
@@ -56,6 +57,10 @@ pub(super) struct Bound<'a> {
     pub(super) placed: &'a Placed,
     /// Whether the binding would be about the template as it would be, and not as it was before its author's last change.
     pub(super) is_spoken_of: bool,
+    /// Whether the policy that holds the binding now wants what it leaves to stay.
+    pub(super) policy_preserved: bool,
+    /// Whether the one that would hold it wants that.
+    pub(super) policy_preserves: bool,
 }
 
 /// What would become of a template in every cluster that has it or would.
@@ -134,21 +139,17 @@ impl Bound<'_> {
 
     /// What becomes of a template in a cluster that its binding leaves.
     ///
-    /// What a policy says goes into the works before the scheduler takes clusters from the binding. What comes along with
-    /// others loses its clusters in the same write that changes the rest, so that their works go as they are.
+    /// A work is told right before it goes whether its copy stays, by what its binding and the policy that holds it say by
+    /// then. One that is left already has been told by what they say now, and one that is ending is told nothing more.
     fn leave(&self, cluster: &str, work: &Object) -> ClusterFate {
         let existing = self.existing.map(|placed| &placed.spec);
-        let is_scheduled = existing.is_some_and(|spec| {
-            let mut clusters = spec.clusters.iter();
-            clusters.any(|target| target.name == cluster)
-        });
-        let says = self.placed.spec.preserve_resources_on_deletion;
-        let is_kept = match is_scheduled && !work.is_terminating() {
-            true => says.unwrap_or_default(),
-            false => work.at(&["spec", "preserveResourcesOnDeletion"]) == Some(&Value::Bool(true)),
+        let left = existing.filter(|spec| !targets::expected(spec).contains(cluster));
+        let is_kept = match (work.is_terminating(), left) {
+            (true, _) => work.at(&PRESERVES) == Some(&Value::Bool(true)),
+            (false, Some(spec)) => is_preserved(spec, work, self.policy_preserved),
+            (false, None) => is_preserved(&self.placed.spec, work, self.policy_preserves),
         };
-        let is_leaving = work.is_terminating()
-            || existing.is_some_and(|spec| !targets::expected(spec).contains(cluster));
+        let is_leaving = work.is_terminating() || left.is_some();
         ClusterFate {
             note: is_leaving.then(|| "on its way already".to_owned()),
             is_old: is_leaving,
@@ -533,7 +534,7 @@ mod tests {
         }
     }
 
-    /// A binding that goes to clusters, and says whether what it leaves stays.
+    /// A binding that a policy placed in clusters, and that says whether what it leaves stays.
     fn placed(clusters: &[&str], preserves: bool) -> Placed {
         let clusters = clusters
             .iter()
@@ -544,6 +545,7 @@ mod tests {
             "spec": {
                 "resource": {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "n"},
                 "clusters": clusters.collect::<Vec<Value>>(), "preserveResourcesOnDeletion": preserves,
+                "placement": {},
             },
         });
         Placed::read(&Object::from_value(binding).unwrap()).unwrap()
@@ -571,8 +573,9 @@ mod tests {
         for (had, was, says, ends, expected) in [
             (both, true, false, &live, (What::Deleted, false)),
             (both, false, true, &live, (What::LetGo, false)),
-            // What is left already goes as its work says.
+            // What is left already goes as was said then.
             (west, true, false, &live, (What::LetGo, true)),
+            (west, false, true, &live, (What::Deleted, true)),
             (west, false, true, &ending, (What::Deleted, true)),
             (both, false, true, &ending, (What::Deleted, true)),
         ] {
@@ -581,6 +584,8 @@ mod tests {
                 existing: Some(&placed(had, was)),
                 placed: &placed(west, says),
                 is_spoken_of: true,
+                policy_preserved: false,
+                policy_preserves: false,
             };
             let fate = bound.leave("east", &work(was, ends.clone()));
             assert_eq!(
@@ -588,6 +593,26 @@ mod tests {
                 expected,
                 "{had:?} {was} {says} {ends}"
             );
+        }
+        // A policy that the binding does not follow yet keeps things; and so does what brought the template along.
+        for (policy, is_placed, told, expected) in [
+            (true, true, false, What::LetGo),
+            (false, true, true, What::Deleted),
+            (false, false, true, What::LetGo),
+            (false, false, false, What::Deleted),
+        ] {
+            let mut then = placed(west, false);
+            then.spec.placement = then.spec.placement.filter(|_| is_placed);
+            let bound = Bound {
+                template: &template,
+                existing: Some(&placed(both, false)),
+                placed: &then,
+                is_spoken_of: true,
+                policy_preserved: false,
+                policy_preserves: policy,
+            };
+            let fate = bound.leave("east", &work(told, live.clone()));
+            assert_eq!(fate.what, expected, "{policy} {is_placed} {told}");
         }
     }
 }
