@@ -433,6 +433,51 @@ async fn what_is_meant_by_labels_comes_along_and_what_is_elsewhere_does_not() {
     world.stays("the others do not come", WHILE, others).await;
 }
 
+/// Everything but what is in the group without a name.
+const MOST_OF_ALL: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: most-of-all}
+rules:
+  - apiGroups: [apps, apiextensions.k8s.io, cluster.karmada.io, config.karmada.io, policy.karmada.io, work.karmada.io]
+    resources: ['*']
+    verbs: ['*']
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: most-of-all}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: most-of-all}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: jane}]
+";
+
+#[tokio::test(start_paused = true)]
+async fn what_may_not_be_read_is_doubted_and_holds_nothing_else_up() {
+    let world = World::with_members(["m1"]).await;
+    world.apply(MOST_OF_ALL).await;
+    let spec = format!("  propagateDeps: true\n{}", to("m1"));
+    let change = deployment("web") + &policy("p", &spec);
+    let jane = world.as_user("jane", &[]).await;
+    let expected = [
+        "ConfigMap default/settings may come along; this user may not read it",
+        "configmaps in default may come along by their labels; this user may not list them",
+    ];
+    for doubt in expected {
+        let supposed = Supposition {
+            manifests: Manifest::parse("f.yaml", &change).unwrap(),
+            json: true,
+            ..Supposition::default()
+        };
+        let answer = simulate(jane.client(), &supposed, world.now()).await;
+        let told: Value = serde_json::from_str(&answer.unwrap().text).unwrap();
+        let doubts = told["doubts"].as_array().unwrap();
+        assert!(doubts.iter().any(|found| found == doubt), "{told:#}");
+        let templates = told["templates"].as_array().unwrap().iter();
+        let mut web = templates.filter(|found| found["name"] == "web");
+        assert_eq!(web.next().unwrap()["clusters"][0]["action"], "created");
+        world.apply(BY_LABELS).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn members_are_asked_what_they_would_take_and_keep_nothing_of_it() {
     let world = World::build().members(["m1", "m2", "m3"]).start().await;

@@ -92,7 +92,7 @@ pub async fn simulate(
     templates.add_selected(control, &after).await?;
     let mut claims = Claims::after_each(&before, &templates, &order);
     claims.complete(&after, &templates);
-    templates.add_references(control, &after, &claims).await?;
+    let unread = templates.add_references(control, &after, &claims).await?;
     let unlisted = templates.add_namespaces(control).await?;
     claims.complete(&after, &templates);
     let decide = |after: &Picture| {
@@ -111,7 +111,7 @@ pub async fn simulate(
         outcome = decide(&after);
         outcome.doubts.extend(stage.unchecked());
     }
-    outcome.doubts.extend(unlisted);
+    outcome.doubts.extend(unread.into_iter().chain(unlisted));
     let silent = look::look(control, &after, &templates, &mut outcome).await;
     let discovery = &templates.discovery;
     rehearsal::rehearse(control, &after, discovery, &silent, &mut outcome).await;

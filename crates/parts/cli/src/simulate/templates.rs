@@ -33,6 +33,12 @@ pub(crate) struct Templates {
     pub(super) taint_policies: Vec<Object>,
 }
 
+/// What templates refer to by labels, of one resource in one namespace.
+struct Labelled {
+    resource: ResourceType,
+    references: Vec<DependentObjectReference>,
+}
+
 /// A template that is or would be.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
@@ -218,15 +224,16 @@ impl Templates {
         Ok(())
     }
 
-    /// What claimed templates refer to, if their policies let it come along.
+    /// What claimed templates refer to, if their policies let it come along; gives a doubt for what cannot be read.
     pub(super) async fn add_references(
         &mut self,
         control: &Client,
         after: &Picture,
         claims: &Claims,
-    ) -> Result<(), Failure> {
+    ) -> Result<BTreeSet<String>, Failure> {
+        let mut doubts = BTreeSet::new();
         if !after.settings.gates.is_enabled(Gate::PropagateDeps) {
-            return Ok(());
+            return Ok(doubts);
         }
         let mut wanted = Vec::new();
         for template in self.found.values() {
@@ -237,6 +244,8 @@ impl Templates {
                 wanted.extend(along::references(after, &template.object));
             }
         }
+        // What is meant by labels, by the resource and the namespace in which it is.
+        let mut labelled: BTreeMap<(GroupVersionKind, String), Labelled> = BTreeMap::new();
         for reference in wanted {
             let kind = GroupVersionKind::from_api_version(&reference.api_version, &reference.kind);
             let Some(found) = kind.ok().and_then(|kind| self.discovery.find(&kind)) else {
@@ -244,7 +253,12 @@ impl Templates {
             };
             let resource = found.resource.clone();
             if reference.name.is_empty() {
-                self.add_labelled(control, &resource, &reference).await?;
+                let place = (resource.kind.clone(), reference.namespace.clone());
+                let known = labelled.entry(place).or_insert_with(|| Labelled {
+                    resource,
+                    references: Vec::new(),
+                });
+                known.references.push(reference);
                 continue;
             }
             let key = ObjectKey::namespaced(&reference.namespace, &reference.name);
@@ -256,31 +270,52 @@ impl Templates {
                 Ok(object) => self.keep(object),
                 // Whoever refers to what is not there waits for it.
                 Err(error) if error.is_not_found() => {}
+                Err(error) if error.is_forbidden() => {
+                    let kind = &reference.kind;
+                    let doubt = format!("{kind} {key} may come along; this user may not read it");
+                    doubts.insert(doubt);
+                }
                 Err(error) => return Err(call_failure(&error)),
             }
         }
-        Ok(())
+        for ((_, namespace), meant) in labelled {
+            doubts.extend(self.add_labelled(control, &namespace, &meant).await?);
+        }
+        Ok(doubts)
     }
 
-    /// What a reference by labels means.
+    /// What references by labels mean in a namespace; gives a doubt if that cannot be listed.
     async fn add_labelled(
         &mut self,
         control: &Client,
-        resource: &ResourceType,
-        reference: &DependentObjectReference,
-    ) -> Result<(), Failure> {
+        namespace: &str,
+        meant: &Labelled,
+    ) -> Result<Option<String>, Failure> {
+        let Labelled {
+            resource,
+            references,
+        } = meant;
         let options = ListOptions::default();
-        let listed = control
-            .list_all(resource, &reference.namespace, &options)
-            .await;
-        let listed = listed.map_err(|error| call_failure(&error))?.items;
-        let (home, kind) = (&reference.namespace, &resource.kind);
+        let listed = match control.list_all(resource, namespace, &options).await {
+            Ok(listed) => listed.items,
+            Err(error) if error.is_forbidden() => {
+                let plural = &resource.plural;
+                return Ok(Some(format!(
+                    "{plural} in {namespace} may come along by their labels; this user may not list them"
+                )));
+            }
+            Err(error) => return Err(call_failure(&error)),
+        };
+        let is_meant = |object: &Object| {
+            let mut references = references.iter();
+            references.any(|one| dependencies::means(one, namespace, &resource.kind, object))
+        };
         for object in listed {
-            if dependencies::means(reference, home, kind, &object) {
+            if is_meant(&object) {
                 self.keep(object);
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// All namespaces, which go to clusters by themselves; gives a doubt if they cannot be listed.
