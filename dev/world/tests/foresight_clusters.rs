@@ -66,13 +66,27 @@ async fn ask(world: &World, supposed: Supposition) -> Value {
     serde_json::from_str(&answer.text).unwrap()
 }
 
-/// What would become of the Deployment: `m1 created 0 -> 2, m2 stays 2 -> 2`, and what else is said of it.
-async fn foretold(world: &World, yaml: &str) -> (String, String) {
-    let supposed = Supposition {
+fn supposing(yaml: &str) -> Supposition {
+    Supposition {
         manifests: Manifest::parse("f.yaml", yaml).unwrap(),
         ..Supposition::default()
-    };
-    let told = ask(world, supposed).await;
+    }
+}
+
+/// What would become of the Deployment: `m1 created 0 -> 2, m2 stays 2 -> 2`, and what else is said of it.
+async fn foretold(world: &World, yaml: &str) -> (String, String) {
+    told_of(&ask(world, supposing(yaml)).await)
+}
+
+/// The same, of what nobody has doubts about.
+async fn foretold_surely(world: &World, yaml: &str) -> String {
+    let told = ask(world, supposing(yaml)).await;
+    let doubts = told["doubts"].as_array();
+    assert!(doubts.is_some_and(Vec::is_empty), "{told:#}");
+    told_of(&told).0
+}
+
+fn told_of(told: &Value) -> (String, String) {
     let templates = told["templates"].as_array().unwrap();
     let found = templates
         .iter()
@@ -230,5 +244,63 @@ async fn what_is_lost_is_said_to_move_only_if_something_drives_it_out() {
             "" => assert!(!doubts.contains("nothing moves"), "{gates}: {doubts}"),
             expected => assert!(doubts.contains(expected), "{gates}: {doubts}"),
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn fields_that_give_way_to_others_are_taken_as_works_bring_them() {
+    let world = World::with_members(MEMBERS).await;
+    world
+        .apply(&(DEPLOYMENT.to_owned() + &policy("m1, m2")))
+        .await;
+    until_replicas(&world, "m1 2, m2 2").await;
+    // What was created first, and what has been applied by then.
+    for strategy in [
+        "{type: Recreate}",
+        "{type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}",
+        "{type: Recreate}",
+    ] {
+        let change = overriding(&format!(
+            "{{path: /spec/strategy, operator: replace, value: {strategy}}}"
+        ));
+        let told = foretold_surely(&world, &change).await;
+        assert_eq!(told, "m1 changed 2 -> 2, m2 stays 2 -> 2", "{strategy}");
+        world.apply(&change).await;
+        let kind = match strategy.contains("Recreate") {
+            true => "Recreate",
+            false => "RollingUpdate",
+        };
+        let is_so = async || {
+            let found = world.member("m1").get("deployments", WEB).await;
+            found.is_some_and(|found| found.text_at(&["spec", "strategy", "type"]) == Some(kind))
+        };
+        world.until(strategy, SOON, is_so).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn fields_that_a_member_does_not_know_do_not_keep_anything_away() {
+    let world = World::with_members(MEMBERS).await;
+    let unknown = overriding("{path: /spec/fromTheFuture, operator: add, value: 7}");
+    let all = DEPLOYMENT.to_owned() + &policy("m1, m2") + &unknown;
+    let replicas = |count: &str| DEPLOYMENT.replace("replicas: 2", &format!("replicas: {count}"));
+    for (change, expected, then) in [
+        (all, "m1 created 0 -> 2, m2 created 0 -> 2", "m1 2, m2 2"),
+        // What was created first, and what has been applied by then.
+        (
+            replicas("3"),
+            "m1 changed 2 -> 3, m2 changed 2 -> 3",
+            "m1 3, m2 3",
+        ),
+        (
+            replicas("4"),
+            "m1 changed 3 -> 4, m2 changed 3 -> 4",
+            "m1 4, m2 4",
+        ),
+    ] {
+        let told = foretold_surely(&world, &change).await;
+        assert_eq!(told, expected, "{change}");
+        world.apply(&change).await;
+        until_replicas(&world, then).await;
     }
 }

@@ -23,6 +23,16 @@ pub(super) struct Announced {
     definition: String,
 }
 
+/// Where definitions are.
+pub(super) fn definitions() -> ResourceType {
+    ResourceType::cluster(
+        "apiextensions.k8s.io",
+        "v1",
+        DEFINITION,
+        "customresourcedefinitions",
+    )
+}
+
 /// Whether an object defines a kind.
 fn is_definition(object: &Object) -> bool {
     object.kind() == DEFINITION && object.api_version().starts_with(GROUP)

@@ -5,6 +5,7 @@
 //! answer.
 
 mod along;
+mod bringing;
 mod change;
 mod claims;
 mod decide;
@@ -19,6 +20,7 @@ mod stage;
 mod templates;
 mod text;
 mod troubles;
+mod verdict;
 mod works;
 
 use client::Client;

@@ -1,6 +1,13 @@
 //! Asking members whether they would take what they would be sent: each is sent it for a rehearsal, of which it keeps
 //! nothing.
 //!
+//! That nothing is kept rests on the members: servers of Kubernetes heed `dryRun` for what is built in and for what
+//! definitions define, and so do webhooks that say they have no effects beside. Servers that stand in for others need not,
+//! so nothing is sent to them.
+//!
+//! It goes as with works: what is not there is created, which a server takes with fields it does not know. What is there is
+//! applied; where its fields would first be taken over, it is replaced by what would come of that.
+//!
 //! Members are asked in the name of whoever supposes, as in everything; what such a user may not try there is left open,
 //! and said.
 
@@ -11,29 +18,52 @@ use futures_util::stream::{self, StreamExt as _};
 use intent::Part;
 use object::{Object, ObjectKey, ResourceType};
 
+use super::bringing::Records;
 use super::fate::{ClusterFate, Simulated, What};
+use super::kinds::definitions;
 use super::look::MEMBERS;
 use super::troubles::Troubles;
+use super::verdict::{Verdict, is_about_object, is_undeclared, judge};
 use crate::picture::Picture;
 use crate::reading::Place;
 use crate::writing::MANAGER;
 
 /// So many objects are tried on in one member. Whoever moves more learns of the kinds of trouble by these.
 const MOST: usize = 200;
+/// How often an object is tried on that somebody else keeps changing.
+const ATTEMPTS: usize = 3;
 /// What every member has: where objects are tried on whose namespace comes with them.
 const STAND_IN: &str = "default";
+/// The groups of what every server of Kubernetes serves itself.
+const BUILT_IN: [&str; 21] = [
+    "",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "extensions",
+    "flowcontrol.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+    "storagemigration.k8s.io",
+];
 
-/// What a member says to an object.
-#[derive(Debug, PartialEq, Eq)]
-enum Verdict {
-    /// It would take it.
-    Taken,
-    /// It would not, and says why.
-    Refused(String),
-    /// Nobody knows, for this reason.
-    Open(String),
-    /// It does not answer.
-    Silent(String),
+/// What a member is asked about.
+struct Asked<'o> {
+    object: &'o Object,
+    /// Whether it is not there yet.
+    is_new: bool,
 }
 
 /// Asks members about what they would get or see changed, and puts down what they would refuse. Those that have not
@@ -45,10 +75,13 @@ pub(super) async fn rehearse(
     silent: &BTreeSet<String>,
     outcome: &mut Simulated,
 ) {
-    let mut asked: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
+    let mut asked: BTreeMap<&str, Vec<Asked<'_>>> = BTreeMap::new();
     for fate in fates(outcome).filter(|fate| is_asked(fate) && !silent.contains(&fate.cluster)) {
         let objects = asked.entry(&fate.cluster).or_default();
-        objects.extend(fate.sent.as_ref());
+        objects.extend(fate.sent.as_ref().map(|object| Asked {
+            object,
+            is_new: fate.what == What::Created,
+        }));
     }
     let heard: BTreeMap<String, Vec<Verdict>> = stream::iter(asked)
         .map(|(cluster, objects)| {
@@ -105,13 +138,18 @@ fn is_asked(fate: &ClusterFate) -> bool {
 }
 
 /// Asks one member about all objects, one after the other. One that does not answer once is not asked again.
-async fn ask(place: Place, discovery: &Discovery, objects: Vec<&Object>) -> (String, Vec<Verdict>) {
+async fn ask(place: Place, discovery: &Discovery, asked: Vec<Asked<'_>>) -> (String, Vec<Verdict>) {
     let client = place.client();
+    let mut member = Member {
+        place: &place,
+        client: &client,
+        unsent: BTreeMap::new(),
+    };
     let mut verdicts = Vec::new();
-    for object in objects.iter().take(MOST) {
-        let verdict = match discovery.find(&object.group_version_kind()) {
-            Some(found) => try_on(&place, &client, &found.resource, object).await,
-            // A kind that comes along with its objects is served by nobody yet.
+    for one in asked.iter().take(MOST) {
+        let verdict = match discovery.find(&one.object.group_version_kind()) {
+            Some(found) => member.hear(&found.resource, one).await,
+            // A kind that comes along with its objects is served by nobody yet; that nobody checks them is said once.
             None => Verdict::Taken,
         };
         let is_silent = matches!(verdict, Verdict::Silent(_));
@@ -120,151 +158,160 @@ async fn ask(place: Place, discovery: &Discovery, objects: Vec<&Object>) -> (Str
             return (place.name, verdicts);
         }
     }
-    if objects.len() > MOST {
+    if asked.len() > MOST {
         verdicts.push(Verdict::Open(format!(
             "it was asked about the first {MOST} of {} objects",
-            objects.len()
+            asked.len()
         )));
     }
     (place.name, verdicts)
 }
 
-async fn try_on(
-    place: &Place,
-    client: &Client,
-    resource: &ResourceType,
-    object: &Object,
-) -> Verdict {
-    let Err(error) = apply(client, resource, object).await else {
-        return Verdict::Taken;
-    };
-    let Some(refusal) = error.refusal() else {
-        return Verdict::Silent(place.failure(&error).to_string());
-    };
-    if !lacks_namespace(refusal, object) {
-        return judge(refusal);
-    }
-    // The namespace comes too, or is told to be missing elsewhere: what is wrong with the object itself, a member says in
-    // another as well.
-    let key = ObjectKey::namespaced(STAND_IN, object.name());
-    let is_free = client.get_metadata(resource, &key).await;
-    let is_free = is_free.is_err_and(|error| error.is_not_found());
-    let mut moved = object.clone();
-    if !is_free || moved.set(&["metadata", "namespace"], STAND_IN).is_err() {
-        return Verdict::Taken;
-    }
-    let Err(error) = apply(client, resource, &moved).await else {
-        return Verdict::Taken;
-    };
-    let about_it = error.refusal().filter(|refusal| is_about_object(refusal));
-    about_it.map_or(Verdict::Taken, judge)
+/// A member that is asked.
+struct Member<'p> {
+    place: &'p Place,
+    client: &'p Client,
+    /// By the name of a definition: what is said of its objects where they are not sent.
+    unsent: BTreeMap<String, Option<Verdict>>,
 }
 
-/// Sends an object as the control plane would, so that nothing of it is kept.
-async fn apply(
-    client: &Client,
-    resource: &ResourceType,
-    object: &Object,
-) -> Result<Object, CallError> {
-    let options = WriteOptions {
+impl Member<'_> {
+    /// What the member says to an object.
+    async fn hear(&mut self, resource: &ResourceType, asked: &Asked<'_>) -> Verdict {
+        if !BUILT_IN.contains(&resource.kind.group.as_str()) {
+            let name = format!("{}.{}", resource.plural, resource.kind.group);
+            let unsent = match self.unsent.get(&name) {
+                Some(known) => known.clone(),
+                None => {
+                    let unsent = self.why_unsent(resource, &name, asked.object).await;
+                    self.unsent.insert(name, unsent.clone());
+                    unsent
+                }
+            };
+            if let Some(verdict) = unsent {
+                return verdict;
+            }
+        }
+        match asked.is_new {
+            true => self.try_new(resource, asked.object).await,
+            false => self.try_on(resource, asked.object).await,
+        }
+    }
+
+    /// What is said of objects of a kind that is not built in, unless the member has its definition.
+    async fn why_unsent(
+        &self,
+        resource: &ResourceType,
+        name: &str,
+        object: &Object,
+    ) -> Option<Verdict> {
+        let key = ObjectKey::cluster(name);
+        let error = self.client.get_metadata(&definitions(), &key).await.err()?;
+        if !error.is_not_found() {
+            return Some(self.verdict(&error));
+        }
+        let found = self.client.get_metadata(resource, &object.key()).await;
+        let refusal = found.as_ref().err().and_then(CallError::refusal);
+        // A server that has the kind and not the object names the object.
+        let is_served =
+            refusal.is_none_or(|refusal| refusal.code != 404 || !refusal.details["name"].is_null());
+        Some(match is_served {
+            true => Verdict::Open(format!(
+                "{name} is not defined there, and whichever server has it need not heed a dry run"
+            )),
+            false => Verdict::Refused(format!("it does not serve {name}")),
+        })
+    }
+
+    /// Tries on what is not there yet.
+    async fn try_new(&self, resource: &ResourceType, object: &Object) -> Verdict {
+        match self.client.create(resource, object, &rehearsing()).await {
+            Ok(_) => Verdict::Taken,
+            Err(error) => match error.refusal() {
+                Some(refusal) if lacks_namespace(refusal, object) => {
+                    self.try_elsewhere(resource, object).await
+                }
+                _ => self.verdict(&error),
+            },
+        }
+    }
+
+    /// The same in another namespace, as its own comes too, or is told to be missing elsewhere: what is wrong with the
+    /// object itself, a member says there as well.
+    async fn try_elsewhere(&self, resource: &ResourceType, object: &Object) -> Verdict {
+        let mut moved = object.clone();
+        if let Err(error) = moved.set(&["metadata", "namespace"], STAND_IN) {
+            return Verdict::Open(error.to_string());
+        }
+        let Err(error) = self.client.create(resource, &moved, &rehearsing()).await else {
+            return Verdict::Taken;
+        };
+        match error.refusal() {
+            Some(refusal) if !is_about_object(refusal) => Verdict::Open(format!(
+                "namespace {} is not there yet, and in {STAND_IN} the answer is: {}",
+                object.namespace(),
+                refusal.message
+            )),
+            _ => self.verdict(&error),
+        }
+    }
+
+    /// Tries on what is there, again if somebody changes it meanwhile.
+    async fn try_on(&self, resource: &ResourceType, object: &Object) -> Verdict {
+        for _ in 1..ATTEMPTS {
+            match self.try_once(resource, object).await {
+                Ok(verdict) => return verdict,
+                Err(error) if error.is_conflict() => {}
+                Err(error) => return self.verdict(&error),
+            }
+        }
+        let last = self.try_once(resource, object).await;
+        last.unwrap_or_else(|error| self.verdict(&error))
+    }
+
+    async fn try_once(
+        &self,
+        resource: &ResourceType,
+        object: &Object,
+    ) -> Result<Verdict, CallError> {
+        let there = match self.client.get(resource, &object.key()).await {
+            Ok(there) if !there.is_terminating() => there,
+            Err(error) if !error.is_not_found() => return Err(error),
+            // It is made anew.
+            _ => return Ok(self.try_new(resource, object).await),
+        };
+        let records = Records::of(&there);
+        let (client, part, options) = (self.client, &Part::Object, rehearsing());
+        if !records.are_taken_over {
+            match client.apply(resource, object, true, part, &options).await {
+                // Without such fields it is applied again, to the same outcome.
+                Err(error) if error.refusal().is_some_and(is_undeclared) => {}
+                applied => return applied.map(|_| Verdict::Taken),
+            }
+        }
+        let brought = records.bring(&there, object);
+        let replaced = client.replace(resource, &brought, part, &options).await;
+        replaced.map(|_| Verdict::Taken)
+    }
+
+    /// What a call that failed means.
+    fn verdict(&self, error: &CallError) -> Verdict {
+        match error.refusal() {
+            Some(refusal) => judge(refusal),
+            None => Verdict::Silent(self.place.failure(error).to_string()),
+        }
+    }
+}
+
+/// In the name that works are written under, so that nothing is kept.
+fn rehearsing() -> WriteOptions {
+    WriteOptions {
         dry_run: true,
         ..WriteOptions::by(MANAGER)
-    };
-    client
-        .apply(resource, object, true, &Part::Object, &options)
-        .await
+    }
 }
 
 fn lacks_namespace(refusal: &Refusal, object: &Object) -> bool {
     let of_space = refusal.details["kind"] == "namespaces";
     refusal.code == 404 && of_space && !object.namespace().is_empty()
-}
-
-/// Whether a refusal is about what an object says, and not about where it is or who sends it.
-fn is_about_object(refusal: &Refusal) -> bool {
-    matches!(refusal.code, 400 | 422) || refusal.message.contains("typed patch object")
-}
-
-/// What a refusal means for what the control plane would send later, in its own name.
-fn judge(refusal: &Refusal) -> Verdict {
-    let said = || refusal.message.clone();
-    let of_user = refusal.message.contains("cannot ") && refusal.message.contains("User \"");
-    match refusal.code {
-        401 | 407 => Verdict::Open(said()),
-        403 if of_user => Verdict::Open(said()),
-        // A rule that would do something beside is not asked by servers for a rehearsal.
-        400 if refusal.message.contains("does not support dry run") => Verdict::Open(said()),
-        // Whatever somebody else changes meanwhile is looked at again.
-        409 => Verdict::Taken,
-        400 | 403 | 404 | 413 | 422 => Verdict::Refused(said()),
-        _ if is_about_object(refusal) => Verdict::Refused(said()),
-        502..=504 => Verdict::Silent(said()),
-        _ => Verdict::Open(said()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_members_have_against_an_object_is_told_from_what_they_have_against_the_user() {
-        for (code, message, expected) in [
-            (
-                422,
-                "Deployment \"a\" is invalid: spec.x: Required value",
-                "refused",
-            ),
-            (
-                403,
-                "admission webhook \"w\" denied the request: no",
-                "refused",
-            ),
-            (403, "pods \"a\" is forbidden: exceeded quota: q", "refused"),
-            (
-                403,
-                "secrets \"a\" is forbidden: User \"jane\" cannot patch resource \"secrets\" in API group \"\"",
-                "open",
-            ),
-            (401, "Unauthorized", "open"),
-            (
-                400,
-                "admission webhook \"w\" does not support dry run",
-                "open",
-            ),
-            (400, "the object is broken", "refused"),
-            (
-                404,
-                "the server could not find the requested resource",
-                "refused",
-            ),
-            (409, "the object has been modified", "taken"),
-            (
-                500,
-                "failed to create typed patch object: .spec.x: field not declared in schema",
-                "refused",
-            ),
-            (500, "etcd is away", "open"),
-            (504, "cluster(member1) is inaccessible", "silent"),
-        ] {
-            let refusal = Refusal {
-                request: "PATCH /x".to_owned(),
-                code,
-                reason: String::new(),
-                message: message.to_owned(),
-                details: json!({}),
-                retry_after: None,
-            };
-            let found = match judge(&refusal) {
-                Verdict::Taken => "taken",
-                Verdict::Refused(said) if said == message => "refused",
-                Verdict::Open(said) if said == message => "open",
-                Verdict::Silent(said) if said == message => "silent",
-                other => panic!("{other:?}"),
-            };
-            assert_eq!(found, expected, "{code} {message}");
-        }
-    }
 }
