@@ -418,6 +418,7 @@ pub(crate) fn simulate(reach: &Reach, typed: Simulate) -> Result<(), Failure> {
         manager: typed.field_manager,
         json: typed.output == Telling::Json,
         all: typed.all,
+        only_reads: !typed.dry_run_members,
         presumed: typed.presumed.into(),
     };
     answer(block_on(async {

@@ -304,3 +304,20 @@ async fn fields_that_a_member_does_not_know_do_not_keep_anything_away() {
         until_replicas(&world, then).await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn members_that_are_only_read_are_not_asked_what_they_take() {
+    let world = World::with_members(MEMBERS).await;
+    let wrong = overriding("{path: /spec/replicas, operator: replace, value: -3}");
+    let all = DEPLOYMENT.to_owned() + &policy("m1") + &wrong;
+    for (only_reads, expected) in [(false, "m1 refused"), (true, "m1 created")] {
+        let supposed = Supposition {
+            only_reads,
+            ..supposing(&all)
+        };
+        let told = ask(&world, supposed).await;
+        let doubts = told["doubts"].to_string();
+        assert!(told_of(&told).0.starts_with(expected), "{told:#}");
+        assert_eq!(doubts.contains("was not asked"), only_reads, "{doubts}");
+    }
+}

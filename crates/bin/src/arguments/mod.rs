@@ -348,6 +348,7 @@ mod tests {
             "describe -k dir",
             "delete -k dir",
             "simulate -k dir",
+            "simulate --lose m1 --dry-run-members=false",
             "label -k dir a=b",
             "apply -f x -l app=web --all --grace-period=-1 --cascade=foreground --openapi-patch=true",
             "create service clusterip web --tcp 80:8080",

@@ -428,6 +428,10 @@ pub(crate) struct Simulate {
     /// Show what does not change too.
     #[arg(long)]
     pub(crate) all: bool,
+    /// Ask members by a dry run whether they would take what they would get. Their servers and webhooks are relied on to
+    /// keep nothing of it; with false, members are only read.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) dry_run_members: bool,
     /// How to write it.
     #[arg(short, long, value_enum, default_value_t = super::reading::Telling::Text)]
     pub(crate) output: super::reading::Telling,

@@ -54,6 +54,8 @@ pub struct Supposition {
     pub json: bool,
     /// What does not change too.
     pub all: bool,
+    /// Members are only read, and not asked by a dry run whether they would take what they would get.
+    pub only_reads: bool,
     /// What the control plane is presumed to run with, in place of what it says itself.
     pub presumed: Presumption,
 }
@@ -116,7 +118,10 @@ pub async fn simulate(
     outcome.doubts.extend(unread.into_iter().chain(unlisted));
     let silent = look::look(control, &after, &templates, &mut outcome).await;
     let discovery = &templates.discovery;
-    rehearsal::rehearse(control, &after, discovery, &silent, &mut outcome).await;
+    match supposed.only_reads {
+        true => rehearsal::pass_over(&mut outcome),
+        false => rehearsal::rehearse(control, &after, discovery, &silent, &mut outcome).await,
+    }
     let text = match supposed.json {
         true => crate::reading::write_document(&text::to_value(&outcome), false)?,
         false => text::write(&outcome, supposed.all, refused.len()),

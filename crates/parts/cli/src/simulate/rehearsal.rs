@@ -3,13 +3,15 @@
 //!
 //! That nothing is kept rests on the members: servers of Kubernetes heed `dryRun` for what is built in and for what
 //! definitions define, and so do webhooks that say they have no effects beside. Servers that stand in for others need not,
-//! so nothing is sent to them.
+//! so nothing is sent to them; and whoever does not rely on it has members only read ([`Supposition::only_reads`]).
 //!
 //! It goes as with works: what is not there is created, which a server takes with fields it does not know. What is there is
 //! applied; where its fields would first be taken over, it is replaced by what would come of that.
 //!
 //! Members are asked in the name of whoever supposes, as in everything; what such a user may not try there is left open,
 //! and said.
+//!
+//! [`Supposition::only_reads`]: super::Supposition::only_reads
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -124,6 +126,14 @@ pub(super) async fn rehearse(
         format!("whether {cluster} takes what it is sent cannot be asked ({why})")
     });
     outcome.doubts.extend(open.into_iter().chain(unasked));
+}
+
+/// Says that members were not asked, if there was anything to ask.
+pub(super) fn pass_over(outcome: &mut Simulated) {
+    if fates(outcome).any(is_asked) {
+        let why = "whether clusters take what they are sent was not asked";
+        outcome.doubts.push(why.to_owned());
+    }
 }
 
 fn fates(outcome: &Simulated) -> impl Iterator<Item = &ClusterFate> {
