@@ -2,6 +2,7 @@
 
 use world::json;
 
+use crate::spot::Spot;
 use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, all, customization, deployment, on, policy};
 
 #[tokio::test(start_paused = true)]
@@ -113,6 +114,67 @@ async fn what_a_policy_preserves_stays_where_its_binding_cannot_follow_it() {
         None,
         "the copy is let go of"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_work_that_cannot_be_told_stays_and_holds_no_other() {
+    let stage = Stage::with(2).await;
+    let web = stage.template("deployments", "test/web");
+    let web_in_m1 = stage.copy("m1", "deployments", "test/web");
+    let web_in_m2 = stage.copy("m2", "deployments", "test/web");
+    stage
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1, m2")
+        .await;
+    web.shows("status.readyReplicas", 2).await;
+    stage
+        .apply(
+            "
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: frozen}
+spec:
+  matchConstraints: {resourceRules: [{operations: [UPDATE], apiGroups: [work.karmada.io], apiVersions: [v1alpha1], resources: [works]}]}
+  validations: [{expression: \"object.metadata.namespace != 'karmada-es-m1'\", message: frozen}]
+---
+{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: frozen, validationActions: [Deny]}}
+",
+        )
+        .await;
+    let spec = format!("preserveResourcesOnDeletion: true, {}", on("m1, m2"));
+    stage.apply(&policy("p", DEPLOYMENTS, &spec)).await;
+    let binding = stage.template("rb", "test/web-deployment");
+    binding
+        .shows("spec.preserveResourcesOnDeletion", true)
+        .await;
+    web.delete().await;
+    stage
+        .until("the other work is gone", SOON, async || {
+            stage.work("Deployment", "web", "m2").await.is_none()
+        })
+        .await;
+    let is_managed = async |copy: &Spot<'_>| {
+        let copy = copy.found().await;
+        copy.label("karmada.io/managed").is_some()
+    };
+    assert!(!is_managed(&web_in_m2).await, "its copy is let go of");
+    stage.advance(WHILE).await;
+    let work = stage.work("Deployment", "web", "m1").await.unwrap();
+    assert!(!work.is_terminating());
+    assert!(is_managed(&web_in_m1).await);
+    assert!(binding.is_there().await, "it can still be put right");
+    stage
+        .template("validatingadmissionpolicybindings", "b")
+        .delete()
+        .await;
+    binding
+        .patch(json!({"metadata": {"annotations": {"look": "again"}}}))
+        .await;
+    stage
+        .until("all of it is gone", SOON, async || {
+            stage.works_of("Deployment", "web").await.is_empty() && binding.is_missing().await
+        })
+        .await;
+    assert!(!is_managed(&web_in_m1).await, "its copy is let go of");
 }
 
 #[tokio::test(start_paused = true)]
