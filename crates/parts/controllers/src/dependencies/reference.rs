@@ -5,6 +5,8 @@ use binding::dependencies::{self, group_of};
 use object::{GroupVersionKind, Object, ObjectKey};
 use policy::exemption::is_server_owned;
 
+use crate::binding_view::Binding;
+
 /// What stands for the name in the key of a reference by labels.
 const ANY: &str = "*";
 
@@ -36,22 +38,16 @@ pub fn is_at_home(reference: &DependentObjectReference, binding: &Object) -> boo
     dependencies::is_at_home(reference, binding.namespace())
 }
 
-/// Whether the binding wants what it refers to on its clusters: it is to stay, and somewhere, and its policy says so.
-#[must_use]
-pub fn is_referrer(binding: &Object) -> bool {
-    let has_clusters = binding
-        .at(&["spec", "clusters"])
-        .and_then(object::Value::as_array)
-        .is_some_and(|clusters| !clusters.is_empty());
-    has_clusters
-        && !binding.is_terminating()
-        && binding.at(&["spec", "propagateDeps"]) == Some(&object::Value::Bool(true))
-}
-
-/// The entries under which a binding is found by what it refers to; none unless it is a referrer.
+/// The entries under which a binding is found by what it refers to; none unless it is to stay and wants that on its
+/// clusters.
 #[must_use]
 pub fn entries(binding: &Object) -> Vec<String> {
-    if binding.annotation(DEPENDENCIES).is_none() || !is_referrer(binding) {
+    let is_referrer = || {
+        let read = Binding::read(binding);
+        read.is_ok_and(|read| dependencies::is_referrer(&read.spec))
+    };
+    // Most bindings note nothing and need not be read.
+    if binding.annotation(DEPENDENCIES).is_none() || binding.is_terminating() || !is_referrer() {
         return Vec::new();
     }
     let mut entries: Vec<String> = noted_on(binding)

@@ -389,9 +389,18 @@ fn references_are_found_by_name_and_by_labels() {
         let binding = one(&referring("web", note, ""));
         assert!(!reference::refers_to(&binding, &kind, &trusted), "{note}");
     }
-    let unscheduled =
-        referring("web", BY_NAME, "").replace("clusters: [{name: m1, replicas: 2}], ", "");
-    assert!(reference::entries(&one(&unscheduled)).is_empty());
+    // Whoever asks for nothing, or for nothing any more, is not found.
+    for (from, to) in [
+        ("clusters: [{name: m1, replicas: 2}], ", ""),
+        ("propagateDeps: true, ", ""),
+        (
+            "uid: b-web",
+            "uid: b-web, deletionTimestamp: '2026-01-02T03:04:05Z'",
+        ),
+    ] {
+        let silent = referring("web", BY_NAME, "").replace(from, to);
+        assert!(reference::entries(&one(&silent)).is_empty(), "{silent}");
+    }
 }
 
 fn change(before: Option<&str>, after: Option<&str>) -> Change {
