@@ -321,3 +321,45 @@ async fn members_that_are_only_read_are_not_asked_what_they_take() {
         assert_eq!(doubts.contains("was not asked"), only_reads, "{doubts}");
     }
 }
+
+const GADGETS: &str = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.acme.io}, spec: {group: acme.io, scope: Namespaced, names: {plural: gadgets, singular: gadget, kind: Gadget}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {size: {type: integer}}}}}]}}";
+const GADGET: &str = "{apiVersion: acme.io/v1, kind: Gadget, metadata: {name: g}, size: 3}";
+
+#[tokio::test(start_paused = true)]
+async fn what_a_member_does_not_define_is_not_sent_to_it() {
+    let world = World::with_members(["m1"]).await;
+    world.apply(GADGETS).await;
+    world.member("m1").apply(GADGETS).await;
+    let is_known = async || {
+        let cluster = world.control().get("clusters", "m1").await.unwrap();
+        cluster.into_value().to_string().contains("Gadget")
+    };
+    world
+        .until("the cluster has the kind", SOON, is_known)
+        .await;
+    let of_gadgets =
+        |yaml: &str| yaml.replace("apps/v1, kind: Deployment", "acme.io/v1, kind: Gadget");
+    let fine = GADGET.to_owned() + &of_gadgets(&policy("m1"));
+    let wrong = overriding("{path: /size, operator: replace, value: big}");
+    let wrong = fine.clone() + &of_gadgets(&wrong);
+    let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gadgets.acme.io";
+    for (change, status, expected) in [
+        (&fine, None, "created"),
+        (&wrong, None, "refused"),
+        (&wrong, Some(http::StatusCode::NOT_FOUND), "created"),
+    ] {
+        world.member("m1").answer_with(definition, status);
+        world.member("m1").calls();
+        let told = ask(&world, supposing(change)).await;
+        let calls = world.member("m1").calls();
+        let templates = told["templates"].as_array().unwrap().iter();
+        let mut found = templates.filter(|template| template["kind"] == "Gadget");
+        let clusters = &found.next().unwrap()["clusters"];
+        assert_eq!(clusters[0]["action"], expected, "{told:#}");
+        let is_sent = calls.iter().any(|call| call.contains("dryRun"));
+        assert_eq!(is_sent, status.is_none(), "{calls:?}");
+        let doubts = told["doubts"].to_string();
+        let is_doubted = doubts.contains("gadgets.acme.io is not defined there");
+        assert_eq!(is_doubted, !is_sent, "{doubts}");
+    }
+}
