@@ -248,6 +248,9 @@ async fn wait_until_gone(
 /// on.
 async fn force(control: &Client, name: &str, result: &mut Unjoined) -> Vec<String> {
     let space = execution_space(name);
+    // Whoever takes care of the cluster may still be waiting for its bindings, and nobody does once the cluster is gone.
+    let whole = ObjectKey::cluster(space.as_str());
+    end(control, &resources::namespaces(), &whole, result).await;
     let resource = resources::of::<Work>();
     let mut objects = Vec::new();
     match control
@@ -256,6 +259,10 @@ async fn force(control: &Client, name: &str, result: &mut Unjoined) -> Vec<Strin
     {
         Ok(works) => {
             for work in &works.items {
+                // Whoever made a work gives the finalizer back to one that is to stay.
+                if !work.is_terminating() {
+                    end(control, &resource, &work.key(), result).await;
+                }
                 drop_finalizer(control, &resource, work, finalizers::EXECUTION, result).await;
             }
             objects = objects_of(&works.items);
@@ -275,6 +282,20 @@ async fn force(control: &Client, name: &str, result: &mut Unjoined) -> Vec<Strin
             .push(format!("the cluster {name}: {}", chain(&error))),
     }
     objects
+}
+
+/// Asks for a deletion, unless somebody has already.
+async fn end(control: &Client, resource: &ResourceType, key: &ObjectKey, result: &mut Unjoined) {
+    let options = DeleteOptions::default();
+    if let Err(error) = control.delete(resource, key, &options).await
+        && !error.is_not_found()
+        && !error.is_conflict()
+    {
+        let what = format!("{} {key}", resource.kind.kind);
+        result
+            .left_behind
+            .push(format!("{what}: {}", chain(&error)));
+    }
 }
 
 async fn drop_finalizer(

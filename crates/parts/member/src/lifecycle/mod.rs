@@ -4,7 +4,8 @@
 //! Reads:  the cluster, its execution namespace and the works in it, the bindings that name it as a target.
 //! Writes: the execution namespace; the cluster's finalizer and the taints that follow from its condition; the finalizers
 //!         of works that nobody can finish.
-//! Keeps:  a cluster goes after its works, and after the scheduler has moved its bindings away.
+//! Keeps:  a cluster goes after its works, and after the scheduler has moved its bindings away; works of bindings are left
+//!         to whoever makes them for a while, and then go with their namespace.
 
 mod plan;
 mod taints;

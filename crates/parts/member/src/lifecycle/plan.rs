@@ -6,6 +6,7 @@ use api::{
     cluster::Cluster,
     names::execution_space,
     well_known::{
+        annotations::{CLUSTER_RESOURCE_BINDING_NAME, RESOURCE_BINDING_NAME},
         conditions::cluster::READY,
         events::cluster::{
             CREATE_EXECUTION_SPACE_SUCCEED, REMOVE_EXECUTION_SPACE_SUCCEED, TAINT_CLUSTER_SUCCEED,
@@ -24,6 +25,9 @@ use crate::resources;
 
 /// How long to wait before looking again at a cluster that is going.
 const RECHECK: Duration = Duration::from_secs(10);
+
+/// How long to wait before looking again whether bindings have left a cluster that is going.
+const AWAITING: Duration = Duration::from_secs(1);
 
 /// The reason of the event that says what stays in a member when its cluster goes.
 const LEAVE_RESOURCES_BEHIND: &str = "LeaveResourcesBehind";
@@ -100,7 +104,8 @@ pub(super) fn plan(inputs: &Inputs<'_>) -> Plan {
     plan
 }
 
-/// First the works and their namespace, then the bindings' targets, then the cluster itself.
+/// First the works of bindings, unless that takes longer than usual; then the namespace and what else is in it; then the
+/// bindings' targets; then the cluster itself.
 fn removal(inputs: &Inputs<'_>) -> Plan {
     let mut plan = Plan::default();
     if inputs
@@ -112,6 +117,12 @@ fn removal(inputs: &Inputs<'_>) -> Plan {
     }
     plan.wake = Wake::After(RECHECK);
     if let Some(namespace) = inputs.namespace {
+        if !namespace.is_terminating() && is_being_left(inputs) && !is_overdue(inputs) {
+            let waiting = "waiting for bindings to leave the cluster and take their works back";
+            plan.problem(inputs.object.name(), waiting);
+            plan.wake = Wake::After(AWAITING);
+            return plan;
+        }
         release_works(inputs, &mut plan);
         if !namespace.is_terminating() {
             let cause = format!("cluster {} is being removed", inputs.object.name());
@@ -169,6 +180,20 @@ fn removal(inputs: &Inputs<'_>) -> Plan {
         Part::Object,
     ));
     plan
+}
+
+/// Whether there are bindings that have not left the cluster yet, or works of theirs. A binding that leaves tells its works
+/// whether their copies stay before they go; those that go with their namespace go with what they said last.
+fn is_being_left(inputs: &Inputs<'_>) -> bool {
+    let is_of_binding = |work: &Object| {
+        let names = [RESOURCE_BINDING_NAME, CLUSTER_RESOURCE_BINDING_NAME];
+        names.iter().any(|name| work.annotation(name).is_some())
+    };
+    let mut works = inputs.works.iter();
+    inputs
+        .targeted_by
+        .is_none_or(|bindings| !bindings.is_empty())
+        || works.any(|work| !work.is_terminating() && is_of_binding(work))
 }
 
 /// Whether the cluster has been going for longer than the scheduler usually takes to move bindings away.

@@ -241,6 +241,66 @@ fn a_cluster_goes_after_its_works_and_its_bindings() {
 }
 
 #[test]
+fn the_works_of_bindings_are_left_to_whoever_makes_them_for_a_while() {
+    let going = |since: i64| {
+        let mut going = cluster("True", json!([]), true, json!([OURS]));
+        let time = at(since).to_string();
+        going.set(&["metadata", "deletionTimestamp"], time).unwrap();
+        going
+    };
+    let bound = |annotation: &str, is_ending: bool| {
+        let mut work = work("w", json!(["karmada.io/execution-controller"]));
+        let annotations = ["metadata", "annotations", annotation];
+        work.set(&annotations, "web-deployment").unwrap();
+        if is_ending {
+            let time = at(0).to_string();
+            work.set(&["metadata", "deletionTimestamp"], time).unwrap();
+        }
+        work
+    };
+    let waits: &[&str] = &[
+        "problem m1: waiting for bindings to leave the cluster and take their works back",
+        "wake after 1s",
+    ];
+    let goes: &[&str] = &[
+        "delete Namespace karmada-es-m1 @n  because cluster m1 is being removed",
+        "report Cluster m1 Normal RemoveExecutionSpaceSucceed: asked for the deletion of the execution namespace karmada-es-m1",
+        "wake after 10s",
+    ];
+    let own = work("own", json!(["karmada.io/execution-controller"]));
+    let namespaced = bound("resourcebinding.karmada.io/name", false);
+    let wide = bound("clusterresourcebinding.karmada.io/name", false);
+    let ending = bound("resourcebinding.karmada.io/name", true);
+    for (claim, since, work, targeted_by, expected) in [
+        ("bindings name it", -9, &own, Some(1), waits),
+        ("bindings are not all known", -9, &own, None, waits),
+        (
+            "a work of a binding is there",
+            -9,
+            &namespaced,
+            Some(0),
+            waits,
+        ),
+        ("a work without namespace is", -9, &wide, Some(0), waits),
+        ("the work is on its way", -9, &ending, Some(0), goes),
+        ("the work is nobody's", -9, &own, Some(0), goes),
+        ("it takes too long", -10, &namespaced, Some(1), goes),
+        ("nobody knows for too long", -10, &namespaced, None, goes),
+    ] {
+        let space = namespace(false);
+        let works = [work];
+        decide(
+            claim,
+            &going(since),
+            Some(&space),
+            &works,
+            targeted_by,
+            expected,
+        );
+    }
+}
+
+#[test]
 fn a_member_that_is_gone_does_not_hold_its_cluster() {
     let held = work("w", json!(["a", "karmada.io/execution-controller"]));
     let free = work("v", json!([]));
