@@ -31,7 +31,9 @@ pub(crate) struct Journal {
 /// How much room is made at once. A write into room that is there changes nothing about the file but its bytes, so that a
 /// sync of it need not wait for the file system's own journal. Reserving it without writing would not do: a file system
 /// notes then with every write that the place is in use now, and a sync takes longer than without any room.
-const ROOM: usize = 1024 * 1024;
+///
+/// In tests it is used up every few frames, so that a crash meets all that is about it.
+const ROOM: usize = if cfg!(test) { 4096 } else { 1024 * 1024 };
 
 impl Journal {
     /// Begins the journal of a new store.
