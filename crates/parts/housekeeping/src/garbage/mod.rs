@@ -193,13 +193,13 @@ impl Collector {
         let key = owner_key(&followed.resource, object, owner);
         let seen = followed.cache.as_ref().and_then(|cache| cache.get(&key));
         if let Some(seen) = seen.filter(|seen| seen.uid() == owner.uid) {
-            return Ok(state_of(&seen, owner));
+            return Ok(state_of(&seen));
         }
         if self.absent.contains(&owner.uid) {
             return Ok(OwnerState::Absent);
         }
         match cx.client.get_metadata(&followed.resource, &key).await {
-            Ok(found) if found.uid() == owner.uid => Ok(state_of(&found, owner)),
+            Ok(found) if found.uid() == owner.uid => Ok(state_of(&found)),
             // Somebody else has the name now.
             Ok(_) => Ok(absence(&followed, owner)),
             Err(error) if is_absence(&error, &key.name) => Ok(absence(&followed, owner)),
@@ -223,11 +223,12 @@ fn absence(followed: &Followed, owner: &OwnerReference) -> OwnerState {
     OwnerState::Absent
 }
 
-fn state_of(owner: &Object, reference: &OwnerReference) -> OwnerState {
-    if waits(owner) && reference.block_owner_deletion == Some(true) {
-        return OwnerState::Waiting;
+/// Whom the owner does not wait for goes with it all the same: only how long the owner stays is up to that.
+fn state_of(owner: &Object) -> OwnerState {
+    match waits(owner) {
+        true => OwnerState::Waiting,
+        false => OwnerState::Solid,
     }
-    OwnerState::Solid
 }
 
 /// Whether the server means the object and not the path: a kind that is away answers 404 too, and nothing may be deleted

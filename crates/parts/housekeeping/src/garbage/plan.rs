@@ -36,7 +36,7 @@ pub(crate) struct Owner {
 pub(crate) enum OwnerState {
     /// It is there.
     Solid,
-    /// It is there and waits for this object to go.
+    /// It is there, and goes with all it owns before it.
     Waiting,
     /// The server says that it is not there.
     Absent,
@@ -190,14 +190,14 @@ fn follow_owners(inputs: &Inputs<'_>) -> Plan {
         plan.push(delete(
             inputs,
             by_finalizers(object),
-            "its owner waits for it to go",
+            "its owner goes, and what it owns before it",
         ));
         return plan;
     }
     plan.push(delete(
         inputs,
         Propagation::Foreground,
-        "its owner waits for it to go",
+        "its owner goes, and what it owns before it",
     ));
     plan
 }

@@ -58,6 +58,24 @@ async fn dependents_go_with_their_owner_in_each_way() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn those_an_owner_does_not_wait_for_go_while_it_waits_for_others() {
+    let cluster = Cluster::start().await;
+    let maps = config_maps();
+    let owner = cluster.create(&maps, owned("owner", &[])).await;
+    let mut held = owned("held", &[&owner]);
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    cluster.create(&maps, held).await;
+    for (name, blocks) in [("unsaid", json!(null)), ("unawaited", json!(false))] {
+        let mut child = owned(name, &[&owner]);
+        child["metadata"]["ownerReferences"][0]["blockOwnerDeletion"] = blocks;
+        cluster.create(&maps, child).await;
+    }
+    let foreground = Some(Propagation::Foreground);
+    cluster.delete(&maps, &in_shop("owner"), foreground).await;
+    assert_eq!(cluster.names(&maps, "held owner").await, "held owner");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_object_with_another_owner_stays_and_loses_only_the_bond() {
     let cluster = Cluster::start().await;
     let maps = config_maps();
