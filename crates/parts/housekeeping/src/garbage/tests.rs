@@ -228,7 +228,7 @@ impl World {
             .owner_references()
             .map(|reference| {
                 let found = self.objects.get(&reference.uid);
-                let state = found.map_or(OwnerState::Absent, |found| state_of(found, &reference));
+                let state = found.map_or(OwnerState::Absent, |found| state_of(found));
                 Owner { reference, state }
             })
             .collect();
