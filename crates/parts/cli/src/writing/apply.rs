@@ -308,11 +308,8 @@ async fn over(
     Ok((before, applied))
 }
 
-/// Whether nothing was changed but the records of who wrote what.
+/// Whether nothing was changed but the records of who wrote what. By the content: what is only tried keeps its revision.
 fn is_same(before: &Object, after: &Object) -> bool {
-    if before.resource_version() == after.resource_version() {
-        return true;
-    }
     let bare = |object: &Object| {
         let mut object = object.clone();
         object.remove(&["metadata", "managedFields"]);
@@ -320,4 +317,33 @@ fn is_same(before: &Object, after: &Object) -> bool {
         object
     };
     bare(before) == bare(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_only_tried_is_told_from_what_stays_as_it_is() {
+        let map = |data: &str, revision: &str, manager: &str| {
+            let object = Object::from_value(json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "data": {"a": data},
+                "metadata": {"name": "m", "resourceVersion": revision,
+                             "managedFields": [{"manager": manager}]},
+            }));
+            object.unwrap()
+        };
+        let before = map("b", "7", "kubectl");
+        for (after, expected) in [
+            (map("b", "7", "kubectl"), true),
+            (map("b", "8", "karavel"), true),
+            (map("c", "8", "karavel"), false),
+            // A dry run: another content, no other revision.
+            (map("c", "7", "karavel"), false),
+        ] {
+            assert_eq!(is_same(&before, &after), expected, "{after:?}");
+        }
+    }
 }
