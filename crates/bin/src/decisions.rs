@@ -26,9 +26,12 @@ impl Decisions {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = recorder.cloned();
     }
 
-    fn last(&self, binding: &ObjectKey) -> Option<Vec<Value>> {
-        let recorder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let records = recorder.as_ref()?.last(binding);
+    async fn last(&self, binding: &ObjectKey) -> Option<Vec<Value>> {
+        let recorder = {
+            let recorder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            recorder.clone()?
+        };
+        let records = recorder.last(binding).await;
         Some(records.iter().map(|record| record.to_value()).collect())
     }
 }
@@ -37,21 +40,20 @@ impl Handler for Decisions {
     fn answer<'a>(&'a self, _: &'a Server, call: &'a Call, _: Asked) -> Outcome<'a> {
         let target = &call.target;
         let binding = ObjectKey::namespaced(&target.namespace, &target.name);
-        let answer = match self.last(&binding) {
-            Some(items) => {
-                let list = json!({
-                    "apiVersion": "karavel.io/v1alpha1",
-                    "kind": "DecisionList",
-                    "items": items,
-                });
-                Ok(body::value(StatusCode::OK, Encoding::Json, &list))
-            }
-            None => Err(Status::unavailable(
-                "no scheduler runs in this process; ask the server that runs the controllers",
-                None,
-            )),
-        };
-        Box::pin(std::future::ready(answer))
+        Box::pin(async move {
+            let Some(items) = self.last(&binding).await else {
+                return Err(Status::unavailable(
+                    "no scheduler runs in this process; ask the server that runs the controllers",
+                    None,
+                ));
+            };
+            let list = json!({
+                "apiVersion": "karavel.io/v1alpha1",
+                "kind": "DecisionList",
+                "items": items,
+            });
+            Ok(body::value(StatusCode::OK, Encoding::Json, &list))
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The flight recorder: why the last decisions about each binding were made, also after a restart.
 //!
-//! `karavel explain` reads it. Decisions are handed over without waiting; one task writes them down. A decision is kept
+//! `karavel explain` reads it. Decisions are handed over without waiting; one task writes them down, and hurries when
+//! somebody asks: who has seen a decision carried out finds it here. A decision is kept
 //! as a line of JSON: when, about what, why it was made, what came of it, and, as far as the budget reaches, its whole
 //! diagnosis. That is packed: a few bytes for each cluster, with numbers for names, and stays so until somebody asks.
 //!
@@ -28,7 +29,10 @@ use object::{ObjectKey, time::Time};
 use runtime::{CancellationToken, Spawner};
 use schedule::{Diagnosis, Outcome, TargetsText};
 use telemetry::chain;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::{Notify, mpsc, oneshot},
+    time::Instant,
+};
 use tracing::warn;
 
 pub use self::{
@@ -81,7 +85,7 @@ impl Default for RecorderSettings {
 #[derive(Clone)]
 pub struct Recorder {
     shared: Arc<Shared>,
-    sender: mpsc::Sender<Made>,
+    sender: mpsc::Sender<Handed>,
 }
 
 struct Shared {
@@ -89,6 +93,15 @@ struct Shared {
     rings: Mutex<Rings>,
     budget: Mutex<Budget>,
     dropped: AtomicU64,
+    /// Somebody waits for what was handed over.
+    hurry: Notify,
+}
+
+/// What the task that writes down is handed, in order.
+enum Handed {
+    Decision(Made),
+    /// Somebody who wants to be told when all that came before is written down.
+    Asked(oneshot::Sender<()>),
 }
 
 /// A decision as it is handed over.
@@ -113,6 +126,7 @@ impl Recorder {
             settings,
             rings: Mutex::new(rings),
             dropped: AtomicU64::new(0),
+            hurry: Notify::new(),
         });
         let writer = Arc::clone(&shared);
         spawner.spawn("flight recorder", |stop| write_down(writer, receiver, stop));
@@ -135,14 +149,19 @@ impl Recorder {
             diagnosis: Some(diagnosis)
                 .filter(|diagnosis| lock(&self.shared.budget).take(diagnosis.clusters().len())),
         };
-        if self.sender.try_send(made).is_err() {
+        if self.sender.try_send(Handed::Decision(made)).is_err() {
             self.shared.dropped.fetch_add(1, Relaxed);
         }
     }
 
-    /// The last decisions about a binding, the newest first.
-    #[must_use]
-    pub fn last(&self, binding: &ObjectKey) -> Vec<Arc<Record>> {
+    /// The last decisions about a binding, the newest first; those among them that were only just handed over.
+    pub async fn last(&self, binding: &ObjectKey) -> Vec<Arc<Record>> {
+        let (tell, told) = oneshot::channel();
+        self.shared.hurry.notify_one();
+        if self.sender.send(Handed::Asked(tell)).await.is_ok() {
+            // An error means that the recorder has stopped: what is written down is all there will be.
+            _ = told.await;
+        }
         lock(&self.shared.rings).last(&binding.to_string())
     }
 
@@ -172,7 +191,11 @@ fn outcome(outcome: &Outcome) -> String {
 }
 
 /// Writes decisions down until it is told to stop; then what waits is still written.
-async fn write_down(shared: Arc<Shared>, mut made: mpsc::Receiver<Made>, stop: CancellationToken) {
+async fn write_down(
+    shared: Arc<Shared>,
+    mut handed: mpsc::Receiver<Handed>,
+    stop: CancellationToken,
+) {
     let mut log = file::Log::new(
         shared.settings.directory.clone(),
         shared.settings.file_bytes,
@@ -182,12 +205,20 @@ async fn write_down(shared: Arc<Shared>, mut made: mpsc::Receiver<Made>, stop: C
         let is_over = tokio::select! {
             biased;
             () = stop.cancelled() => true,
-            count = made.recv_many(&mut batch, WAITING) => count == 0,
+            count = handed.recv_many(&mut batch, WAITING) => count == 0,
         };
-        while let Ok(more) = made.try_recv() {
+        while let Ok(more) = handed.try_recv() {
             batch.push(more);
         }
-        for (number, made) in batch.drain(..).enumerate() {
+        for (number, handed) in batch.drain(..).enumerate() {
+            let made = match handed {
+                Handed::Decision(made) => made,
+                Handed::Asked(tell) => {
+                    // Who asked may have gone away.
+                    _ = tell.send(());
+                    continue;
+                }
+            };
             let record = Arc::new(made.into_record(&mut log));
             log.push(&record);
             lock(&shared.rings).put(record, shared.settings.bindings);
@@ -207,6 +238,7 @@ async fn write_down(shared: Arc<Shared>, mut made: mpsc::Receiver<Made>, stop: C
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
+            () = shared.hurry.notified() => {}
             () = tokio::time::sleep(FLUSH) => {}
         }
     }

@@ -162,3 +162,25 @@ fn memory_is_bounded_by_what_diagnoses_hold() {
     assert_eq!(bindings, 3);
     assert!(bytes <= MOST_BYTES && !rings.last("b9").is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_sees_what_was_only_just_decided() {
+    let tasks = runtime::Tasks::new();
+    let recorder = Recorder::start(RecorderSettings::default(), &tasks.spawner()).unwrap();
+    let key: ObjectKey = "shop/web".parse().unwrap();
+    let start = Instant::now();
+    // After the first, the writer waits for more before it writes again.
+    for attempt in 1..=3 {
+        let made = Made {
+            record: record("shop/web", attempt),
+            diagnosis: None,
+        };
+        recorder.sender.send(Handed::Decision(made)).await.unwrap();
+        let last = recorder.last(&key).await;
+        let newest = last.first().map(|record| record.attempt);
+        assert_eq!((newest, last.len()), (Some(attempt), attempt as usize));
+    }
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    tasks.spawner().finish().await;
+    assert_eq!(recorder.last(&key).await.len(), 3);
+}

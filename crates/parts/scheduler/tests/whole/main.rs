@@ -399,7 +399,7 @@ impl Admission for UsedUp {
             return at_once(Ok(Vec::new()));
         }
         let mut status = Status::bad_request("exceeded: cpu would be 3, limit 2.");
-        (status.code, status.reason) = (403, "QuotaExceeded");
+        (status.code, status.reason) = (403, "QuotaExceeded".into());
         at_once(Err(status))
     }
 }
@@ -431,8 +431,8 @@ async fn a_result_that_a_quota_refuses_is_told_and_tried_again() {
 async fn a_decision_can_be_explained_afterwards() {
     let (world, scheduler) = world_with(10, &by_room()).await;
     world.expect(WEB, "m1=1 m2=2 m3=3 m4=4 Success").await;
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    let records = scheduler.recorder().unwrap().last(&WEB.parse().unwrap());
+    let key = WEB.parse().unwrap();
+    let records = scheduler.recorder().unwrap().last(&key).await;
     let [record] = records.as_slice() else {
         panic!("one decision was made: {records:?}")
     };
