@@ -15,6 +15,7 @@
 //! quotients which differ only by rounding stay between them and are compared as the rule compares them.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// Which name wins where nothing else decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,27 @@ pub struct Claim {
     pub cluster: usize,
     /// Its weight; nothing comes of a weight below one.
     pub weight: i64,
+}
+
+/// How many of `seats` each name gets by its weight.
+#[must_use]
+pub fn shares<'n>(
+    seats: i64,
+    mut weights: Vec<(&'n str, i32)>,
+    ties: Ties,
+) -> BTreeMap<&'n str, i64> {
+    weights.sort_unstable();
+    let claims: Vec<Claim> = weights
+        .iter()
+        .enumerate()
+        .map(|(cluster, (_, weight))| Claim {
+            cluster,
+            weight: i64::from(*weight),
+        })
+        .collect();
+    let given = apportion(seats, &claims, ties);
+    let names = weights.into_iter().map(|(name, _)| name);
+    names.zip(given).collect()
 }
 
 /// How many of `seats` each claim gets, in the order of the claims. Without any weight nobody gets any.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use api::work::v1alpha2::ResourceBindingSpec;
 use binding::completions;
 use object::Object;
-use schedule::assign::apportion::{self, Ties};
+use schedule::assign::apportion::{Ties, shares};
 
 /// A cluster's part of a template.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,21 +21,10 @@ pub(crate) fn completions<'b>(
     template: &Object,
     binding: &'b ResourceBindingSpec,
 ) -> BTreeMap<&'b str, i64> {
-    let Some(mut division) = completions::division(template, binding) else {
-        return BTreeMap::new();
-    };
-    division.weights.sort_unstable();
-    let weights = division.weights.iter().enumerate();
-    let claims: Vec<apportion::Claim> = weights
-        .map(|(cluster, (_, replicas))| apportion::Claim {
-            cluster,
-            weight: i64::from(*replicas),
-        })
-        .collect();
     let ties = Ties::of_template(template.uid());
-    let shares = apportion::apportion(division.completions, &claims, ties);
-    let clusters = division.weights.iter().map(|(cluster, _)| *cluster);
-    clusters.zip(shares).collect()
+    completions::division(template, binding)
+        .map(|division| shares(division.completions, division.weights, ties))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

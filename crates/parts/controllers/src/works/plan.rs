@@ -16,7 +16,7 @@ use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use object::{Object, ObjectKey, Value, patch, time::Time};
 use overrides::{ClusterFacts, OverrideError, Overrides, PolicyId, Template};
 use policy::activation::speaks_of;
-use schedule::assign::apportion::{self, Ties};
+use schedule::assign::apportion::{Ties, shares};
 
 use crate::{
     kinds,
@@ -408,23 +408,10 @@ fn setback_of(refused: &[(&str, Refusal)]) -> Option<Setback> {
 
 /// The share of each cluster of a Job's completions; empty where each gets what the template says.
 fn share_completions<'b>(template: &Object, binding: BindingView<'b>) -> BTreeMap<&'b str, i64> {
-    let Some(mut division) = completions::division(template, binding.spec) else {
-        return BTreeMap::new();
-    };
-    division.weights.sort_unstable();
-    let claims: Vec<apportion::Claim> = division
-        .weights
-        .iter()
-        .enumerate()
-        .map(|(cluster, (_, replicas))| apportion::Claim {
-            cluster,
-            weight: i64::from(*replicas),
-        })
-        .collect();
     let ties = Ties::of_template(template.uid());
-    let shares = apportion::apportion(division.completions, &claims, ties);
-    let clusters = division.weights.iter().map(|(cluster, _)| *cluster);
-    clusters.zip(shares).collect()
+    completions::division(template, binding.spec)
+        .map(|division| shares(division.completions, division.weights, ties))
+        .unwrap_or_default()
 }
 
 /// What makes the draft of the existing work; `None` if they are the same.
