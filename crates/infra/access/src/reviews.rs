@@ -71,7 +71,8 @@ impl Handler for Reviewer {
             let mut review = read_document(call, sent(asked).await?)?;
             let mut warnings = server.mutate_sent(call, &mut review).await?;
             self.check(call, &review)?;
-            warnings.extend(server.validate_sent(call, &review).await?);
+            let judged = server.validate_sent(call, &review).await;
+            warnings.extend(judged.map_err(|status| status.with_warnings(&warnings))?);
             let status = self.review(call, &review);
             if let Some(fields) = review.as_object_mut() {
                 fields.insert("status".to_owned(), status);

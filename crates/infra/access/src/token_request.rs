@@ -45,7 +45,8 @@ impl Handler for TokenRequests {
             fill_in(&mut request);
             let mut warnings = server.mutate_sent(call, &mut request).await?;
             self.prepare(server, call, &mut request)?;
-            warnings.extend(server.validate_sent(call, &request).await?);
+            let judged = server.validate_sent(call, &request).await;
+            warnings.extend(judged.map_err(|status| status.with_warnings(&warnings))?);
             let id = self.issue(server, call, &mut request)?;
             let mut response = body::value(StatusCode::CREATED, encoding, &request);
             response.extensions_mut().insert(Remark {

@@ -12,9 +12,6 @@ use serve::target::Verb;
 
 use crate::matching::{Asked, Operation};
 
-/// The most warnings taken from one answer, and the longest of them in characters.
-const WARNINGS: (usize, usize) = (32, 256);
-
 /// What a webhook said.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
@@ -29,9 +26,11 @@ pub(crate) struct Answer {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Refusal {
     code: u16,
-    reason: &'static str,
+    /// Empty if the webhook gives none: none is made up.
+    reason: String,
     message: String,
-    causes: Vec<Cause>,
+    /// What the webhook says it is about.
+    details: Details,
 }
 
 /// The objects as the webhook sees them, in the version it wants.
@@ -167,10 +166,8 @@ pub(crate) fn read(
     let expected = format!("admission.k8s.io/{version}");
     let (api_version, kind) = (text(&review, "apiVersion"), text(&review, "kind"));
     let is_old = version == "v1beta1";
-    // Upstream: what answers the old version need not say what it is.
-    if !(is_old && api_version.is_empty() && kind.is_empty())
-        && (api_version != expected || kind != "AdmissionReview")
-    {
+    // Upstream: nobody looks at what an answer of the old version says it is an answer to.
+    if !is_old && (api_version != expected || kind != "AdmissionReview") {
         return Err(format!(
             "expected webhook response of {expected}, Kind=AdmissionReview, got {:.64}, Kind={:.64}",
             api_version, kind
@@ -181,12 +178,15 @@ pub(crate) fn read(
         .filter(|response| response.is_object())
         .ok_or("webhook response was absent")?;
     let answered = text(response, "uid");
-    if answered != uid && !(is_old && answered.is_empty()) {
+    if answered != uid && !is_old {
         return Err(format!(
             "expected response.uid={uid:?}, got {answered:.64?}"
         ));
     }
-    let patch = read_patch(response, may_change)?;
+    let patch = match is_old {
+        true => read_old_patch(response, may_change)?,
+        false => read_patch(response, may_change)?,
+    };
     let allowed = response
         .get("allowed")
         .and_then(Value::as_bool)
@@ -196,16 +196,12 @@ pub(crate) fn read(
         let value = value.as_str()?;
         Some((name.clone(), value.to_owned()))
     });
-    let (most, longest) = WARNINGS;
     let warnings = response.get("warnings").and_then(Value::as_array);
     let warnings = warnings.into_iter().flatten().filter_map(Value::as_str);
     Ok(Answer {
         refusal: (!allowed).then(|| Box::new(read_refusal(response.get("status")))),
         patch,
-        warnings: warnings
-            .take(most)
-            .map(|warning| warning.chars().take(longest).collect())
-            .collect(),
+        warnings: warnings.map(str::to_owned).collect(),
         notes: notes.collect(),
     })
 }
@@ -228,20 +224,30 @@ fn read_patch(response: &Value, may_change: bool) -> Result<Option<JsonPatch>, S
             Err("webhook returned response.patchType but not response.patch".to_owned())
         }
         (_, None) => Err("webhook returned response.patch but not response.patchType".to_owned()),
-        (patch, Some("JSONPatch")) => {
-            let bytes = STANDARD
-                .decode(patch)
-                .map_err(|_| "response.patch is not base64".to_owned())?;
-            let document: Value = serde_json::from_slice(&bytes)
-                .map_err(|_| "response.patch is not JSON".to_owned())?;
-            let patch = JsonPatch::decode(&document)
-                .map_err(|error| format!("response.patch is not a JSON patch: {error}"))?;
-            Ok(Some(patch))
-        }
+        (patch, Some("JSONPatch")) => decode_patch(patch).map(Some),
         (_, Some(other)) => Err(format!("unsupported patch type {other:.64?}")),
     }
 }
 
+/// Upstream: in the old version a patch is of the one sort there is, whatever is said of it, and whoever may not change
+/// anything is not listened to.
+fn read_old_patch(response: &Value, may_change: bool) -> Result<Option<JsonPatch>, String> {
+    let patch = response.get("patch").and_then(Value::as_str);
+    let patch = patch.filter(|patch| may_change && !patch.is_empty());
+    patch.map(decode_patch).transpose()
+}
+
+fn decode_patch(patch: &str) -> Result<JsonPatch, String> {
+    let bytes = STANDARD
+        .decode(patch)
+        .map_err(|_| "response.patch is not base64".to_owned())?;
+    let document: Value =
+        serde_json::from_slice(&bytes).map_err(|_| "response.patch is not JSON".to_owned())?;
+    JsonPatch::decode(&document)
+        .map_err(|error| format!("response.patch is not a JSON patch: {error}"))
+}
+
+/// Upstream: what a webhook says of its refusal is what the client reads, but for the name put in front.
 fn read_refusal(status: Option<&Value>) -> Refusal {
     let text = |field: &str| {
         let text = status.and_then(|status| status.get(field)?.as_str());
@@ -250,7 +256,7 @@ fn read_refusal(status: Option<&Value>) -> Refusal {
     let code = status
         .and_then(|status| status.get("code")?.as_u64())
         .and_then(|code| u16::try_from(code).ok())
-        .filter(|code| (400..=599).contains(code))
+        .filter(|code| (400..=999).contains(code))
         // Upstream: a refusal is never answered as a success.
         .unwrap_or(400);
     let message = match (text("message"), text("reason")) {
@@ -258,80 +264,50 @@ fn read_refusal(status: Option<&Value>) -> Refusal {
         ("", reason) => format!(": {reason}"),
         (message, _) => format!(": {message}"),
     };
-    let causes = status.and_then(|status| status.get("details")?.get("causes")?.as_array());
-    let causes = causes.into_iter().flatten().take(WARNINGS.0).map(|cause| {
-        let text = |field: &str| cause.get(field).and_then(Value::as_str).unwrap_or_default();
-        Cause {
-            reason: text("reason").to_owned(),
-            message: text("message").to_owned(),
-            field: text("field").to_owned(),
-        }
-    });
+    let details = status.and_then(|status| status.get("details"));
     Refusal {
         code,
-        reason: known_reason(text("reason"), code),
+        reason: text("reason").to_owned(),
         message,
+        details: details.map(read_details).unwrap_or_default(),
+    }
+}
+
+fn read_details(details: &Value) -> Details {
+    let text = |value: &Value, field: &str| {
+        let text = value.get(field).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let causes = details.get("causes").and_then(Value::as_array);
+    let causes = causes.into_iter().flatten().map(|cause| Cause {
+        reason: text(cause, "reason"),
+        message: text(cause, "message"),
+        field: text(cause, "field"),
+    });
+    let wait = details.get("retryAfterSeconds").and_then(Value::as_u64);
+    Details {
+        name: text(details, "name"),
+        group: text(details, "group"),
+        kind: text(details, "kind"),
+        uid: text(details, "uid"),
         causes: causes.collect(),
+        retry_after_seconds: wait.and_then(|wait| wait.try_into().ok()).unwrap_or(0),
+        continues: String::new(),
     }
 }
 
 impl Refusal {
     /// As the client reads it.
-    pub(crate) fn status(&self, webhook: &str, call: &Call) -> Status {
+    pub(crate) fn status(&self, webhook: &str) -> Status {
         let message = &self.message;
         Status {
             code: self.code,
-            reason: self.reason,
+            reason: self.reason.clone().into(),
             message: format!("admission webhook {webhook:?} denied the request{message}"),
-            details: Box::new(Details {
-                name: call.target.name.clone(),
-                group: call.target.group.clone(),
-                kind: call.target.resource.clone(),
-                causes: self.causes.clone(),
-                ..Details::default()
-            }),
+            details: Box::new(self.details.clone()),
             warnings: Vec::new(),
             cause: None,
         }
-    }
-}
-
-/// A reason clients know; what follows from the code if the webhook gives none of them.
-pub(crate) fn known_reason(reason: &str, code: u16) -> &'static str {
-    const KNOWN: [&str; 18] = [
-        "Unauthorized",
-        "Forbidden",
-        "NotFound",
-        "AlreadyExists",
-        "Conflict",
-        "Gone",
-        "Invalid",
-        "ServerTimeout",
-        "Timeout",
-        "TooManyRequests",
-        "BadRequest",
-        "MethodNotAllowed",
-        "NotAcceptable",
-        "RequestEntityTooLarge",
-        "UnsupportedMediaType",
-        "InternalError",
-        "ServiceUnavailable",
-        "QuotaExceeded",
-    ];
-    if let Some(known) = KNOWN.into_iter().find(|known| *known == reason) {
-        return known;
-    }
-    match code {
-        400 => "BadRequest",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "NotFound",
-        409 => "Conflict",
-        422 => "Invalid",
-        429 => "TooManyRequests",
-        503 => "ServiceUnavailable",
-        500..=599 => "InternalError",
-        _ => "",
     }
 }
 

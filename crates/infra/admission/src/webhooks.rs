@@ -90,16 +90,16 @@ impl Webhooks {
         followed: &Followed,
         call: &Call,
         proposal: Proposal<'_>,
-    ) -> Result<Vec<String>, Status> {
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Status> {
         let Proposal {
             old,
             new: Some(new),
         } = proposal
         else {
-            return Ok(Vec::new());
+            return Ok(());
         };
         let chain = followed.mutating.current();
-        let mut warnings = Vec::new();
         // How each of those who want to know of later changes left the object.
         let mut left: Vec<Option<Value>> = vec![None; chain.webhooks.len()];
         for round in 0..2 {
@@ -120,7 +120,7 @@ impl Webhooks {
                         false
                     }
                     Asking::Answered(answer) => {
-                        warnings.extend(take(webhook, call, &answer)?);
+                        take(webhook, &answer, warnings)?;
                         self.apply(webhook, &version, call, old, new, *answer)
                             .await?
                     }
@@ -133,11 +133,15 @@ impl Webhooks {
                 *left = webhook.again.then(|| new.clone());
             }
         }
-        Ok(warnings)
+        Ok(())
     }
 
-    async fn judge(&self, followed: &Followed, asked: Asked<'_>) -> Result<Vec<String>, Status> {
-        let mut warnings = Vec::new();
+    async fn judge(
+        &self,
+        followed: &Followed,
+        asked: Asked<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Status> {
         if matches!(asked.operation, Operation::Delete | Operation::Connect) {
             // There is nothing to change about an object that goes, but those who may change others may refuse it.
             let chain = followed.mutating.current();
@@ -146,7 +150,7 @@ impl Webhooks {
                     .ask(wanted.webhook, &wanted.version, &asked, true)
                     .await?;
                 refuse_change(&wanted, &asked, &answer)?;
-                warnings.extend(settle("mutating", &wanted, &asked, answer)?);
+                settle("mutating", &wanted, answer, warnings)?;
             }
         }
         let chain = followed.validating.current();
@@ -157,10 +161,23 @@ impl Webhooks {
             (wanted, answer.await)
         });
         // The first refusal in the order of the configurations is the one told, whoever answered first.
+        // What the others said besides is told all the same.
+        let mut outcome = Ok(());
         for (wanted, answer) in join_all(asking).await {
-            warnings.extend(settle("validating", wanted, asked, answer?)?);
+            let settled = answer.and_then(|answer| settle("validating", wanted, answer, warnings));
+            outcome = outcome.and(settled);
         }
-        Ok(warnings)
+        outcome
+    }
+
+    async fn judge_in_time(
+        &self,
+        followed: &Followed,
+        asked: Asked<'_>,
+    ) -> Result<Vec<String>, Status> {
+        let mut warnings = Vec::new();
+        let outcome = in_time(self.judge(followed, asked, &mut warnings)).await;
+        told(outcome, warnings)
     }
 
     /// Asks one webhook about an object in a version.
@@ -326,7 +343,11 @@ impl Admission for Webhooks {
         if !asked.is_open() || followed.mutating.current().webhooks.is_empty() {
             return at_once(Ok(Vec::new()));
         }
-        Box::pin(in_time(self.change(followed, call, proposal)))
+        Box::pin(async move {
+            let mut warnings = Vec::new();
+            let outcome = in_time(self.change(followed, call, proposal, &mut warnings)).await;
+            told(outcome, warnings)
+        })
     }
 
     fn validate<'a>(
@@ -344,7 +365,7 @@ impl Admission for Webhooks {
         if !asked.is_open() || nobody {
             return at_once(Ok(Vec::new()));
         }
-        Box::pin(in_time(self.judge(followed, asked)))
+        Box::pin(self.judge_in_time(followed, asked))
     }
 
     fn connect<'a>(&'a self, call: &'a Call, options: &'a Value) -> Verdict<'a> {
@@ -357,13 +378,11 @@ impl Admission for Webhooks {
         if nobody {
             return at_once(Ok(Vec::new()));
         }
-        Box::pin(in_time(self.judge(followed, asked)))
+        Box::pin(self.judge_in_time(followed, asked))
     }
 }
 
-async fn in_time(
-    asking: impl Future<Output = Result<Vec<String>, Status>>,
-) -> Result<Vec<String>, Status> {
+async fn in_time(asking: impl Future<Output = Result<(), Status>>) -> Result<(), Status> {
     let outcome = tokio::time::timeout(LONGEST, asking).await;
     outcome.unwrap_or_else(|_| {
         Err(Status::internal(
@@ -373,28 +392,37 @@ async fn in_time(
     })
 }
 
+/// A verdict with its warnings. Upstream: who is refused hears them too.
+fn told(outcome: Result<(), Status>, warnings: Vec<String>) -> Result<Vec<String>, Status> {
+    match outcome {
+        Ok(()) => Ok(warnings),
+        Err(status) => Err(status.with_warnings(&warnings)),
+    }
+}
+
 /// What an answer says besides a patch.
-fn take(webhook: &Webhook, call: &Call, answer: &Answer) -> Result<Vec<String>, Status> {
+fn take(webhook: &Webhook, answer: &Answer, warnings: &mut Vec<String>) -> Result<(), Status> {
     for (name, value) in &answer.notes {
         note(format!("{}/{name}", webhook.name), value.as_str());
     }
+    warnings.extend_from_slice(&answer.warnings);
     match &answer.refusal {
-        Some(refusal) => Err(refusal.status(&webhook.name, call)),
-        None => Ok(answer.warnings.clone()),
+        Some(refusal) => Err(refusal.status(&webhook.name)),
+        None => Ok(()),
     }
 }
 
 fn settle(
     sort: &str,
     wanted: &Wanted<'_>,
-    asked: &Asked<'_>,
     answer: Asking,
-) -> Result<Vec<String>, Status> {
+    warnings: &mut Vec<String>,
+) -> Result<(), Status> {
     match answer {
-        Asking::Answered(answer) => take(wanted.webhook, asked.call, &answer),
+        Asking::Answered(answer) => take(wanted.webhook, &answer, warnings),
         Asking::FailedOpen => {
             note_failed_open(sort, 0, wanted.place, wanted.webhook);
-            Ok(Vec::new())
+            Ok(())
         }
     }
 }
@@ -453,20 +481,26 @@ impl Followed {
     }
 }
 
-/// What a stream is for is said in its address, which nobody changes afterwards.
+/// Refuses a patch where there is nothing that could be changed: an object that goes is not written again, and what a
+/// stream is for is said in its address.
 fn refuse_change(wanted: &Wanted<'_>, asked: &Asked<'_>, answer: &Asking) -> Result<(), Status> {
     let Asking::Answered(answer) = answer else {
         return Ok(());
     };
-    let changes = answer.patch.is_some() && answer.refusal.is_none();
-    if !changes || asked.operation != Operation::Connect {
+    let patch = answer.patch.as_ref().filter(|patch| !patch.0.is_empty());
+    if patch.is_none() || answer.refusal.is_some() {
         return Ok(());
     }
     let name = &wanted.webhook.name;
-    Err(Status::internal(
-        format!("the patch of webhook {name:?} cannot be used: a stream cannot be changed"),
-        None,
-    ))
+    let why = match asked.operation {
+        Operation::Connect => {
+            format!("the patch of webhook {name:?} cannot be used: a stream cannot be changed")
+        }
+        _ => format!(
+            "admission webhook {name:?} attempted to modify the object, which is not supported for this operation"
+        ),
+    };
+    Err(Status::internal(why, None))
 }
 
 fn note_failed_open(sort: &str, round: usize, place: usize, webhook: &Webhook) {

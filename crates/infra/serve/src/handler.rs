@@ -21,7 +21,7 @@ use crate::intake;
 use crate::negotiate::{Answer, Content, Wire, readable};
 use crate::server::{Server, read_body};
 use crate::status::Status;
-use crate::verbs::warn;
+use crate::warning::warn;
 
 /// A body as it comes in, unread.
 pub type RequestBody = UnsyncBoxBody<Bytes, BodyError>;

@@ -43,5 +43,6 @@ pub mod server;
 pub mod status;
 pub mod target;
 mod verbs;
+mod warning;
 pub mod watching;
 pub mod webhook;

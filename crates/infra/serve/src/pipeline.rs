@@ -32,17 +32,11 @@ impl Server {
     ) -> Result<Vec<String>, Status> {
         let mut warnings = Vec::new();
         for admission in &self.admission {
-            warnings.extend(
-                admission
-                    .mutate(
-                        call,
-                        Proposal {
-                            old,
-                            new: Some(new),
-                        },
-                    )
-                    .await?,
-            );
+            let proposal = Proposal {
+                old,
+                new: Some(new),
+            };
+            told(&mut warnings, admission.mutate(call, proposal).await)?;
         }
         if self.is_changed_by_admission(call) {
             self.complete(call, new);
@@ -121,7 +115,7 @@ impl Server {
                 old: None,
                 new: Some(document),
             };
-            warnings.extend(admission.mutate(call, proposal).await?);
+            told(&mut warnings, admission.mutate(call, proposal).await)?;
         }
         Ok(warnings)
     }
@@ -143,7 +137,7 @@ impl Server {
     ) -> Result<Vec<String>, Status> {
         let mut warnings = Vec::new();
         for admission in &self.admission {
-            warnings.extend(admission.connect(call, options).await?);
+            told(&mut warnings, admission.connect(call, options).await)?;
         }
         Ok(warnings)
     }
@@ -166,10 +160,17 @@ impl Server {
     ) -> Result<Vec<String>, Status> {
         let mut warnings = Vec::new();
         for admission in &self.admission {
-            warnings.extend(admission.validate(call, old, new).await?);
+            told(&mut warnings, admission.validate(call, old, new).await)?;
         }
         Ok(warnings)
     }
+}
+
+/// Takes what one admission says; a refusal carries what those before it wanted to be told.
+fn told(warnings: &mut Vec<String>, verdict: Result<Vec<String>, Status>) -> Result<(), Status> {
+    let said = verdict.map_err(|status| status.with_warnings(warnings))?;
+    warnings.extend(said);
+    Ok(())
 }
 
 /// Refuses an object with a field of the wrong type. Upstream: such a body cannot be decoded, so it is a bad request.

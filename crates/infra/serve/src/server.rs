@@ -31,7 +31,8 @@ use crate::record::RecordError;
 use crate::resource::{Action, SchemaDuty, Table};
 use crate::status::Status;
 use crate::target::{Target, Verb};
-use crate::verbs::{DeleteOptions, patch_forms, warn};
+use crate::verbs::{DeleteOptions, patch_forms};
+use crate::warning::warn;
 
 /// The largest body that is read: what etcd and Kubernetes allow.
 pub const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -321,7 +322,8 @@ impl Server {
                 Some(options) => self.admit_stream(call, &options).await?,
                 None => Vec::new(),
             };
-            let mut response = handler.answer(self, call, asked).await?;
+            let answered = handler.answer(self, call, asked).await;
+            let mut response = answered.map_err(|status| status.with_warnings(&warnings))?;
             warn(&mut response, &warnings);
             return Ok(response);
         }

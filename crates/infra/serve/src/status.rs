@@ -1,5 +1,7 @@
 //! Answers that are not objects: `metav1.Status`, with the reasons, codes and texts clients know.
 
+use std::borrow::Cow;
+
 use object::field::{self, FieldError, FieldPath};
 use serde_json::{Value, json};
 
@@ -11,8 +13,8 @@ use serde_json::{Value, json};
 pub struct Status {
     /// The HTTP status code.
     pub code: u16,
-    /// The machine-readable reason, such as `NotFound`.
-    pub reason: &'static str,
+    /// The machine-readable reason, such as `NotFound`; a webhook that refuses may give one of its own.
+    pub reason: Cow<'static, str>,
     /// What happened, to what, and where possible what to do.
     pub message: String,
     /// What it is about.
@@ -88,7 +90,7 @@ impl Status {
     fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
-            reason,
+            reason: Cow::Borrowed(reason),
             message: message.into(),
             details: Box::default(),
             warnings: Vec::new(),
@@ -96,10 +98,10 @@ impl Status {
         }
     }
 
-    /// The same refusal, with what the client would have been told had it been none.
+    /// The same refusal, with what the client was to be told before it came to that.
     #[must_use]
     pub fn with_warnings(mut self, warnings: &[String]) -> Self {
-        self.warnings.extend_from_slice(warnings);
+        self.warnings.splice(0..0, warnings.iter().cloned());
         self
     }
 
@@ -371,10 +373,10 @@ impl Status {
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message,
         });
         if !self.reason.is_empty() {
-            status["reason"] = Value::from(self.reason);
+            status["reason"] = Value::from(&*self.reason);
         }
         // Clients tell apart what is about an object and what is about the request.
-        if *self.details != Details::default() || matches!(self.reason, "Invalid" | "NotFound") {
+        if *self.details != Details::default() || matches!(&*self.reason, "Invalid" | "NotFound") {
             status["details"] = self.details.to_value();
         }
         if !self.details.continues.is_empty() {
@@ -473,7 +475,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                (status.code, status.reason, status.message.as_str()),
+                (status.code, &*status.reason, status.message.as_str()),
                 (code, reason, message)
             );
         }

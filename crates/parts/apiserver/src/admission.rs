@@ -334,7 +334,7 @@ fn refuse(refusal: Refusal) -> Status {
     });
     Status {
         code: refusal.code(),
-        reason: refusal.reason(),
+        reason: refusal.reason().into(),
         message: refusal.to_string(),
         details,
         warnings: Vec::new(),

@@ -350,7 +350,7 @@ fn patience(admitted: &Result<Admitted, Box<Refused>>, query: Option<&str>) -> D
 fn late() -> Status {
     Status {
         code: 504,
-        reason: "Timeout",
+        reason: "Timeout".into(),
         message: "Timeout: request did not complete within requested timeout".to_owned(),
         details: Box::default(),
         warnings: Vec::new(),

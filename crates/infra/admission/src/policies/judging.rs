@@ -14,7 +14,6 @@ use crate::expression::{Budget, Scene};
 use crate::matching::Asked;
 use crate::notes::{append, note};
 use crate::policies::read::Binding;
-use crate::review::known_reason;
 use crate::webhooks::shown_in;
 
 /// The longest message an expression may give, in bytes. Upstream: the same.
@@ -90,7 +89,10 @@ impl Followed {
         if !audited.is_empty() {
             note(FAILURES, Value::from(audited).to_string());
         }
-        refusal.map_or(Ok(warnings), Err)
+        // Upstream: who is refused is warned too.
+        refusal.map_or(Ok(warnings.clone()), |status: Status| {
+            Err(status.with_warnings(&warnings))
+        })
     }
 
     fn hold(&self, policy: &Policy, binding: &Binding, asked: &Asked<'_>) -> Findings {
@@ -117,8 +119,9 @@ impl Followed {
         asked: &Asked<'_>,
         version: &str,
     ) -> Result<Findings, String> {
-        let old = shown_in(asked.call, version, asked.old)?;
-        let new = shown_in(asked.call, version, asked.new)?;
+        let unshown = |why| unconfigured(&format!("failed to convert object version: {why}"));
+        let old = shown_in(asked.call, version, asked.old).map_err(unshown)?;
+        let new = shown_in(asked.call, version, asked.new).map_err(unshown)?;
         let asked = Asked {
             old: old.as_deref(),
             new: new.as_deref(),
@@ -130,15 +133,15 @@ impl Followed {
             (None, _) => vec![None],
             (Some(_), None) => vec![Some(Value::Null)],
             (Some(kind), Some(wanted)) => {
-                let found = self.parameters(kind, wanted, &asked)?;
+                let found = self.parameters(kind, wanted, &asked);
+                let found = found.map_err(|why| unconfigured(&why))?;
                 if found.is_empty() && wanted.may_be_absent {
                     return Ok(Findings::default());
                 }
                 if found.is_empty() {
-                    return Err(
-                        "no params found for policy binding with `Deny` parameterNotFoundAction"
-                            .to_owned(),
-                    );
+                    return Err(unconfigured(
+                        "no params found for policy binding with `Deny` parameterNotFoundAction",
+                    ));
                 }
                 found.into_iter().map(Some).collect()
             }
@@ -202,6 +205,11 @@ impl Followed {
     }
 }
 
+/// Why a binding cannot be applied at all. Upstream: whatever its actions are, that refuses the request.
+fn unconfigured(why: &str) -> String {
+    format!("failed to configure binding: {why}")
+}
+
 /// The resource whose objects are of a kind, as one version of it.
 pub(super) fn served_kind<'a>(
     table: &'a Table,
@@ -229,8 +237,22 @@ fn hold_with(
     for (name, program) in &policy.variables {
         inputs = inputs.variable(name, program);
     }
-    if !policy.conditions.is_empty() && !policy.conditions.hold(&inputs)? {
-        return Ok(());
+    if !policy.conditions.is_empty() {
+        match policy.conditions.hold(&inputs) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(_) if policy.fails_open => return Ok(()),
+            // Upstream: a condition that cannot be told counts as a check that failed, and what follows from that is the
+            // binding's to say.
+            Err(why) => {
+                findings.failures.push(Failure {
+                    message: why,
+                    reason: String::new(),
+                    place: 0,
+                });
+                return Ok(());
+            }
+        }
     }
     let mut budget = Budget::for_policy();
     for (place, validation) in policy.validations.iter().enumerate() {
@@ -247,7 +269,8 @@ fn hold_with(
                     "expression '{}' resulted in error: {why}",
                     validation.source
                 ),
-                reason: validation.reason.clone(),
+                // The reason is for what the expression finds.
+                reason: String::new(),
                 place,
             }),
         }
@@ -303,7 +326,11 @@ fn denial(asked: &Asked<'_>, binding: &Binding, failure: &Failure) -> Status {
     };
     let mut status = Status::forbidden(subject, &message);
     status.code = code;
-    status.reason = known_reason(&failure.reason, code);
+    // Upstream: a policy gives one of four reasons, and this one unless it says otherwise.
+    status.reason = match failure.reason.as_str() {
+        "" => "Invalid".into(),
+        reason => reason.to_owned().into(),
+    };
     status.details.causes.push(Cause {
         reason: String::new(),
         message,

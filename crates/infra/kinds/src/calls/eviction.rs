@@ -50,7 +50,8 @@ impl Eviction {
         check_document(call, &mut eviction)?;
         let mut warnings = server.mutate_sent(call, &mut eviction).await?;
         let (mut options, mode) = delete_options(call, &eviction)?;
-        warnings.extend(server.validate_sent(call, &eviction).await?);
+        let judged = server.validate_sent(call, &eviction).await;
+        warnings.extend(judged.map_err(|status| status.with_warnings(&warnings))?);
         let (namespace, name) = (&call.target.namespace, &call.target.name);
         let record = server
             .cache()

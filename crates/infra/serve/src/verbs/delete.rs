@@ -23,7 +23,8 @@ use crate::select::Selection;
 use crate::server::Server;
 use crate::status::{Status, Subject};
 use crate::target::ResourceTarget;
-use crate::verbs::write::{WRITE_ATTEMPTS, commit_failed, encode, record_of, warn};
+use crate::verbs::write::{WRITE_ATTEMPTS, commit_failed, encode, record_of};
+use crate::warning::warn;
 
 /// How many objects of a collection are deleted at once: they are made durable together.
 const REMOVED_AT_ONCE: usize = 16;
@@ -117,7 +118,8 @@ impl Server {
     ) -> Result<Response<Body>, Status> {
         let mut warnings = Vec::new();
         let call = &rehearsing(call, options);
-        let deleted = self.remove(call, options, &mut warnings).await?;
+        let deleted = self.remove(call, options, &mut warnings).await;
+        let deleted = deleted.map_err(|status| status.with_warnings(&warnings))?;
         let mut response = match deleted {
             Deleted::Gone(record) if call.served.resource.rules.is_shown_when_gone() => {
                 let record = self.in_asked_version(call, record).await?;
@@ -162,9 +164,10 @@ impl Server {
         });
         let removals = removals.map(|record| self.remove_selected(call, options, record));
         let mut removals = stream::iter(removals).buffered(REMOVED_AT_ONCE);
-        let mut ended = Vec::new();
-        while let Some(removed) = removals.next().await {
-            ended.extend(removed?);
+        let (mut ended, mut warnings) = (Vec::new(), Vec::new());
+        while let Some((removed, said)) = removals.next().await {
+            warnings.extend(said);
+            ended.extend(removed.map_err(|status| status.with_warnings(&warnings))?);
         }
         let meta = ListMeta {
             revision: self.cache.revision(),
@@ -174,20 +177,18 @@ impl Server {
         let bytes = self
             .output(call, answer, Include::default())
             .list(ended.iter().map(|record| &**record), &meta);
-        Ok(body::document(
-            StatusCode::OK,
-            answer.encoding,
-            bytes.into(),
-        ))
+        let mut response = body::document(StatusCode::OK, answer.encoding, bytes.into());
+        warn(&mut response, &warnings);
+        Ok(response)
     }
 
-    /// Deletes one object of a collection; `None` if it was gone or changed before.
+    /// Deletes one object of a collection; `None` if it was gone or changed before. The texts are warnings.
     async fn remove_selected(
         &self,
         call: &Call,
         options: &DeleteOptions,
         record: Arc<Record>,
-    ) -> Result<Option<Arc<Record>>, Status> {
+    ) -> (Result<Option<Arc<Record>>, Status>, Vec<String>) {
         let one = Call {
             user: call.user.clone(),
             verb: call.verb,
@@ -206,12 +207,14 @@ impl Server {
             uid: Some(record.head().uid.to_string()),
             ..options.clone()
         };
-        match self.remove(&one, &options, &mut Vec::new()).await {
+        let mut warnings = Vec::new();
+        let removed = match self.remove(&one, &options, &mut warnings).await {
             Ok(Deleted::Gone(record) | Deleted::Held(record)) => Ok(Some(record)),
             Ok(Deleted::Rehearsed(_)) => Ok(Some(record)),
             Err(status) if matches!(status.code, 404 | 409) => Ok(None),
             Err(status) => Err(status),
-        }
+        };
+        (removed, warnings)
     }
 
     async fn remove(

@@ -8,4 +8,4 @@ mod write;
 
 pub(crate) use delete::DeleteOptions;
 pub(crate) use patch::readable as patch_forms;
-pub(crate) use write::{encode, warn};
+pub(crate) use write::encode;

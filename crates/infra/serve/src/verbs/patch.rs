@@ -14,6 +14,7 @@ use crate::negotiate::{Answer, Content};
 use crate::resource::SchemaDuty;
 use crate::server::Server;
 use crate::status::{Status, Subject};
+use crate::verbs::write::NotMade;
 
 /// The forms of patches objects of a call take. Only kinds whose lists have known keys can be merged strategically.
 pub(crate) fn readable(call: &Call) -> Vec<Content> {
@@ -106,8 +107,8 @@ impl Server {
             place(call, &mut object);
             match self.store_new(call, object, &mut warnings).await {
                 // Somebody else made it in between: then it is there to be merged into.
-                Err(status) if status.reason == "AlreadyExists" => {}
-                Err(status) => return Err(status),
+                Err(NotMade::Taken(_)) => {}
+                Err(NotMade::Refused(status)) => return Err(status.with_warnings(&warnings)),
                 Ok(written) => {
                     return self
                         .report(call, &written, StatusCode::CREATED, answer, &warnings)
@@ -116,7 +117,8 @@ impl Server {
             }
         }
         let edit = |current: &Value| self.apply(call, Some(current), &declared);
-        let written = self.replace(call, &mut warnings, &edit).await?;
+        let written = self.replace(call, &mut warnings, &edit).await;
+        let written = written.map_err(|status| status.with_warnings(&warnings))?;
         self.report(call, &written, StatusCode::OK, answer, &warnings)
             .await
     }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::WARNING;
-use http::{HeaderValue, Response, StatusCode};
+use http::{Response, StatusCode};
 use object::field::{FieldError, FieldPath};
 use object::{Map, Value};
 use store::{CommitError, Entry, Expect, Key, Txn};
@@ -22,6 +21,7 @@ use crate::resource::SchemaDuty;
 use crate::server::Server;
 use crate::status::{Status, Subject};
 use crate::target::Verb;
+use crate::warning::warn;
 
 /// How often a generated name may be taken before the client hears of it.
 const NAME_ATTEMPTS: usize = 8;
@@ -41,6 +41,14 @@ pub(crate) enum Written {
     Gone(Value),
     /// It would be stored, were this not a rehearsal.
     Rehearsed(Value),
+}
+
+/// Why a new object was not stored.
+pub(crate) enum NotMade {
+    /// Its name is taken.
+    Taken(Status),
+    /// Anything else, also a webhook's refusal that gives the same reason.
+    Refused(Status),
 }
 
 /// What came of one attempt to write.
@@ -66,7 +74,7 @@ impl Server {
         } = intake::object(call, content, bytes)?;
         self.check_sent(call, &object)?;
         let written = self.store_new(call, object, &mut warnings).await;
-        let written = written.map_err(|status| status.with_warnings(&warnings))?;
+        let written = written.map_err(|why| Status::from(why).with_warnings(&warnings))?;
         self.report(call, &written, StatusCode::CREATED, answer, &warnings)
             .await
     }
@@ -90,8 +98,8 @@ impl Server {
         if is_made && self.find(call).is_none() {
             match self.store_new(call, object.clone(), &mut warnings).await {
                 // Somebody else made it in between: then it is there to be replaced.
-                Err(status) if status.reason == "AlreadyExists" => {}
-                Err(status) => return Err(status.with_warnings(&warnings)),
+                Err(NotMade::Taken(_)) => {}
+                Err(NotMade::Refused(status)) => return Err(status.with_warnings(&warnings)),
                 Ok(written) => {
                     return self
                         .report(call, &written, StatusCode::CREATED, answer, &warnings)
@@ -123,18 +131,19 @@ impl Server {
         call: &Call,
         object: Value,
         warnings: &mut Vec<String>,
-    ) -> Result<Written, Status> {
+    ) -> Result<Written, NotMade> {
         if !name_of(&object).is_empty() {
             return self.try_store_new(call, object, warnings).await;
         }
         let mut refusal = None;
         for _ in 0..NAME_ATTEMPTS {
             match self.try_store_new(call, object.clone(), warnings).await {
-                Err(status) if status.reason == "AlreadyExists" => refusal = Some(status),
+                Err(NotMade::Taken(status)) => refusal = Some(status),
                 other => return other,
             }
         }
-        Err(refusal.unwrap_or_else(|| Status::internal("no name was tried", None)))
+        let untried = || Status::internal("no name was tried", None);
+        Err(NotMade::Taken(refusal.unwrap_or_else(untried)))
     }
 
     async fn try_store_new(
@@ -142,7 +151,7 @@ impl Server {
         call: &Call,
         mut object: Value,
         warnings: &mut Vec<String>,
-    ) -> Result<Written, Status> {
+    ) -> Result<Written, NotMade> {
         let resource = &call.served.resource;
         let stamp = Stamp {
             now: self.surroundings.now(),
@@ -173,7 +182,7 @@ impl Server {
         if call.options.dry_run {
             let key = cache::object_key(&call.target.namespace, &name);
             return match self.cache.collection(&resource.collection).find(&key) {
-                Some(there) => Err(taken(subject, Some(&there))),
+                Some(there) => Err(NotMade::Taken(taken(subject, Some(&there)))),
                 None => Ok(Written::Rehearsed(object)),
             };
         }
@@ -192,13 +201,13 @@ impl Server {
                     .outcomes
                     .into_iter()
                     .find_map(|outcome| outcome.current);
-                self.recorded(call, &name, entry).map(Written::Stored)
+                Ok(Written::Stored(self.recorded(call, &name, entry)?))
             }
             Err(CommitError::Conflict(conflict)) => {
                 let there = record_of(conflict.current).ok();
-                Err(taken(subject, there.as_ref()))
+                Err(NotMade::Taken(taken(subject, there.as_ref())))
             }
-            Err(other) => Err(commit_failed(other)),
+            Err(other) => Err(commit_failed(other).into()),
         }
     }
 
@@ -219,7 +228,8 @@ impl Server {
                 tokio::time::sleep(self.chance_pause()).await;
             }
             let mut said = Vec::new();
-            match self.try_replace(call, &current, &mut said, edit).await? {
+            let attempt = self.try_replace(call, &current, &mut said, edit).await;
+            match attempt.map_err(|status| status.with_warnings(&said))? {
                 Attempt::Made(written) => {
                     warnings.extend(said);
                     return Ok(written);
@@ -394,11 +404,16 @@ impl Server {
     }
 }
 
-/// Adds warnings to an answer.
-pub(crate) fn warn(response: &mut Response<Body>, warnings: &[String]) {
-    for warning in warnings {
-        if let Ok(header) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
-            response.headers_mut().append(WARNING, header);
+impl From<Status> for NotMade {
+    fn from(status: Status) -> Self {
+        Self::Refused(status)
+    }
+}
+
+impl From<NotMade> for Status {
+    fn from(why: NotMade) -> Self {
+        match why {
+            NotMade::Taken(status) | NotMade::Refused(status) => status,
         }
     }
 }

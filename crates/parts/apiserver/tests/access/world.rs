@@ -21,6 +21,8 @@ pub(crate) struct World {
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) body: Value,
+    /// The `Warning` headers.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl World {
@@ -79,16 +81,21 @@ impl World {
             .await
             .unwrap();
         let code = response.status().as_u16();
+        let warnings = response.headers().get_all("warning").iter();
+        let warnings = warnings.map(|text| String::from_utf8_lossy(text.as_bytes()).into_owned());
+        let warnings = warnings.collect();
         if path.contains("watch=") {
             return Answer {
                 code,
                 body: Value::Null,
+                warnings,
             };
         }
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         Answer {
             code,
             body: serde_json::from_slice(&bytes).unwrap_or_default(),
+            warnings,
         }
     }
 

@@ -68,6 +68,51 @@ fn show(answer: &Answer) -> String {
 }
 
 #[tokio::test]
+async fn what_follows_from_a_condition_that_cannot_be_told_is_the_bindings_to_say() {
+    let spec = json!({
+        "matchConditions": [{"name": "odd", "expression": "object.spec.nothing == 1"}],
+        "validations": [{"expression": "true"}],
+    });
+    let warned = "299 - \"Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': match condition \\\"odd\\\": ";
+    for (actions, code, warnings) in [
+        (json!(["Deny"]), 422, 0),
+        (json!(["Deny", "Audit"]), 422, 0),
+        (json!(["Warn"]), 201, 1),
+        (json!(["Audit"]), 201, 0),
+    ] {
+        let world = world(spec.clone(), json!({"validationActions": actions})).await;
+        let answer = create(&world, deployment(1, json!({}))).await;
+        assert_eq!(answer.code, code, "{actions}: {}", answer.body);
+        let told = answer
+            .warnings
+            .iter()
+            .filter(|text| text.starts_with(warned));
+        assert_eq!(told.count(), warnings, "{actions}: {:?}", answer.warnings);
+    }
+}
+
+#[tokio::test]
+async fn who_is_refused_by_one_policy_hears_what_another_warns_of() {
+    let spec = json!({"validations": [{"expression": "false", "message": "mind the gap"}]});
+    let world = world(spec.clone(), json!({"validationActions": ["Warn"]})).await;
+    let mut denying = policy(spec);
+    denying["metadata"]["name"] = json!("q");
+    let path = format!("{GROUP}/validatingadmissionpolicies");
+    world.create(&path, denying).await;
+    let bound = json!({"metadata": {"name": "c"}, "spec": {"policyName": "q", "validationActions": ["Deny"]}});
+    let path = format!("{GROUP}/validatingadmissionpolicybindings");
+    world.create(&path, bound).await;
+    let answer = create(&world, deployment(1, json!({}))).await;
+    assert_eq!(answer.code, 422, "{}", answer.body);
+    assert_eq!(
+        answer.warnings,
+        [
+            "299 - \"Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': mind the gap\""
+        ]
+    );
+}
+
+#[tokio::test]
 async fn checks_refuse_with_the_message_and_reason_they_were_given() {
     let denied = "deployments.apps \"d\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ";
     for (spec, replicas, expected) in [
@@ -154,7 +199,7 @@ async fn parameters_come_from_objects_the_binding_names_or_selects() {
             reference(json!({"name": "absent"})),
             1,
             format!(
-                "{denied}no params found for policy binding with `Deny` parameterNotFoundAction"
+                "{denied}failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
             ),
         ),
         (

@@ -64,13 +64,13 @@ async fn what_a_webhook_does_decides_what_becomes_of_a_request() {
         (
             Reply::Deny(403, "no maps today"),
             "validating",
-            "403 Forbidden admission webhook \"h.example.com\" denied the request: no maps today",
+            "403  admission webhook \"h.example.com\" denied the request: no maps today",
             "same",
         ),
         (
             Reply::Deny(0, ""),
             "mutating",
-            "400 BadRequest admission webhook \"h.example.com\" denied the request without explanation",
+            "400  admission webhook \"h.example.com\" denied the request without explanation",
             "same",
         ),
         (
@@ -162,6 +162,100 @@ async fn what_a_webhook_does_decides_what_becomes_of_a_request() {
             configure(&world, sort, "h", &[webhook]).await;
             let shown = show(&create(&world, "m").await);
             assert!(shown.starts_with(&expected), "{reply:?} {policy}: {shown}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_is_told_in_the_webhooks_words_with_the_warnings_of_all() {
+    let details = json!({
+        "name": "n", "group": "g", "kind": "k", "uid": "u", "retryAfterSeconds": 7,
+        "causes": [{"reason": "FieldValueInvalid", "message": "too big", "field": "data.k"}],
+    });
+    let refusal = json!({
+        "allowed": false, "warnings": ["mind the gap", "über alles \"quoted\""],
+        "status": {"code": 418, "reason": "IAmATeapot", "message": "no coffee", "details": details},
+    });
+    let refuses = Hook::always(Reply::With(refusal)).await;
+    let warns = Hook::always(Reply::With(json!({"warnings": ["slow down"]}))).await;
+    let world = world().await;
+    let path = format!("POST {MAPS}");
+    let map = || json!({"metadata": {"generateName": "m-"}});
+    for sort in ["mutating", "validating"] {
+        let webhooks = [
+            webhook("a.example.com", warns.client(), json!({})),
+            webhook("b.example.com", refuses.client(), json!({})),
+        ];
+        configure(&world, sort, "h", &webhooks).await;
+        let answer = world.ask(&known("root"), &path, map()).await;
+        let message = "admission webhook \"b.example.com\" denied the request: no coffee";
+        assert_eq!(
+            answer.body,
+            json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 418,
+                "reason": "IAmATeapot", "message": message, "details": details,
+            }),
+            "{sort}"
+        );
+        let warnings = [
+            "299 - \"slow down\"",
+            "299 - \"mind the gap\"",
+            "299 - \"über alles \\\"quoted\\\"\"",
+        ];
+        assert_eq!(answer.warnings, warnings, "{sort}");
+        let line = format!("DELETE {GROUP}/{sort}webhookconfigurations/h");
+        assert_eq!(world.ask(&master(), &line, json!(null)).await.code, 200);
+    }
+    let taken = json!({"allowed": false, "status": {"code": 409, "reason": "AlreadyExists", "message": "one is enough"}});
+    let taken = Hook::always(Reply::With(taken)).await;
+    let webhook = webhook("c.example.com", taken.client(), json!({}));
+    configure(&world, "validating", "h", &[webhook]).await;
+    let answer = world.ask(&known("root"), &path, map()).await;
+    assert_eq!(
+        show(&answer),
+        "409 AlreadyExists admission webhook \"c.example.com\" denied the request: one is enough"
+    );
+    assert_eq!(taken.seen().len(), 1, "no other name is tried");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_is_refused_with_warnings_and_cannot_be_changed() {
+    let patch = json!([{"op": "add", "path": "/metadata/labels", "value": {}}]);
+    let refusal =
+        json!({"allowed": false, "warnings": ["keep it"], "status": {"reason": "Forbidden"}});
+    let failed = "Internal error occurred: admission webhook \"h.example.com\" attempted to modify the object, which is not supported for this operation";
+    for (sort, reply, expected, warnings) in [
+        (
+            "mutating",
+            Reply::Patch(patch),
+            format!("500 InternalError {failed}"),
+            vec![],
+        ),
+        (
+            "validating",
+            Reply::With(refusal),
+            "400 Forbidden admission webhook \"h.example.com\" denied the request: Forbidden"
+                .to_owned(),
+            vec!["299 - \"keep it\"".to_owned()],
+        ),
+    ] {
+        let hook = Hook::always(reply).await;
+        let world = world().await;
+        assert_eq!(create(&world, "m").await.code, 201);
+        let rules = json!({"rules": [{
+            "operations": ["DELETE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"],
+        }]});
+        configure(
+            &world,
+            sort,
+            "h",
+            &[webhook("h.example.com", hook.client(), rules)],
+        )
+        .await;
+        for line in [format!("DELETE {MAPS}/m"), format!("DELETE {MAPS}")] {
+            let answer = world.ask(&known("root"), &line, json!(null)).await;
+            assert_eq!(show(&answer), expected, "{line}");
+            assert_eq!(answer.warnings, warnings, "{line}");
         }
     }
 }

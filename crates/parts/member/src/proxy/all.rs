@@ -129,7 +129,7 @@ impl Proxy {
         }
         Err(Status {
             code: StatusCode::CONFLICT.as_u16(),
-            reason: "Conflict",
+            reason: "Conflict".into(),
             message: format!(
                 "conflict resource, exist in more than one cluster: {first},{}",
                 others.join(",")

@@ -58,6 +58,6 @@ pub(crate) fn reach(
         }
     };
     let mut status = Status::internal(String::new(), None);
-    (status.reason, status.message) = ("", why);
+    (status.reason, status.message) = ("".into(), why);
     Err(status)
 }
