@@ -9,12 +9,13 @@ use std::time::{Duration, SystemTime};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
-use listen::{Authority, SigningRequest, Usage};
+use listen::{Authority, SigningRequest, Usage, check_certificates, check_request};
 use object::Value;
+use object::field::{FieldError, FieldPath};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 use serve::call::{Admission, Call, Proposal, User, Verdict, at_once};
-use serve::server::Server;
+use serve::server::{Server, Surroundings};
 use serve::status::Status;
 use serve::target::ResourceTarget;
 
@@ -35,23 +36,33 @@ pub const KUBELET_SERVING_SIGNER: &str = "kubernetes.io/kubelet-serving";
 const LONGEST_LIFE: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Judges requests for certificates on their way in.
-#[derive(Default)]
 pub struct CertificateAdmission {
+    surroundings: Arc<dyn Surroundings>,
     /// Set once the server is open, before it answers anybody.
     access: OnceLock<Arc<Access>>,
 }
 
 impl CertificateAdmission {
+    /// Judges nothing but what requests say, until it knows by whose rules.
+    #[must_use]
+    pub fn new(surroundings: Arc<dyn Surroundings>) -> Self {
+        Self {
+            surroundings,
+            access: OnceLock::new(),
+        }
+    }
+
     /// Judges by these rules from now on.
     pub fn judge_by(&self, access: &Arc<Access>) {
         drop(self.access.set(Arc::clone(access)));
     }
 
     fn check(&self, call: &Call, old: Option<&Value>, new: &Value) -> Result<(), Status> {
+        check_contents(call, old, new)?;
         let verb = match (call.target.subresource.as_str(), old) {
             ("", None) => return check_groups(call, new),
             ("approval", _) => "approve",
-            ("status", Some(old)) if certificate(old) != certificate(new) => "sign",
+            ("status", Some(old)) if says_more(old, new) => "sign",
             _ => return Ok(()),
         };
         let signer = signer_of(old.unwrap_or(new));
@@ -87,8 +98,15 @@ impl Admission for CertificateAdmission {
     }
 
     fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
-        if let (true, None, Some(new)) = (is_request(call), proposal.old, proposal.new) {
-            sign_author(&call.user, new);
+        if !is_request(call) {
+            return at_once(Ok(Vec::new()));
+        }
+        match (proposal.old, proposal.new) {
+            (None, Some(new)) => sign_author(&call.user, new),
+            (Some(old), Some(new)) => {
+                date_conditions(old, new, &self.surroundings.now().to_string())
+            }
+            (_, None) => {}
         }
         at_once(Ok(Vec::new()))
     }
@@ -155,6 +173,74 @@ fn sign_author(user: &User, request: &mut Value) {
             spec.shift_remove(field);
         }
     }
+}
+
+/// Gives conditions that say not when they were written the time of the write. Upstream: one that is as it was keeps
+/// the time it became so.
+fn date_conditions(old: &Value, new: &mut Value, now: &str) {
+    let before = old.pointer("/status/conditions").and_then(Value::as_array);
+    let before = before.map_or(&[][..], Vec::as_slice);
+    let conditions = new.pointer_mut("/status/conditions");
+    for condition in conditions
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        let same = before.iter().find(|known| {
+            known.get("type") == condition.get("type")
+                && known.get("status") == condition.get("status")
+        });
+        let since = same.and_then(|known| known.get("lastTransitionTime")?.as_str());
+        let since = since.unwrap_or(now).to_owned();
+        let Some(fields) = condition.as_object_mut() else {
+            continue;
+        };
+        for (field, time) in [("lastUpdateTime", now), ("lastTransitionTime", &since)] {
+            if fields.get(field).is_none_or(Value::is_null) {
+                fields.insert(field.to_owned(), json!(time));
+            }
+        }
+    }
+}
+
+/// Refuses a request that is none when it is made, and a certificate that is none when it is issued.
+fn check_contents(call: &Call, old: Option<&Value>, new: &Value) -> Result<(), Status> {
+    let error = match old {
+        None => {
+            let text = new["spec"]["request"].as_str().unwrap_or_default();
+            let pem = STANDARD.decode(text).unwrap_or_default();
+            let why = check_request(&pem).err();
+            why.map(|why| {
+                FieldError::invalid(FieldPath::from("spec.request"), text, why.to_string())
+            })
+        }
+        Some(old) => {
+            let text = certificate(new);
+            let is_new = !text.is_empty() && text != certificate(old);
+            let pem = STANDARD.decode(text).unwrap_or_default();
+            let why = check_certificates(&pem).err().filter(|_| is_new);
+            why.map(|why| {
+                let place = FieldPath::from("status.certificate");
+                FieldError::invalid(place, "<certificate data>", why.to_string())
+            })
+        }
+    };
+    let name = new["metadata"]["name"].as_str().unwrap_or_default();
+    match error {
+        Some(error) => Err(Status::invalid(call.kind_subject(name), &[error])),
+        None => Ok(()),
+    }
+}
+
+/// Whether a signer says something: issues a certificate, or says why it does not.
+fn says_more(old: &Value, new: &Value) -> bool {
+    let conditions = |request: &Value| {
+        let conditions = request
+            .pointer("/status/conditions")
+            .and_then(Value::as_array);
+        conditions.cloned().unwrap_or_default()
+    };
+    certificate(old) != certificate(new) || conditions(old) != conditions(new)
 }
 
 /// Nobody becomes a master by a certificate.

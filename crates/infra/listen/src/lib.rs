@@ -18,6 +18,7 @@ mod ending;
 mod identity;
 mod listener;
 mod peer;
+mod pem;
 mod private_file;
 mod request;
 
@@ -26,5 +27,6 @@ pub use authority::{Authority, AuthorityError, Issued, Subject};
 pub use identity::{IdentityError, ServerIdentity};
 pub use listener::{BindError, Carrier, Limits, Listener};
 pub use peer::{CertifiedUser, Peer};
+pub use pem::{ChainError, check_certificates, check_request};
 pub use private_file::{keep_private, private_directory, write_private};
 pub use request::{RequestError, SigningRequest, Usage};

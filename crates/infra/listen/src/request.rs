@@ -46,6 +46,12 @@ pub enum RequestError {
     /// It is not PEM of type `CERTIFICATE REQUEST`.
     #[error("PEM block type must be CERTIFICATE REQUEST")]
     Pem,
+    /// The block is no request.
+    #[error("the PEM block is not a certificate request")]
+    Malformed,
+    /// It is not signed by the key it is for.
+    #[error("the certificate request is not signed by its own key")]
+    Signature,
     /// It is no request, its signature is wrong, or it asks for what is not known here.
     #[error("the certificate request cannot be read")]
     Unreadable(#[from] rcgen::Error),

@@ -301,7 +301,7 @@ impl ApiServer {
         let limits = Arc::new(LimitRanges::default());
         let creation = Arc::new(CreationCheck::default());
         let escalation = Arc::new(EscalationCheck::default());
-        let signing = Arc::new(CertificateAdmission::default());
+        let signing = Arc::new(CertificateAdmission::new(Arc::clone(&surroundings) as _));
         let caller = Caller::default();
         let webhooks = Arc::new(Webhooks::new(
             caller.clone(),

@@ -16,6 +16,7 @@ mod client_config;
 mod cluster;
 mod config;
 mod container;
+mod decisions;
 mod definition;
 mod extension;
 mod immutable;
@@ -113,11 +114,15 @@ pub fn validate_subresource_update(
         "status" => {
             let root = Spot::root(new);
             check_status(kind, &root.field("status"), &mut errors);
+            if kind.kind == "CertificateSigningRequest" {
+                decisions::check(subresource, old, new, &mut errors);
+            }
         }
         "resize" => {
             check_body(kind, new, &mut errors);
             resize::check(old, new, &mut errors);
         }
+        "approval" => decisions::check(subresource, old, new, &mut errors),
         "ephemeralcontainers" => check_body(kind, new, &mut errors),
         _ => {}
     }

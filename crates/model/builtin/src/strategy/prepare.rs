@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use object::{GroupVersionKind, Map, Value, quantity::Quantity, time::Time};
 use serde_json::json;
 
-use super::{CONTROLLER_UID, JOB_NAME, addresses, config, resize, retype};
+use super::{CONTROLLER_UID, JOB_NAME, addresses, config, decisions, resize, retype};
 use crate::{
     defaults,
     kinds::{self, Generation, Kind},
@@ -115,7 +115,7 @@ pub fn prepare_subresource_update(
         ("CertificateSigningRequest", "approval") => {
             keep_below(old, fields, "status", |name| name != "conditions")
         }
-        ("CertificateSigningRequest", "status") => keep_decisions(old, fields),
+        ("CertificateSigningRequest", "status") => decisions::keep(old, fields),
         ("Deployment", "status") => keep_below(old, fields, "metadata", |name| name == "labels"),
         ("Pod", "status") => keep_below(old, fields, "metadata", |name| name == "ownerReferences"),
         ("Pod", "ephemeralcontainers") => {
@@ -256,39 +256,47 @@ fn keep_allocations(old: &Value, fields: &mut Map) {
             }
         }
     }
-    let needs_port =
-        |spec: &Value| matches!(text(spec, "type").as_str(), "NodePort" | "LoadBalancer");
-    if !needs_port(before) || !needs_port(&after) {
-        return;
-    }
     let is_zero =
         |port: &Value, field: &str| port.get(field).and_then(Value::as_i64).unwrap_or(0) == 0;
-    if is_zero(&after, "healthCheckNodePort") && text(&after, "externalTrafficPolicy") == "Local" {
+    let is_probed = |spec: &Value| {
+        text(spec, "type") == "LoadBalancer" && text(spec, "externalTrafficPolicy") == "Local"
+    };
+    if is_probed(before) && is_probed(&after) && is_zero(&after, "healthCheckNodePort") {
         copy(before, spec, "healthCheckNodePort");
     }
-    let protocol = |port: &Value| {
-        Some(text(port, "protocol"))
-            .filter(|name| !name.is_empty())
-            .unwrap_or_else(|| "TCP".to_owned())
+    let needs_ports = |spec: &Value| match text(spec, "type").as_str() {
+        "NodePort" => true,
+        "LoadBalancer" => spec.get("allocateLoadBalancerNodePorts") != Some(&json!(false)),
+        _ => false,
     };
-    let ports_before = before
-        .get("ports")
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
-    let number = |port: &Value| port.get("port").map(Value::to_string);
-    let mut known: BTreeMap<(Option<String>, String), &Value> = BTreeMap::new();
-    for port in ports_before {
-        known.entry((number(port), protocol(port))).or_insert(port);
+    if needs_ports(before) && needs_ports(&after) {
+        keep_node_ports(before, &after, spec);
     }
+}
+
+/// Ports keep what they have on the nodes by their names, whatever else of them changes, unless another port asks for it.
+fn keep_node_ports(before: &Value, after: &Value, spec: &mut Map) {
+    let on_nodes = |port: &Value| port.get("nodePort").and_then(Value::as_i64);
+    let name = |port: &Value| {
+        let name = port.get("name").and_then(Value::as_str);
+        name.unwrap_or_default().to_owned()
+    };
+    let ports = |spec: &Value| -> Vec<Value> {
+        let ports = spec.get("ports").and_then(Value::as_array);
+        ports.cloned().unwrap_or_default()
+    };
+    let asked: Vec<i64> = ports(after).iter().filter_map(on_nodes).collect();
+    let known: BTreeMap<String, i64> = ports(before)
+        .iter()
+        .filter_map(|port| Some((name(port), on_nodes(port)?)))
+        .filter(|(_, number)| *number != 0 && !asked.contains(number))
+        .collect();
     let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
-    for port in ports
-        .into_iter()
-        .flatten()
-        .filter(|port| is_zero(port, "nodePort"))
-    {
-        let same = known.get(&(number(port), protocol(port)));
-        if let (Some(same), Some(port)) = (same, port.as_object_mut()) {
-            copy(same, port, "nodePort");
+    for port in ports.into_iter().flatten() {
+        let is_given = on_nodes(port).is_some_and(|number| number != 0);
+        let kept = known.get(&name(port)).filter(|_| !is_given);
+        if let (Some(number), Some(port)) = (kept, port.as_object_mut()) {
+            port.insert("nodePort".to_owned(), json!(number));
         }
     }
 }
@@ -390,34 +398,6 @@ fn set_generation(fields: &mut Map, generation: Option<i64>) {
         None => {
             metadata.shift_remove("generation");
         }
-    }
-}
-
-/// Decisions about a certificate request belong to its approver.
-fn keep_decisions(old: &Value, fields: &mut Map) {
-    let is_decision = |condition: &Value| {
-        matches!(
-            condition.get("type").and_then(Value::as_str),
-            Some("Approved" | "Denied")
-        )
-    };
-    let conditions = |object: Option<&Value>| -> Vec<Value> {
-        let list = object
-            .and_then(|object| object.get("conditions"))
-            .and_then(Value::as_array);
-        list.cloned().unwrap_or_default()
-    };
-    let mut kept: Vec<Value> = conditions(old.get("status"))
-        .into_iter()
-        .filter(is_decision)
-        .collect();
-    let status = object_below(fields, "status");
-    let rest = conditions(Some(&Value::Object(status.clone())));
-    kept.extend(rest.into_iter().filter(|condition| !is_decision(condition)));
-    if kept.is_empty() {
-        status.shift_remove("conditions");
-    } else {
-        status.insert("conditions".to_owned(), Value::Array(kept));
     }
 }
 

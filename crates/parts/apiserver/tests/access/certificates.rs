@@ -155,6 +155,106 @@ async fn approving_needs_leave_for_the_signer_and_nobody_becomes_a_master() {
 }
 
 #[tokio::test]
+async fn requests_and_what_comes_of_them_are_what_they_say() {
+    let world = World::start().await;
+    let line = format!("POST {REQUESTS}");
+    let usual = &["client auth"][..];
+    for (request, expected) in [
+        ("", "spec.request: Required value"),
+        ("eA==", "PEM block type must be CERTIFICATE REQUEST"),
+        (
+            &base64(
+                b"-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n",
+            ),
+            "the PEM block is not a certificate request",
+        ),
+    ] {
+        let answer = world
+            .ask(
+                &newcomer(),
+                &line,
+                object("bad", "example.com/x", request, usual),
+            )
+            .await;
+        let message = answer.body["message"].as_str().unwrap_or_default();
+        assert_eq!(answer.code, 422, "{}", answer.body);
+        assert!(message.contains(expected), "{message}");
+    }
+    let good = request("u", "g", &[]);
+    world
+        .create(REQUESTS, object("r", "example.com/x", &good, usual))
+        .await;
+    assert_eq!(approve(&world, &master(), "r").await.0, 200);
+    let line = format!("GET {REQUESTS}/r");
+    let approved = world.ask(&master(), &line, json!(null)).await.body;
+    let condition = approved["status"]["conditions"][0].clone();
+    for field in ["lastUpdateTime", "lastTransitionTime"] {
+        assert!(condition[field].is_string(), "{condition}");
+    }
+    let denied = json!([condition, {"type": "Denied", "status": "True"}]);
+    let junk = base64(b"no certificate");
+    for (part, status, expected) in [
+        (
+            "approval",
+            json!({"conditions": denied}),
+            "Approved and Denied conditions are mutually exclusive",
+        ),
+        (
+            "approval",
+            json!({"conditions": []}),
+            "updates may not remove a condition of type \"Approved\"",
+        ),
+        (
+            "status",
+            json!({"conditions": denied}),
+            "updates may not add a condition of type \"Denied\"",
+        ),
+        (
+            "status",
+            json!({"certificate": junk}),
+            "must contain at least one CERTIFICATE PEM block",
+        ),
+        (
+            "status",
+            json!({"certificate": good}),
+            "only CERTIFICATE PEM blocks are allowed, found \"CERTIFICATE REQUEST\"",
+        ),
+    ] {
+        let line = format!("PATCH {REQUESTS}/r/{part}");
+        let answer = world.ask(&master(), &line, json!({"status": status})).await;
+        let message = answer.body["message"].as_str().unwrap_or_default();
+        assert_eq!(answer.code, 422, "{part} {status}: {}", answer.body);
+        assert!(message.contains(expected), "{message}");
+    }
+    // Whoever says why nothing is signed speaks for the signer, too.
+    world
+        .role(
+            "",
+            "status",
+            &["patch certificates.k8s.io certificatesigningrequests/status"],
+        )
+        .await;
+    world
+        .bind("", ("ClusterRole", "status"), subject("ann"))
+        .await;
+    let failed =
+        json!({"status": {"conditions": [condition, {"type": "Failed", "status": "True"}]}});
+    let line = format!("PATCH {REQUESTS}/r/status");
+    let answer = world.ask(&known("ann"), &line, failed.clone()).await;
+    assert_eq!(answer.code, 403, "{}", answer.body);
+    let answer = world.ask(&master(), &line, failed).await;
+    assert_eq!(answer.code, 200, "{}", answer.body);
+    let conditions = &answer.body["status"]["conditions"];
+    assert_eq!(conditions[0], condition, "an old condition keeps its time");
+    assert!(conditions[1]["lastTransitionTime"].is_string());
+    // What is asked for stays.
+    let line = format!("PATCH {REQUESTS}/r");
+    let change = json!({"spec": {"signerName": "example.com/y", "username": "root"}});
+    let answer = world.ask(&master(), &line, change).await;
+    assert_eq!(answer.body["spec"], approved["spec"], "{}", answer.body);
+}
+
+#[tokio::test]
 async fn tokens_vouch_for_the_address_newcomers_are_told() {
     let world = World::start().await;
     let nobody = user("system:anonymous", &["system:unauthenticated"]);

@@ -253,7 +253,8 @@ fn each_path_changes_its_own_part() {
         (conditions, new["status"].get("certificate").is_some())
     };
     assert_eq!(through("approval"), (2, false));
-    assert_eq!(through("status"), (1, true));
+    // That the signer adds a decision is told it, not hidden from it.
+    assert_eq!(through("status"), (2, true));
     let main = updated("certificates.k8s.io", csr, &old, over.clone());
     assert_eq!(
         (&main["spec"], &main["status"]),
@@ -347,6 +348,47 @@ fn a_resize_changes_what_containers_ask_for_and_nothing_else() {
 }
 
 #[test]
+fn ports_of_a_service_keep_what_they_have_on_the_nodes_by_their_names() {
+    let old = created(
+        "",
+        "Service",
+        json!({"spec": {"type": "NodePort", "ports": [
+            {"name": "a", "port": 80, "nodePort": 30080}, {"name": "b", "port": 81, "nodePort": 30081},
+        ]}}),
+    );
+    for (ports, expected) in [
+        (
+            json!([{"name": "a", "port": 90}, {"name": "b", "port": 81}]),
+            json!([30080, 30081]),
+        ),
+        (
+            json!([{"name": "b", "port": 80}, {"name": "a", "port": 81}]),
+            json!([30081, 30080]),
+        ),
+        (
+            json!([{"name": "c", "port": 80}, {"name": "a", "port": 81}]),
+            json!([null, 30080]),
+        ),
+        (
+            json!([{"name": "a", "port": 80}, {"name": "b", "port": 81, "nodePort": 30080}]),
+            json!([null, 30080]),
+        ),
+        (
+            json!([{"name": "a", "port": 80, "nodePort": 31000}]),
+            json!([31000]),
+        ),
+    ] {
+        let new = updated("", "Service", &old, json!({"spec": {"ports": ports}}));
+        let found = new["spec"]["ports"].as_array().unwrap().iter();
+        let found: Vec<_> = found.map(|port| port["nodePort"].clone()).collect();
+        assert_eq!(json!(found), expected, "{ports}");
+    }
+    let balanced = json!({"spec": {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": false, "ports": [{"name": "a", "port": 80}]}});
+    let new = updated("", "Service", &old, balanced);
+    assert_eq!(new["spec"]["ports"][0].get("nodePort"), None);
+}
+
+#[test]
 fn services_keep_what_was_allocated() {
     let old = created(
         "",
@@ -369,7 +411,7 @@ fn services_keep_what_was_allocated() {
             &new["spec"]["clusterIP"],
             new["spec"]["ports"][0].get("nodePort")
         ),
-        (&json!("10.0.0.1"), None)
+        (&json!("10.0.0.1"), Some(&json!(30080)))
     );
     let named = updated(
         "",

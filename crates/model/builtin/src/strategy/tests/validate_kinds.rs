@@ -282,6 +282,103 @@ fn access_is_given_to_someone_for_something() {
 }
 
 #[test]
+fn what_is_decided_about_certificates_stands() {
+    let gvk = gvk("certificates.k8s.io", "CertificateSigningRequest");
+    let request = |conditions: &[(&str, &str)], certificate: &str| {
+        let conditions = conditions.iter();
+        let conditions = conditions.map(|(kind, status)| json!({"type": kind, "status": status}));
+        let mut object = created(
+            "certificates.k8s.io",
+            "CertificateSigningRequest",
+            json!({}),
+        );
+        object["status"] =
+            json!({"conditions": conditions.collect::<Vec<_>>(), "certificate": certificate});
+        object
+    };
+    let approved = request(&[("Approved", "True")], "");
+    let new = request(&[], "");
+    let both = request(&[("Approved", "True"), ("Denied", "True")], "");
+    let exclusive = "status.conditions: Invalid value: \"Denied\": Approved and Denied conditions are mutually exclusive";
+    for (old, part, next, expected) in [
+        (&new, "approval", approved.clone(), vec![]),
+        (&new, "approval", both.clone(), vec![exclusive]),
+        (&both, "approval", both.clone(), vec![]),
+        (
+            &new,
+            "approval",
+            request(
+                &[
+                    ("Approved", "False"),
+                    ("", "True"),
+                    ("Odd", ""),
+                    ("Odd", "Maybe"),
+                ],
+                "",
+            ),
+            vec![
+                "status.conditions[0].status: Unsupported value: \"False\": supported values: \"True\"",
+                "status.conditions[1].type: Required value",
+                "status.conditions[2].status: Required value",
+                "status.conditions[3].status: Unsupported value: \"Maybe\": supported values: \"False\", \"True\", \"Unknown\"",
+                "status.conditions[3].type: Duplicate value: \"Odd\"",
+            ],
+        ),
+        (
+            &approved,
+            "approval",
+            new.clone(),
+            vec![
+                "status.conditions: Forbidden: updates may not remove a condition of type \"Approved\"",
+            ],
+        ),
+        (
+            &new,
+            "status",
+            approved.clone(),
+            vec![
+                "status.conditions: Forbidden: updates may not add a condition of type \"Approved\"",
+            ],
+        ),
+        (
+            &approved,
+            "status",
+            request(&[("Approved", "True"), ("Failed", "True")], ""),
+            vec![],
+        ),
+        // Whoever writes the whole status back does not change the decision.
+        (
+            &approved,
+            "status",
+            request(&[("Failed", "True"), ("Approved", "False")], ""),
+            vec![],
+        ),
+        (
+            &request(&[("Failed", "True")], ""),
+            "status",
+            new.clone(),
+            vec![
+                "status.conditions: Forbidden: updates may not remove a condition of type \"Failed\"",
+            ],
+        ),
+        (
+            &request(&[], "b25l"),
+            "status",
+            request(&[], "dHdv"),
+            vec![
+                "status.certificate: Forbidden: updates may not modify existing certificate content",
+            ],
+        ),
+    ] {
+        let mut next = next;
+        prepare_subresource_update(&gvk, part, old, &mut next);
+        let errors = validate_subresource_update(&gvk, part, old, &next);
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(errors, expected, "{part} {next}");
+    }
+}
+
+#[test]
 fn other_kinds_have_their_rules() {
     let hpa = ("autoscaling", "HorizontalPodAutoscaler");
     check(
