@@ -1,11 +1,10 @@
-//! Rules about nodes, limits, leases and classes.
+//! Rules about nodes, leases and classes.
 
 use std::collections::BTreeSet;
 
-use object::{field::FieldError, names};
+use object::names;
 
 use super::{
-    container::quantity,
     spot::{Errors, Spot},
     words::NOT_NEGATIVE,
 };
@@ -30,63 +29,6 @@ pub(super) fn node(node: &Spot<'_>, errors: &mut Errors) {
         );
         if !seen.insert(identity) {
             errors.push(taint.duplicate());
-        }
-    }
-}
-
-/// Each sort of thing has its limits once.
-pub(super) fn limit_range(spec: &Spot<'_>, errors: &mut Errors) {
-    let limits = spec.field("limits");
-    let mut seen = BTreeSet::new();
-    for item in limits.elements() {
-        let sort = item.field("type");
-        if !seen.insert(sort.text().to_owned()) {
-            errors.push(sort.duplicate());
-        }
-    }
-}
-
-pub(super) fn limit_range_item(item: &Spot<'_>, errors: &mut Errors) {
-    if item.field("type").text() == "Pod" {
-        for field in ["default", "defaultRequest"] {
-            let field = item.field(field);
-            if !field.is_empty() {
-                errors.push(field.forbidden("may not be specified when `type` is 'Pod'"));
-            }
-        }
-    }
-    let lists = ["min", "defaultRequest", "default", "max"].map(|name| item.field(name));
-    let [min, request, usual, max] = &lists;
-    let mut ordered =
-        |low: &Spot<'_>, low_name: &str, high: &Spot<'_>, high_name: &str, at: &Spot<'_>| {
-            for (resource, amount) in low.entries() {
-                let (Some(less), Some(more)) = (quantity(&amount), quantity(&high.key(resource)))
-                else {
-                    continue;
-                };
-                if less > more {
-                    let detail =
-                        format!("{low_name} value {less} is greater than {high_name} value {more}");
-                    let shown = quantity(&at.key(resource)).unwrap_or(less).to_string();
-                    errors.push(FieldError::invalid(at.path().key(resource), shown, detail));
-                }
-            }
-        };
-    ordered(min, "min", max, "max", min);
-    ordered(min, "min", request, "default request", request);
-    ordered(request, "default request", max, "max", request);
-    ordered(request, "default request", usual, "default limit", request);
-    ordered(min, "min", usual, "default", usual);
-    ordered(usual, "default", max, "max", usual);
-}
-
-pub(super) fn quota(spec: &Spot<'_>, errors: &mut Errors) {
-    for (resource, amount) in spec.field("hard").entries() {
-        let problems = names::check_qualified_name(resource);
-        let wrong = |problem| FieldError::invalid(amount.path(), resource, problem);
-        errors.extend(problems.into_iter().map(wrong));
-        if quantity(&amount).is_some_and(|quantity| quantity.signum() < 0) {
-            errors.push(amount.invalid(NOT_NEGATIVE));
         }
     }
 }

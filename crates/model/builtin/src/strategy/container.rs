@@ -142,7 +142,8 @@ pub(super) fn resources(resources: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-fn resource_name(resource: &str, amount: &Spot<'_>, errors: &mut Errors) {
+/// Reports a name of what containers cannot ask for.
+pub(super) fn resource_name(resource: &str, amount: &Spot<'_>, errors: &mut Errors) {
     let problems = names::check_qualified_name(resource);
     let wrong = |problem: String| FieldError::invalid(amount.path(), resource, problem);
     if !problems.is_empty() {
@@ -154,14 +155,30 @@ fn resource_name(resource: &str, amount: &Spot<'_>, errors: &mut Errors) {
         errors.push(wrong(
             "must be a standard resource for containers".to_owned(),
         ));
+    } else if resource.contains('/') && !is_native(resource) && !is_extended(resource) {
+        errors.push(wrong(
+            "doesn't follow extended resource name standard".to_owned(),
+        ));
     }
+}
+
+fn is_native(resource: &str) -> bool {
+    !resource.contains('/') || resource.contains("kubernetes.io/")
+}
+
+/// Whether it is what another system calls its own, and a quota can name what is requested of it.
+fn is_extended(resource: &str) -> bool {
+    !is_native(resource)
+        && !resource.starts_with("requests.")
+        && names::check_qualified_name(&format!("requests.{resource}")).is_empty()
 }
 
 fn is_standard(resource: &str) -> bool {
     matches!(resource, "cpu" | "memory" | "ephemeral-storage") || resource.starts_with("hugepages-")
 }
 
-fn is_overcommittable(resource: &str) -> bool {
+/// Whether more can be promised of it than there is.
+pub(super) fn is_overcommittable(resource: &str) -> bool {
     matches!(resource, "cpu" | "memory" | "ephemeral-storage")
         || resource.contains("kubernetes.io/")
 }

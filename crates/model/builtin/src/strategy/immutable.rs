@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use object::{Value, field::FieldError};
 
 use super::{
+    bounds,
     container::quantity,
     spot::{Errors, Spot},
     storage::NOT_A_SOURCE,
@@ -23,6 +24,7 @@ pub(super) fn check(kind: &Kind<'_>, old: &Value, new: &Value, errors: &mut Erro
         ("", "Secret") => sealed(&old, &new, &["data"], errors),
         ("", "Service") => cluster_addresses(&old, &new, errors),
         ("", "Pod") => pod(&old.field("spec"), &new.field("spec"), errors),
+        ("", "ResourceQuota") => bounds::quota_update(&old, &new, errors),
         ("", "PersistentVolumeClaim") => claim(&old, &new, errors),
         ("", "PersistentVolume") => volume(&old.field("spec"), &new.field("spec"), errors),
         ("apps", "StatefulSet") => stateful_set(&old.field("spec"), &new.field("spec"), errors),

@@ -12,6 +12,7 @@
 
 mod access;
 mod addresses;
+mod bounds;
 mod client_config;
 mod cluster;
 mod config;

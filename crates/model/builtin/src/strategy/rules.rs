@@ -1,8 +1,8 @@
 //! Which rules belong to which type, and the bounds of single numbers.
 
 use super::{
-    access, cluster, config, container, definition, extension, network, pod, scaling, scheduling,
-    selector, service,
+    access, bounds, cluster, config, container, definition, extension, network, pod, scaling,
+    scheduling, selector, service,
     spot::{Errors, Spot},
     storage, volume, words, workload,
 };
@@ -65,9 +65,9 @@ pub(super) fn of(type_name: &str) -> Option<Rule> {
             "PersistentVolume" => storage::persistent_volume,
             "PersistentVolumeClaimSpec" => storage::claim,
             "ReplicationController" => workload::replication_controller,
-            "LimitRangeItem" => cluster::limit_range_item,
-            "LimitRangeSpec" => cluster::limit_range,
-            "ResourceQuotaSpec" => cluster::quota,
+            "LimitRangeItem" => bounds::limit_range_item,
+            "LimitRangeSpec" => bounds::limit_range,
+            "ResourceQuotaSpec" => bounds::quota,
             "Node" => cluster::node,
             _ => return None,
         },

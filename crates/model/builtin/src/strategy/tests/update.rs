@@ -56,6 +56,25 @@ fn identity_does_not_change() {
 }
 
 #[test]
+fn the_scopes_of_a_quota_stay() {
+    let quota = |scopes: Value| json!({"spec": {"hard": {"pods": 1}, "scopes": scopes}});
+    let first = || quota(json!(["BestEffort", "Terminating"]));
+    let kind = ("", "ResourceQuota");
+    check_from(
+        kind,
+        first(),
+        quota(json!(["Terminating", "BestEffort"])),
+        &[],
+    );
+    check_from(
+        kind,
+        first(),
+        quota(json!(["BestEffort"])),
+        &["spec.scopes: Invalid value: [\"BestEffort\"]: field is immutable"],
+    );
+}
+
+#[test]
 fn a_time_zone_that_is_no_longer_known_may_stay() {
     let cron_job = ("batch", "CronJob");
     let zone = |name: &str| json!({"spec": {"timeZone": name}});

@@ -282,6 +282,116 @@ fn access_is_given_to_someone_for_something() {
 }
 
 #[test]
+fn quotas_bound_what_there_is_and_scopes_leave_something_of_it() {
+    let quota = |spec: Value, expected: &[&str]| {
+        check(("", "ResourceQuota"), json!({"spec": spec}), expected);
+    };
+    quota(
+        json!({"hard": {
+            "cpu": "1500m", "requests.storage": "1Gi", "count/deployments.apps": 1, "hugepages-2Mi": "4Mi",
+            "gold.storageclass.storage.k8s.io/requests.storage": "1Gi", "requests.example.com/gpu": 1,
+        }}),
+        &[],
+    );
+    quota(
+        json!({"hard": {"foo": 1}}),
+        &[
+            "spec.hard[foo]: Invalid value: \"foo\": must be a standard resource type or fully qualified",
+            "spec.hard[foo]: Invalid value: \"foo\": must be a standard resource for quota",
+        ],
+    );
+    quota(
+        json!({"hard": {"storage": 1}}),
+        &["spec.hard[storage]: Invalid value: \"storage\": must be a standard resource for quota"],
+    );
+    quota(
+        json!({"hard": {"pods": "-1", "secrets": "500m"}}),
+        &[
+            "spec.hard[pods]: Invalid value: \"-1\": must be greater than or equal to 0",
+            "spec.hard[secrets]: Invalid value: \"500m\": must be an integer",
+        ],
+    );
+    quota(
+        json!({"hard": {"pods": 1, "cpu": 1}, "scopes": ["BestEffort"]}),
+        &["spec.scopes: Invalid value: [\"BestEffort\"]: unsupported scope applied to resource"],
+    );
+    quota(
+        json!({"hard": {"pods": 1}, "scopes": ["Terminating", "NotTerminating"]}),
+        &["spec.scopes: Invalid value: [\"Terminating\",\"NotTerminating\"]: conflicting scopes"],
+    );
+    quota(
+        json!({"hard": {"pods": 1}, "scopeSelector": {"matchExpressions": [
+            {"scopeName": "PriorityClass", "operator": "In"},
+            {"scopeName": "PriorityClass", "operator": "Exists", "values": ["x"]},
+        ]}}),
+        &[
+            "spec.scopeSelector.matchExpressions[0].values: Required value: must be at least one value when `operator` is 'In' or 'NotIn' for scope selector",
+            "spec.scopeSelector.matchExpressions[1].values: Invalid value: [\"x\"]: must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector",
+        ],
+    );
+    quota(
+        json!({"hard": {"configmaps": 1}, "scopeSelector": {"matchExpressions": [
+            {"scopeName": "BestEffort", "operator": "DoesNotExist"},
+        ]}}),
+        &[
+            "spec.scopeSelector.matchExpressions: Invalid value: [{\"scopeName\":\"BestEffort\",\"operator\":\"DoesNotExist\"}]: unsupported scope applied to resource",
+            "spec.scopeSelector.matchExpressions[0].operator: Invalid value: \"DoesNotExist\": must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity",
+        ],
+    );
+}
+
+#[test]
+fn limit_ranges_bound_what_objects_have() {
+    let limit = |item: Value, expected: &[&str]| {
+        let spec = json!({"spec": {"limits": [item]}});
+        check(("", "LimitRange"), spec, expected);
+    };
+    limit(
+        json!({"type": "Container", "max": {"cpu": 2, "example.com/gpu": 1}, "min": {"cpu": 1},
+            "maxLimitRequestRatio": {"cpu": 2}}),
+        &[],
+    );
+    limit(
+        json!({"type": "example.com/thing", "max": {"pods": 1}}),
+        &[],
+    );
+    limit(
+        json!({"type": "Thing", "max": {"foo": 1}}),
+        &[
+            "spec.limits[0].type: Invalid value: \"Thing\": must be a standard limit type or fully qualified",
+            "spec.limits[0].max[foo]: Invalid value: \"foo\": must be a standard resource type or fully qualified",
+        ],
+    );
+    limit(
+        json!({"type": "Pod", "max": {"pods": 1}}),
+        &[
+            "spec.limits[0].max[pods]: Invalid value: \"pods\": must be a standard resource type or fully qualified",
+            "spec.limits[0].max[pods]: Invalid value: \"pods\": must be a standard resource for containers",
+        ],
+    );
+    limit(
+        json!({"type": "PersistentVolumeClaim"}),
+        &[
+            "spec.limits[0].limits: Required value: either minimum or maximum storage value is required, but neither was provided",
+        ],
+    );
+    limit(
+        json!({"type": "Container", "maxLimitRequestRatio": {"cpu": "500m", "memory": 5},
+            "min": {"memory": 1}, "max": {"memory": 4}}),
+        &[
+            "spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: \"500m\": ratio 500m is less than 1",
+            "spec.limits[0].maxLimitRequestRatio[memory]: Invalid value: \"5\": ratio 5 is greater than max/min = 4.000000",
+        ],
+    );
+    limit(
+        json!({"type": "Container", "default": {"example.com/gpu": 2}, "defaultRequest": {"example.com/gpu": 1}}),
+        &[
+            "spec.limits[0].defaultRequest[example.com/gpu]: Invalid value: \"1\": default value 2 must equal to defaultRequest value 1 in example.com/gpu",
+        ],
+    );
+}
+
+#[test]
 fn what_is_decided_about_certificates_stands() {
     let gvk = gvk("certificates.k8s.io", "CertificateSigningRequest");
     let request = |conditions: &[(&str, &str)], certificate: &str| {
