@@ -106,21 +106,13 @@ fn changed_conditions(progress: &Progress<'_>) -> Option<Value> {
         .unwrap_or_default();
     let mut conditions = known.clone();
     for condition in wanted(progress) {
-        // Good news about something that was never bad needs no condition.
-        let is_news = condition.status == ConditionStatus::True
-            || conditions
-                .iter()
-                .any(|held| held.r#type == condition.r#type)
-            || progress.remaining.is_empty();
-        if is_news {
-            conditions = with_condition(conditions, condition, progress.now).0;
-        }
+        conditions = with_condition(conditions, condition, progress.now).0;
     }
     (conditions != known).then(|| serde_json::to_value(&conditions).unwrap_or_default())
 }
 
-/// Upstream: types, reasons and messages.
-fn wanted(progress: &Progress<'_>) -> [Condition; 4] {
+/// Upstream: types, reasons and messages, and that good news is told like bad.
+fn wanted(progress: &Progress<'_>) -> [Condition; 5] {
     let remaining = remaining_text(progress.remaining);
     let finalizers = finalizers_text(progress.remaining);
     [
@@ -131,12 +123,24 @@ fn wanted(progress: &Progress<'_>) -> [Condition; 4] {
                     progress.undiscovered.len(),
                     progress.undiscovered.join(", "),
                 );
-                format!("Discovery failed for some groups, {count} failing: {list}")
+                format!(
+                    "Discovery failed for some groups, {count} failing: unable to retrieve the complete list of server APIs: {list}"
+                )
             }),
             "DiscoveryFailed",
             (
                 "ResourcesDiscovered",
                 "All resources successfully discovered",
+            ),
+        ),
+        // A group version that could not be read would be missing from discovery, and is told there.
+        judge(
+            "NamespaceDeletionGroupVersionParsingFailure",
+            None,
+            "GroupVersionParsingFailed",
+            (
+                "ParsedGroupVersions",
+                "All legacy kube types successfully parsed",
             ),
         ),
         judge(

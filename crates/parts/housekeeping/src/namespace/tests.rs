@@ -99,6 +99,9 @@ fn what_is_left_is_told_and_held_on_to() {
     assert_eq!(
         planned(&namespace(&json!([])), &content, &[], &[]),
         [
+            "NamespaceDeletionDiscoveryFailure=False ResourcesDiscovered: All resources successfully discovered",
+            "NamespaceDeletionGroupVersionParsingFailure=False ParsedGroupVersions: All legacy kube types successfully parsed",
+            "NamespaceDeletionContentFailure=False ContentDeleted: All content successfully deleted, may be waiting on finalization",
             "NamespaceContentRemaining=True SomeResourcesRemain: Some resources are remaining: pods. has 2 resource instances",
             "NamespaceFinalizersRemaining=True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: x.io/hold in 2 resource instances",
         ]
@@ -109,14 +112,14 @@ fn what_is_left_is_told_and_held_on_to() {
         &["x.io/v1: away"],
         &["denied"],
     );
-    assert!(failing.contains(&"NamespaceDeletionDiscoveryFailure=True DiscoveryFailed: Discovery failed for some groups, 1 failing: x.io/v1: away".to_owned()));
+    assert!(failing.contains(&"NamespaceDeletionDiscoveryFailure=True DiscoveryFailed: Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: x.io/v1: away".to_owned()));
     assert!(failing.contains(&"NamespaceDeletionContentFailure=True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: denied".to_owned()));
 }
 
 #[test]
 fn an_empty_namespace_says_so_and_then_goes() {
     let told = planned(&namespace(&json!([])), &[], &[], &[]);
-    assert_eq!(told.len(), 4);
+    assert_eq!(told.len(), 5);
     assert!(told.iter().all(|line| line.contains("=False ")), "{told:?}");
     let conditions: Vec<Value> = told
         .iter()
