@@ -1,6 +1,6 @@
 //! What every start makes sure of: the roles and bindings an API has, completed and never cut back.
 //!
-//! A role keeps what was added to it and gets back what it lacks; a binding keeps its subjects and gets back those it
+//! A role keeps what was added to it, unless it is one of this process's own parts', and gets back what it lacks; a binding keeps its subjects and gets back those it
 //! lacks; both are left alone if they say so by `rbac.authorization.kubernetes.io/autoupdate: "false"`.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use serve::cache::{self, Cache};
 use serve::server::Server;
 
 use crate::names::{self, RBAC_GROUP};
-use crate::roles::{self, AUTOUPDATE, Expected};
+use crate::roles::{self, AUTOUPDATE, Additions, Expected};
 use crate::rule::{self, Rule};
 
 /// What a start does about one object.
@@ -40,7 +40,7 @@ pub async fn ensure(server: &Server, mut expected: Vec<Expected>) -> usize {
     complete_gathered(server.cache(), &mut expected);
     let steps = expected.into_iter().filter_map(|expected| {
         let existing = find(server.cache(), &expected);
-        match step(existing.as_ref(), &expected.object) {
+        match step(existing.as_ref(), &expected.object, expected.additions) {
             Step::Keep => None,
             step => Some((expected, step)),
         }
@@ -87,7 +87,7 @@ fn find(cache: &Cache, expected: &Expected) -> Option<Value> {
 
 /// What to do about an object, given what is there and what should be.
 #[must_use]
-pub fn step(existing: Option<&Value>, expected: &Value) -> Step {
+pub fn step(existing: Option<&Value>, expected: &Value, additions: Additions) -> Step {
     let Some(existing) = existing else {
         return Step::Create(expected.clone());
     };
@@ -104,6 +104,9 @@ pub fn step(existing: Option<&Value>, expected: &Value) -> Step {
         }
         add_subjects(&mut wanted, &expected["subjects"]);
     } else {
+        if additions == Additions::Go {
+            cut_back(&mut wanted, expected);
+        }
         complete_role(&mut wanted, expected);
     }
     if wanted == *existing {
@@ -125,6 +128,13 @@ fn add_missing(metadata: &mut Value, field: &str, expected: &Value) {
         if metadata[field].get(key).is_none() {
             metadata[field][key] = value.clone();
         }
+    }
+}
+
+/// Takes away what a role is not expected to say.
+fn cut_back(role: &mut Value, expected: &Value) {
+    if !rule::missing(&Rule::all_of(expected), &Rule::all_of(role)).is_empty() {
+        role["rules"] = expected["rules"].clone();
     }
 }
 
@@ -280,8 +290,27 @@ mod tests {
             (Some(&unlabelled), Step::Update(labelled)),
             (Some(&left_alone), Step::Keep),
         ] {
-            assert_eq!(step(existing, &expected), step_expected);
+            assert_eq!(step(existing, &expected, Additions::Stay), step_expected);
         }
+    }
+
+    #[test]
+    fn roles_of_our_own_parts_say_what_they_should_and_no_more() {
+        let expected = one("clusterrole r\n  get list | core | pods\n");
+        let more = one("clusterrole r\n  get list | core | pods\n  * | * | *\n");
+        let other = one("clusterrole r\n  get | core | pods secrets\n");
+        for (existing, step_expected) in [
+            (&expected, Step::Keep),
+            (&more, Step::Update(expected.clone())),
+            (&other, Step::Update(expected.clone())),
+        ] {
+            let taken = step(Some(existing), &expected, Additions::Go);
+            assert_eq!(taken, step_expected);
+        }
+        let mut left_alone = more.clone();
+        left_alone["metadata"]["annotations"][AUTOUPDATE] = json!("false");
+        let taken = step(Some(&left_alone), &expected, Additions::Go);
+        assert_eq!(taken, Step::Keep);
     }
 
     #[test]
@@ -302,7 +331,10 @@ mod tests {
             (&others, Step::Update(completed)),
             (&elsewhere, Step::Replace(expected.clone())),
         ] {
-            assert_eq!(step(Some(existing), &expected), step_expected);
+            assert_eq!(
+                step(Some(existing), &expected, Additions::Stay),
+                step_expected
+            );
         }
     }
 }

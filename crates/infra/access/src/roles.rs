@@ -38,6 +38,17 @@ pub struct Expected {
     pub name: String,
     /// The object itself.
     pub object: Value,
+    /// What becomes of rules that somebody added to it.
+    pub additions: Additions,
+}
+
+/// What becomes of rules that a role has and is not expected to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Additions {
+    /// They stay: roles are for users, and users know whom they give more.
+    Stay,
+    /// They go: the role says what a part of this process does, and no more than that.
+    Go,
 }
 
 /// A line that cannot be read.
@@ -182,6 +193,7 @@ fn expected(plural: &'static str, kind: &str, full: &str, label: &str) -> Option
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         object: json!({"apiVersion": format!("{RBAC_GROUP}/v1"), "kind": kind, "metadata": metadata}),
+        additions: Additions::Stay,
     })
 }
 

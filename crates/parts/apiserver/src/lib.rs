@@ -17,6 +17,7 @@ mod audit;
 mod certificates;
 mod chores;
 mod definitions;
+mod errands;
 mod front;
 mod identity;
 mod issuers;

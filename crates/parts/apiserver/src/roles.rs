@@ -2,7 +2,7 @@
 //!
 //! They are text under `roles/`; `access::roles` says how it reads.
 
-use access::roles::{self, Expected, RolesError};
+use access::roles::{self, Additions, Expected, RolesError};
 
 /// Where the multi-cluster roles say they come from.
 const LABEL: &str = "karmada.io/bootstrapping";
@@ -16,15 +16,53 @@ pub(crate) const COMPONENTS: &str = "system:karavel:components";
 /// All roles and bindings a start makes sure of, with those of further tables.
 pub(crate) fn expected(further: &[&str]) -> Result<Vec<Expected>, RolesError> {
     let mut all = roles::defaults();
-    for table in [MULTICLUSTER, IDENTITIES].iter().chain(further) {
+    for table in [MULTICLUSTER].iter().chain(further) {
         all.extend(roles::parse(table, LABEL)?);
     }
+    // An older version may have given its parts more than they need now.
+    let own = roles::parse(IDENTITIES, LABEL)?.into_iter();
+    all.extend(own.map(|expected| Expected {
+        additions: Additions::Go,
+        ..expected
+    }));
     Ok(all)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a role gives that could become more: everything of a sort, or leave to give.
+    #[test]
+    fn only_these_parts_have_a_free_hand() {
+        let mut free = Vec::new();
+        for role in roles::parse(IDENTITIES, LABEL).unwrap() {
+            for rule in role.object["rules"].as_array().into_iter().flatten() {
+                let has = |field: &str, words: &[&str]| {
+                    let list = rule[field].as_array().into_iter().flatten();
+                    let mut list = list.filter_map(|word| word.as_str());
+                    list.any(|word| words.contains(&word))
+                };
+                let leave = ["*", "escalate", "bind", "impersonate", "approve", "sign"];
+                let is_free = has("resources", &["*"]) || has("apiGroups", &["*"]);
+                if is_free || has("verbs", &leave) {
+                    let verbs = rule["verbs"].to_string().replace('"', "");
+                    let resources = rule["resources"].to_string().replace('"', "");
+                    free.push(format!("{} {verbs} {resources}", role.name));
+                }
+            }
+        }
+        assert_eq!(
+            free,
+            [
+                "system:karavel:cache [get,list,watch] [*]",
+                "system:karavel:controllers [get,list,patch,watch] [*]",
+                "system:karavel:controllers [bind,escalate] [clusterroles,roles]",
+                "system:karavel:housekeeping [delete,get,list,patch,watch] [*]",
+                "system:karavel:housekeeping [escalate] [clusterroles]",
+            ]
+        );
+    }
 
     #[test]
     fn our_own_tables_can_be_read_and_every_binding_has_its_role() {

@@ -37,6 +37,7 @@ use crate::audit::Audit;
 use crate::certificates::{Certificates, server_names};
 use crate::chores::{Chores, spawn_chore};
 use crate::definitions;
+use crate::errands::Errands;
 use crate::front::Handle;
 use crate::identity;
 use crate::issuers::{self, Followed};
@@ -313,6 +314,7 @@ impl ApiServer {
         // will be stored. Who asks for a certificate is noted before they see it, and once more whatever they made of it.
         // Quotas last: what somebody else refuses takes no room.
         let hooks: Vec<Arc<dyn Admission>> = vec![
+            Arc::new(Errands) as Arc<dyn Admission>,
             Arc::new(Confinement) as Arc<dyn Admission>,
             Arc::clone(&creation) as Arc<dyn Admission>,
             Arc::clone(&namespaces) as Arc<dyn Admission>,

@@ -4,6 +4,7 @@
 mod agents;
 mod audit;
 mod certificates;
+mod errands;
 mod escalation;
 mod matrix;
 mod parameters;
