@@ -42,6 +42,7 @@ pub mod root_authority;
 pub mod rule;
 pub mod service_account;
 pub mod token_request;
+pub mod token_use;
 pub mod turns;
 
 pub use access::{Access, Admitted, Options, Refused};

@@ -20,6 +20,7 @@ use serve::server::Surroundings;
 use crate::authenticate::{Authenticated, TokenAuthenticator, TokenError};
 use crate::keys::Keys;
 use crate::names;
+use crate::token_use::Uses;
 
 /// Who issues tokens, as Kubernetes' servers call themselves by default.
 pub const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
@@ -44,6 +45,7 @@ pub struct ServiceAccounts {
     pods: Arc<Collection>,
     nodes: Arc<Collection>,
     signed: Mutex<Signed>,
+    uses: Arc<Uses>,
 }
 
 /// What a token is bound to besides its account.
@@ -103,6 +105,7 @@ impl ServiceAccounts {
             pods: core("pods"),
             nodes: core("nodes"),
             signed: Mutex::default(),
+            uses: Arc::default(),
         }
     }
 
@@ -116,6 +119,11 @@ impl ServiceAccounts {
     #[must_use]
     pub fn keys(&self) -> &Keys {
         &self.keys
+    }
+
+    /// Which Secrets' tokens were shown.
+    pub(crate) fn uses(&self) -> &Arc<Uses> {
+        &self.uses
     }
 
     /// The account of a name, if there is one.
@@ -308,6 +316,7 @@ impl ServiceAccounts {
         constant_time::verify_slices_are_equal(kept.as_bytes(), token.as_bytes())
             .map_err(|_| TokenError::new("token does not match server's copy"))?;
         self.check_account(namespace, &(name, uid), now)?;
+        self.uses.note(&secret, now);
         Ok(Some(Authenticated {
             user: service_account(namespace, name, uid),
             audiences: audiences

@@ -13,7 +13,7 @@ use access::certificates::CertificateAdmission;
 use access::creation::CreationCheck;
 use access::escalation::EscalationCheck;
 use access::keys::Keys;
-use access::{Access, bootstrap, names, reviews, token_request};
+use access::{Access, bootstrap, names, reviews, token_request, token_use};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http::{Request, StatusCode};
@@ -469,6 +469,8 @@ impl ApiServer {
         });
         let spawner = tasks.spawner();
         spawn_chore(&spawner, "certificate renewal", certificates.renew());
+        let noting = token_use::follow(Arc::clone(&server), Arc::clone(handle.access()));
+        spawn_chore(&spawner, "uses of tokens", noting);
         for issuer in issuers {
             spawn_chore(&spawner, "issuer of tokens", issuer.follow());
         }

@@ -199,6 +199,13 @@ async fn secrets_for_tokens_are_filled_count_until_marked_and_go_with_their_acco
         who(&world, &token).unwrap().name,
         "system:serviceaccount:shop:till"
     );
+    let day = eventually(async || {
+        let secret = world.ask(&master(), &line, json!(null)).await.body;
+        let day = &secret["metadata"]["labels"]["kubernetes.io/legacy-token-last-used"];
+        day.as_str().map(str::to_owned)
+    })
+    .await;
+    assert!(day.len() == 10 && day.starts_with("20"), "{day}");
     for (since, is_believed) in [(json!("2026-01-31"), false), (json!(null), true)] {
         let mark =
             json!({"metadata": {"labels": {"kubernetes.io/legacy-token-invalid-since": since}}});
