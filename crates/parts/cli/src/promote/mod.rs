@@ -192,14 +192,13 @@ fn of_member(query: &PromoteQuery, error: &CallError) -> Failure {
 fn show(all: &[(&ResourceType, &Object)], output: &Output, print: Sink<'_>) -> Result<(), Failure> {
     for (resource, object) in all {
         let value = (*object).clone().into_value();
-        // Each by itself, as whoever reads them one after the other expects.
+        // In YAML each by itself, as whoever reads them one after the other expects.
         let shown = match output {
             Output::Name => format!("{}\n", name_of(resource, object.name())),
             Output::Table | Output::Wide | Output::Yaml => {
                 format!("---\n{}", reading::write_document(&value, true)?)
             }
-            Output::Json => reading::write_document(&value, false)?,
-            // What is picked is picked from all of them.
+            // A document of JSON is one value; and what is picked is picked from all of them.
             picked => {
                 let values = all.iter().map(|(_, object)| (*object).clone().into_value());
                 return print(&reading::show_objects(values.collect(), picked)?);
@@ -345,6 +344,7 @@ async fn dependencies(
 
 #[cfg(test)]
 mod tests {
+    use object::Value;
     use serde_json::json;
 
     use super::*;
@@ -367,7 +367,28 @@ mod tests {
         assert!(yaml.starts_with("---\napiVersion: v1\n"), "{yaml}");
         assert_eq!(shown(&Output::Table), yaml);
         assert_eq!(shown(&Output::Wide), yaml);
-        assert!(shown(&Output::Json).starts_with('{'));
+        let json: Value = serde_json::from_str(&shown(&Output::Json)).unwrap();
+        assert_eq!(json["kind"], "ConfigMap");
         assert_eq!(shown(&Output::Name), "configmap/a\n");
+    }
+
+    #[test]
+    fn several_objects_are_one_document_of_json() {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+        let object = Object::from_value(object).unwrap();
+        let resource = ResourceType::namespaced("", "v1", "ConfigMap", "configmaps");
+        let mut text = String::new();
+        let mut print = |part: &str| {
+            text.push_str(part);
+            Ok(())
+        };
+        let all = [(&resource, &object), (&resource, &object)];
+        show(&all, &Output::Json, &mut print).unwrap();
+        let list: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&list["kind"], &list["apiVersion"]),
+            (&json!("List"), &json!("v1"))
+        );
+        assert_eq!(list["items"].as_array().map(Vec::len), Some(2));
     }
 }
