@@ -12,6 +12,8 @@ use crate::proposals::contexts;
 
 /// More is not said of why a kubeconfig is of no use.
 const LONGEST: usize = 300;
+/// So many contexts are named to those who ask for one that is not there.
+const CONTEXTS: usize = 10;
 /// What is no longer than this says nothing by being part of something else.
 const SHORT: usize = 12;
 
@@ -49,20 +51,15 @@ impl Reach {
     /// Where it is.
     pub async fn address(&self) -> Result<Address, Failure> {
         let address = self.source().address().await;
-        address.map_err(|error| unusable(&error))
+        address.map_err(|error| self.advise(unusable(&error)))
     }
 
-    /// The same with the context that was probably meant, if there is none of the name.
+    /// The same with the context that was probably meant, or with those there are, if there is none of the name.
     fn advise(&self, failure: Failure) -> Failure {
-        let Some(wrong) = &self.context else {
-            return failure;
-        };
-        let known = contexts(self);
-        match nearest(wrong, known.iter().map(String::as_str)) {
-            Some(near) if !known.contains(wrong) => {
-                failure.advised(format!("did you mean {near:?}?"))
-            }
-            _ => failure,
+        let hint = |wrong| context_hint(wrong, &contexts(self));
+        match self.context.as_deref().and_then(hint) {
+            Some(hint) => failure.advised(hint),
+            None => failure,
         }
     }
 
@@ -73,6 +70,22 @@ impl Reach {
             None => KubeconfigSource::Environment { context },
         }
     }
+}
+
+/// What to do about a context, if there is none of the name among those that are known.
+fn context_hint(wrong: &str, known: &[String]) -> Option<String> {
+    if known.is_empty() || known.iter().any(|known| known == wrong) {
+        return None;
+    }
+    if let Some(near) = nearest(wrong, known.iter().map(String::as_str)) {
+        return Some(format!("did you mean {near:?}?"));
+    }
+    let (shown, more) = known.split_at(known.len().min(CONTEXTS));
+    let more = match more.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("it has: {}{more}", shown.join(", ")))
 }
 
 /// Why a kubeconfig is of no use. What stands in it may be anything, secrets among it, so it is not told at length.
@@ -195,6 +208,29 @@ mod tests {
             details: object::Value::Null,
             retry_after: None,
         }))
+    }
+
+    #[test]
+    fn who_asks_for_no_context_is_told_which_there_are() {
+        let many: Vec<String> = (0..12).map(|number| format!("m{number}")).collect();
+        let few = ["karmada-apiserver".to_owned(), "member1".to_owned()];
+        for (wrong, known, expected) in [
+            (
+                "karmada-apisever",
+                &few[..],
+                Some("did you mean \"karmada-apiserver\"?"),
+            ),
+            ("nope", &few[..], Some("it has: karmada-apiserver, member1")),
+            (
+                "nope",
+                &many[..],
+                Some("it has: m0, m1, m2, m3, m4, m5, m6, m7, m8, m9 and 2 more"),
+            ),
+            ("member1", &few[..], None),
+            ("nope", &[], None),
+        ] {
+            assert_eq!(context_hint(wrong, known).as_deref(), expected, "{wrong}");
+        }
     }
 
     #[test]

@@ -92,9 +92,18 @@ impl PortPair {
             Remote::Number(number) => number.to_string(),
             Remote::Name(name) => name.clone(),
         };
+        let others: Vec<&Value> = ports
+            .iter()
+            .filter(|entry| entry["protocol"].as_str().unwrap_or(TCP) == TCP)
+            .copied()
+            .collect();
+        let hint = match others.is_empty() {
+            true => "only ports that speak TCP can be reached, and it has none".to_owned(),
+            false => format!("choose one that speaks TCP; {}", known(&others, field)),
+        };
         Err(Failure::refused(
             format!("UDP protocol is not supported for {named}"),
-            known(ports, field),
+            hint,
         ))
     }
 }
@@ -293,7 +302,11 @@ mod tests {
                 (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{text}"),
                 (Err(failure), Err(expected)) => {
                     assert_eq!(failure.to_string(), expected, "{text}");
-                    assert!(failure.hint().contains("it has: "), "{}", failure.hint());
+                    let hint = failure.hint();
+                    assert!(hint.contains("it has: "), "{hint}");
+                    // What cannot be reached is no advice.
+                    let is_of_names = hint.contains("names");
+                    assert!(!expected.starts_with("UDP") || !is_of_names, "{hint}");
                 }
                 (found, expected) => panic!("{text}: {found:?} instead of {expected:?}"),
             }
