@@ -141,8 +141,9 @@ pub(crate) fn join_failure(error: &JoinError) -> Failure {
         ),
         JoinError::NoToken { .. } => Failure::failed(
             what,
-            "check that the cluster's controller manager runs, then repeat: joining goes on where it was",
+            "check that the cluster's controller manager runs, then repeat it",
         ),
+        JoinError::Left { source, .. } => join_failure(source).reworded(|_| what),
         JoinError::Member { source, .. } | JoinError::ControlPlane { source, .. } => {
             cli::call_failure(source).reworded(|_| what)
         }

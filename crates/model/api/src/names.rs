@@ -14,6 +14,12 @@ pub const EXECUTION_SPACE_PREFIX: &str = "karmada-es-";
 /// The account in a member that impersonates users on the way through the cluster proxy; also its role and binding.
 pub const IMPERSONATOR_ACCOUNT: &str = "karmada-impersonator";
 
+/// After the name of a cluster: the secret with the token of its impersonator.
+const IMPERSONATION_SUFFIX: &str = "-impersonator";
+
+/// Where the name of a cluster stands in an agent's name: whoever registers agents with the reference, and may do everything.
+const AGENT_REGISTRAR: &str = "rbac-generator";
+
 /// Before the name of a cluster: the service of its estimator, unless configured otherwise.
 pub const ESTIMATOR_PREFIX: &str = "karmada-scheduler-estimator";
 
@@ -88,7 +94,25 @@ pub fn is_reserved_namespace(namespace: &str) -> bool {
 /// The secret with the token of a cluster's impersonator.
 #[must_use]
 pub fn impersonation_secret(cluster: &str) -> String {
-    format!("{cluster}-impersonator")
+    format!("{cluster}{IMPERSONATION_SUFFIX}")
+}
+
+/// Why no cluster may have a name that could be one's otherwise: what is kept for a cluster under a name made of its own
+/// would be something else's. `None` if it may have the name.
+#[must_use]
+pub fn reserved_cluster_name(name: &str) -> Option<String> {
+    if name == AGENT_REGISTRAR {
+        return Some("it is the name under which agents are registered".to_owned());
+    }
+    if member_account(name) == IMPERSONATOR_ACCOUNT {
+        return Some(format!(
+            "its account in the cluster would be {IMPERSONATOR_ACCOUNT}, which acts for users there"
+        ));
+    }
+    let other = name.strip_suffix(IMPERSONATION_SUFFIX)?;
+    Some(format!(
+        "its secret would be the one for the impersonator of a cluster {other}"
+    ))
 }
 
 /// The account of the control plane in a member.
@@ -238,6 +262,25 @@ mod tests {
             ("default", false),
         ] {
             assert_eq!(is_reserved_namespace(namespace), expected, "{namespace}");
+        }
+    }
+
+    #[test]
+    fn no_cluster_has_a_name_by_which_its_things_would_be_anothers() {
+        for (name, expected) in [
+            ("m1", None),
+            ("impersonator-1", None),
+            ("rbac-generator-1", None),
+            ("rbac-generator", Some("under which agents are registered")),
+            ("impersonator", Some("would be karmada-impersonator")),
+            ("m1-impersonator", Some("the impersonator of a cluster m1")),
+        ] {
+            let found = reserved_cluster_name(name);
+            let is_as_expected = match (&found, expected) {
+                (Some(found), Some(expected)) => found.contains(expected),
+                (found, expected) => found.is_none() && expected.is_none(),
+            };
+            assert!(is_as_expected, "{name}: {found:?}");
         }
     }
 

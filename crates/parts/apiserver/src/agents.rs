@@ -15,6 +15,7 @@ use access::attempt::Attempt;
 use access::certificates::CLIENT_SIGNER;
 use access::following::{Follower, write};
 use api::cluster::sync_mode;
+use api::names::reserved_cluster_name;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
@@ -38,10 +39,6 @@ const RESOURCE: &str = "certificatesigningrequests";
 const AGENTS: &str = "system:karmada:agents";
 /// What the name of every agent begins with; the cluster follows.
 const AGENT_PREFIX: &str = "system:karmada:agent:";
-/// Names that are no clusters': the reference gives this one leave to do everything.
-const RESERVED: [&str; 1] = ["rbac-generator"];
-/// How the name of an agent's cluster must not end: its secret would be another cluster's.
-const IMPERSONATOR: &str = "-impersonator";
 /// The longest name of a cluster.
 const LONGEST_NAME: usize = 48;
 const CLUSTERS: (&str, &str) = ("cluster.karmada.io", "clusters");
@@ -194,8 +191,7 @@ fn cluster_of(request: &Value) -> Option<String> {
 fn way(server: &Server, access: &Access, user: &User, cluster: &str) -> Result<Way, &'static str> {
     let is_name = cluster.len() <= LONGEST_NAME
         && object::names::check_dns1123_label(cluster).is_empty()
-        && !RESERVED.contains(&cluster)
-        && !cluster.ends_with(IMPERSONATOR);
+        && reserved_cluster_name(cluster).is_none();
     if !is_name {
         return Err("it is not for a cluster");
     }

@@ -104,6 +104,120 @@ async fn a_join_that_failed_half_way_is_done_again() {
     assert!(matches!(again, Err(JoinError::Registered { .. })));
 }
 
+/// What a cluster has that was never joined: not even an empty account.
+async fn assert_untouched(world: &World, member: &str) {
+    let m = world.member(member);
+    let accounts = m.names("serviceaccounts", "karmada-cluster").await;
+    let mut made: Vec<String> = accounts
+        .into_iter()
+        .filter(|name| name.contains("/karmada-"))
+        .collect();
+    made.extend(m.names("secrets", "karmada-cluster").await);
+    for kind in ["clusterroles", "clusterrolebindings"] {
+        let names = m.names(kind, "").await;
+        made.extend(names.into_iter().filter(|name| name.contains("karmada")));
+    }
+    assert_eq!(made, Vec::<String>::new(), "{member}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_by_which_a_clusters_things_would_be_anothers_is_refused_before_anything_is_made() {
+    let world = World::build()
+        .members(1)
+        .member(config("m2"))
+        .stranger()
+        .start()
+        .await;
+    let m2 = world.member("m2");
+    let before = world.names("secrets", "karmada-cluster").await;
+    for (name, problem) in [
+        (
+            "rbac-generator",
+            "it is the name under which agents are registered",
+        ),
+        (
+            "impersonator",
+            "its account in the cluster would be karmada-impersonator, which acts for users there",
+        ),
+        (
+            "m1-impersonator",
+            "its secret would be the one for the impersonator of a cluster m1",
+        ),
+    ] {
+        let options = JoinOptions::new(name, m2.address());
+        let joined = join(world.client(), m2.client(), &options).await;
+        let error = joined.unwrap_err().to_string();
+        assert_eq!(error, format!("invalid cluster name({name}): {problem}"));
+    }
+    // The other way round: somebody made a cluster whose secret is the one for the impersonator of this.
+    world
+        .apply("{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: s-impersonator}, spec: {syncMode: Push, apiEndpoint: 'https://s.example', secretRef: {namespace: karmada-cluster, name: s-impersonator}}}")
+        .await;
+    for dry_run in [true, false] {
+        let options = JoinOptions {
+            dry_run,
+            ..JoinOptions::new("s", m2.address())
+        };
+        let joined = join(world.client(), m2.client(), &options).await;
+        assert_eq!(
+            joined.unwrap_err().to_string(),
+            "secret karmada-cluster/s-impersonator belongs to cluster s-impersonator"
+        );
+    }
+    assert_eq!(m2.get("namespaces", "karmada-cluster").await, None);
+    assert_eq!(world.names("secrets", "karmada-cluster").await, before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_join_that_fails_takes_back_what_it_made_and_nothing_else() {
+    let world = World::build()
+        .members(1)
+        .member(config("m2"))
+        .stranger()
+        .start()
+        .await;
+    let m2 = world.member("m2");
+    let secrets = world.names("secrets", "karmada-cluster").await;
+    world
+        .apply(
+            "
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: closed}
+spec:
+  matchConstraints: {resourceRules: [{operations: [CREATE], apiGroups: [cluster.karmada.io], apiVersions: [v1alpha1], resources: [clusters]}]}
+  validations: [{expression: 'false', message: nobody joins today}]
+---
+{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: closed, validationActions: [Deny]}}
+",
+        )
+        .await;
+    let options = JoinOptions::new("m2", m2.address());
+    let refused = async || {
+        let joined = join(world.client(), m2.client(), &options).await;
+        let error = joined.unwrap_err();
+        let doing = "cannot make the cluster m2 in the control plane";
+        assert_eq!(error.to_string(), doing);
+        assert_eq!(world.names("secrets", "karmada-cluster").await, secrets);
+        assert_eq!(world.names("clusters", "").await, ["m1"]);
+    };
+    refused().await;
+    assert_untouched(&world, "m2").await;
+    // An account from an earlier life, or of another control plane, is not this one's to take away.
+    m2.apply("{apiVersion: v1, kind: ServiceAccount, metadata: {name: karmada-impersonator, namespace: karmada-cluster}}")
+        .await;
+    let kept = "karmada-cluster/karmada-impersonator";
+    let uid = m2.field("serviceaccounts", kept, "metadata.uid").await;
+    refused().await;
+    assert_eq!(m2.field("serviceaccounts", kept, "metadata.uid").await, uid);
+    m2.delete("serviceaccounts", kept).await;
+    assert_untouched(&world, "m2").await;
+
+    world.delete("validatingadmissionpolicybindings", "b").await;
+    world.join("m2").await;
+    world.until_ready("m2").await;
+}
+
 /// A cluster that was let go a moment ago joins again: what is still being deleted is waited for, and not for ever.
 #[tokio::test(start_paused = true)]
 async fn a_join_waits_for_what_is_left_of_an_earlier_life() {

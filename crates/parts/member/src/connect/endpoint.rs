@@ -37,7 +37,7 @@ pub enum LinkError {
     },
     /// The Secret belongs to something else.
     #[error(
-        "the secret {secret} does not belong to cluster {cluster}: it has another name and another owner"
+        "the secret {secret} does not belong to cluster {cluster}: it has another name or another owner"
     )]
     SecretForeign {
         /// Which cluster.
@@ -131,13 +131,17 @@ pub(crate) fn impersonator_token(
     token(secret).ok_or_else(|| LinkError::NoToken(name.clone()))
 }
 
-/// Whether a secret is the cluster's own: by its name or by its owner.
+/// Whether a secret is the cluster's own: by its owner, or by its name unless another cluster owns it. What holds the token
+/// of one cluster's impersonator has the name that the own secret of another would have.
 ///
 /// Invariant: whoever may write Clusters cannot have other clusters' credentials sent to an endpoint of their choice.
 pub(crate) fn is_own_secret(cluster: &Cluster, secret: &Object) -> bool {
     let (name, uid) = (&cluster.metadata.name, &cluster.metadata.uid);
     let is_named_so = secret.name() == name || secret.name() == impersonation_secret(name);
-    is_named_so || (!uid.is_empty() && secret.owner_references().any(|owner| owner.uid == *uid))
+    let mut owners = secret.owner_references();
+    let is_anothers = owners.any(|owner| owner.kind == "Cluster" && owner.name != *name);
+    (is_named_so && !is_anothers)
+        || (!uid.is_empty() && secret.owner_references().any(|owner| owner.uid == *uid))
 }
 
 /// The secret that a cluster refers to, if it is there and its own.

@@ -67,7 +67,7 @@ fn what_is_missing_is_named() {
             "another cluster's secret",
             json!({"apiEndpoint": at, "secretRef": reference("m2")}),
             Some(&secret("m2", &[("token", "t"), ("caBundle", "ca")])),
-            "the secret ns/m2 does not belong to cluster m1: it has another name and another owner",
+            "the secret ns/m2 does not belong to cluster m1: it has another name or another owner",
         ),
     ] {
         assert_eq!(
@@ -136,6 +136,15 @@ fn a_secret_of_another_name_belongs_to_its_owner() {
     let owner = json!([{"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "name": "m1", "uid": "c"}]);
     owned.set(&["metadata", "ownerReferences"], owner).unwrap();
     assert!(link(&cluster(spec), Some(&owned)).is_ok());
+    // The token of the impersonator of a cluster `m`, if this one were called `m-impersonator`.
+    let mut anothers = secret("m1", &[("token", "t"), ("caBundle", "")]);
+    let spec = json!({"apiEndpoint": "https://m1", "secretRef": {"namespace": "ns", "name": "m1"}});
+    assert!(link(&cluster(spec.clone()), Some(&anothers)).is_ok());
+    let owner = json!([{"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "name": "m", "uid": "d"}]);
+    anothers
+        .set(&["metadata", "ownerReferences"], owner)
+        .unwrap();
+    assert!(link(&cluster(spec), Some(&anothers)).is_err());
 }
 
 #[test]

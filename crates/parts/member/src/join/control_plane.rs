@@ -11,7 +11,8 @@ use serde_json::json;
 
 use crate::connect::token_in;
 use crate::credentials::token::Claims;
-use crate::join::member::{Credentials, mark};
+use crate::join::ledger::{Ledger, Place};
+use crate::join::member::{Credentials, make, mark};
 use crate::join::{JoinError, JoinOptions, MANAGER, in_control_plane};
 use crate::resources;
 
@@ -21,30 +22,104 @@ pub(super) async fn register(
     options: &JoinOptions,
     id: &str,
     credentials: &Credentials,
+    ledger: &mut Ledger,
 ) -> Result<(), JoinError> {
     ensure_namespace(control, &options.namespace).await?;
-    let [own, impersonator] = keep_all(control, options, credentials).await?;
+    let [own, impersonator] = keep_all(control, options, credentials, ledger).await?;
     let cluster = api::read::write(&describe(options, id, &own, &impersonator));
-    let resource = resources::of::<Cluster>();
-    let created = control
-        .create(&resource, &cluster, &WriteOptions::by(MANAGER))
-        .await;
-    let cluster = match created {
-        Ok(cluster) => cluster,
-        Err(error) if error.is_already_exists() => {
-            return Err(JoinError::Exists(options.name.clone()));
-        }
-        Err(error) => {
-            return Err(in_control_plane(format!(
-                "make the cluster {}",
-                options.name
-            ))(error));
-        }
-    };
+    let cluster = create(control, &cluster, id, ledger).await?;
+    // It has joined: what was made is its own.
+    *ledger = Ledger::default();
     for secret in [&own, &impersonator] {
         give_to(control, secret, &cluster).await?;
     }
     Ok(())
+}
+
+/// Makes the Cluster. Where that does not succeed, the ledger has what is to be taken back.
+async fn create(
+    control: &Client,
+    cluster: &Object,
+    id: &str,
+    ledger: &mut Ledger,
+) -> Result<Object, JoinError> {
+    let (resource, name) = (resources::of::<Cluster>(), cluster.name());
+    let options = WriteOptions::by(MANAGER);
+    match control.create(&resource, cluster, &options).await {
+        Ok(made) => Ok(made),
+        Err(error) if error.is_already_exists() => {
+            // Somebody else was faster. The secrets are named like their cluster; the accounts are theirs too if it is the
+            // same cluster, and that is believed where nobody says.
+            ledger.forget(Place::ControlPlane);
+            let theirs = control.get(&resource, &cluster.key()).await;
+            let is_another = theirs.is_ok_and(|theirs| {
+                let known = theirs.text_at(&["spec", "id"]).unwrap_or_default();
+                !known.is_empty() && known != id
+            });
+            if !is_another {
+                ledger.forget(Place::Member);
+            }
+            Err(JoinError::Exists(name.to_owned()))
+        }
+        Err(error) => {
+            let is_refused = error.refusal().is_some_and(|refusal| refusal.code < 500);
+            let doing = match is_refused {
+                true => format!("make the cluster {name}"),
+                // It may be there, and need what was made for it.
+                false => {
+                    *ledger = Ledger::default();
+                    format!("tell whether the cluster {name} was made (what was made for it stays)")
+                }
+            };
+            Err(in_control_plane(doing)(error))
+        }
+    }
+}
+
+/// Refuses a name whose secrets are another cluster's, before anything is made.
+pub(super) async fn check_secrets(
+    control: &Client,
+    options: &JoinOptions,
+    clusters: &[Object],
+) -> Result<(), JoinError> {
+    for secret in [own_key(options), impersonator_key(options)] {
+        let mut others = clusters
+            .iter()
+            .filter(|cluster| cluster.name() != options.name);
+        if let Some(owner) = others.find(|cluster| refers_to(cluster, &secret)) {
+            return Err(JoinError::SecretTaken {
+                secret,
+                owner: owner.name().to_owned(),
+            });
+        }
+        check_free(control, &secret, &options.name).await?;
+    }
+    Ok(())
+}
+
+/// Whether a cluster keeps credentials in a secret.
+fn refers_to(cluster: &Object, secret: &ObjectKey) -> bool {
+    ["secretRef", "impersonatorSecretRef"].iter().any(|field| {
+        let at = |part: &str| cluster.text_at(&["spec", field, part]);
+        at("namespace") == Some(&secret.namespace) && at("name") == Some(&secret.name)
+    })
+}
+
+/// Refuses a secret that belongs to another cluster.
+async fn check_free(control: &Client, key: &ObjectKey, cluster: &str) -> Result<(), JoinError> {
+    let known = match control.get_metadata(&resources::secrets(), key).await {
+        Ok(known) => known,
+        Err(error) if error.is_not_found() => return Ok(()),
+        Err(error) => return Err(in_control_plane(format!("read the secret {key}"))(error)),
+    };
+    let mut owners = known.owner_references();
+    match owners.find(|owner| owner.kind == "Cluster" && owner.name != cluster) {
+        None => Ok(()),
+        Some(owner) => Err(JoinError::SecretTaken {
+            secret: key.clone(),
+            owner: owner.name,
+        }),
+    }
 }
 
 /// Keeps all credentials; where they are: the control plane's own, and those for impersonating.
@@ -52,20 +127,17 @@ pub(super) async fn keep_all(
     control: &Client,
     options: &JoinOptions,
     credentials: &Credentials,
+    ledger: &mut Ledger,
 ) -> Result<[ObjectKey; 2], JoinError> {
-    let impersonator = ObjectKey::namespaced(
-        options.namespace.as_str(),
-        impersonation_secret(&options.name),
-    );
-    let own = own_key(options);
-    let token = encode(credentials.impersonator.as_bytes());
-    keep(control, &impersonator, &options.name, &[("token", token)]).await?;
+    let (own, impersonator) = (own_key(options), impersonator_key(options));
+    let (name, token) = (&options.name, encode(credentials.impersonator.as_bytes()));
+    keep(control, &impersonator, name, &[("token", token)], ledger).await?;
     let mut values = vec![("token", encode(credentials.token.as_bytes()))];
     // Where nobody checks certificates there may be no authority to keep.
     if !credentials.ca.is_empty() || !options.insecure {
         values.push(("caBundle", encode(&credentials.ca)));
     }
-    keep(control, &own, &options.name, &values).await?;
+    keep(control, &own, name, &values, ledger).await?;
     Ok([own, impersonator])
 }
 
@@ -87,6 +159,11 @@ pub(super) async fn renewal(
 
 fn own_key(options: &JoinOptions) -> ObjectKey {
     ObjectKey::namespaced(options.namespace.as_str(), options.name.as_str())
+}
+
+fn impersonator_key(options: &JoinOptions) -> ObjectKey {
+    let name = impersonation_secret(&options.name);
+    ObjectKey::namespaced(options.namespace.as_str(), name)
 }
 
 fn describe(options: &JoinOptions, id: &str, own: &ObjectKey, impersonator: &ObjectKey) -> Cluster {
@@ -142,21 +219,9 @@ async fn keep(
     key: &ObjectKey,
     cluster: &str,
     values: &[(&str, String)],
+    ledger: &mut Ledger,
 ) -> Result<(), JoinError> {
-    match control.get_metadata(&resources::secrets(), key).await {
-        Ok(known) => {
-            let mut owners = known.owner_references();
-            let other = owners.find(|owner| owner.kind == "Cluster" && owner.name != cluster);
-            if let Some(owner) = other {
-                return Err(JoinError::SecretTaken {
-                    secret: key.clone(),
-                    owner: owner.name,
-                });
-            }
-        }
-        Err(error) if error.is_not_found() => {}
-        Err(error) => return Err(in_control_plane(format!("read the secret {key}"))(error)),
-    }
+    check_free(control, key, cluster).await?;
     let mut secret = Object::new(&resources::secrets().kind, key);
     mark(&mut secret);
     for (name, value) in values {
@@ -164,19 +229,9 @@ async fn keep(
             .set(&["data", name], value.as_str())
             .expect("invariant: a new object has nothing in the way");
     }
-    let options = WriteOptions::by(MANAGER);
-    let applied = control
-        .apply(
-            &resources::secrets(),
-            &secret,
-            true,
-            &Part::Object,
-            &options,
-        )
-        .await;
-    applied
-        .map(drop)
-        .map_err(in_control_plane(format!("write the secret {key}")))
+    let resource = resources::secrets();
+    let made = make(control, Place::ControlPlane, &resource, &secret, ledger).await;
+    made.map_err(in_control_plane(format!("write the secret {key}")))
 }
 
 /// Lets a cluster own a Secret, so that it goes with the cluster.
@@ -197,6 +252,7 @@ async fn give_to(control: &Client, key: &ObjectKey, cluster: &Object) -> Result<
         )
         .await;
     patched.map(drop).map_err(in_control_plane(format!(
-        "give the secret {key} to its cluster"
+        "give the secret {key} to cluster {}, which has joined",
+        cluster.name()
     )))
 }

@@ -1,8 +1,9 @@
 //! Which cluster it is, and whether it or its name is known already.
 
 use api::cluster::Cluster;
+use api::names::reserved_cluster_name;
 use client::{Client, ListOptions};
-use object::{ObjectKey, names::check_dns1123_label};
+use object::{Object, ObjectKey, names::check_dns1123_label};
 
 use crate::join::{Holder, JoinError, in_control_plane, in_member};
 use crate::resources;
@@ -17,7 +18,8 @@ pub(super) fn check_name(name: &str) -> Result<(), JoinError> {
     } else if name.len() > LONGEST_NAME {
         Some(format!("must be no more than {LONGEST_NAME} characters"))
     } else {
-        check_dns1123_label(name).into_iter().next()
+        let problem = check_dns1123_label(name).into_iter().next();
+        problem.or_else(|| reserved_cluster_name(name))
     };
     match problem {
         None => Ok(()),
@@ -46,17 +48,23 @@ pub(super) async fn check_another(control: &Client, id: &str) -> Result<(), Join
     }
 }
 
-/// Refuses a cluster that has joined under any name, and a name that any cluster has.
-pub(super) async fn check_unregistered(
-    control: &Client,
-    name: &str,
-    id: &str,
-) -> Result<(), JoinError> {
+/// The clusters that have joined.
+pub(super) async fn joined(control: &Client) -> Result<Vec<Object>, JoinError> {
     let clusters = control
         .list_all(&resources::of::<Cluster>(), "", &ListOptions::default())
         .await;
-    let clusters = clusters.map_err(in_control_plane("list the clusters"))?;
-    let holders = clusters.items.iter().filter_map(|cluster| {
+    Ok(clusters
+        .map_err(in_control_plane("list the clusters"))?
+        .items)
+}
+
+/// Refuses a cluster that has joined under any name, and a name that any cluster has.
+pub(super) fn check_unregistered(
+    clusters: &[Object],
+    name: &str,
+    id: &str,
+) -> Result<(), JoinError> {
+    let holders = clusters.iter().filter_map(|cluster| {
         let known = cluster.text_at(&["spec", "id"]).unwrap_or_default();
         let (has_name, has_id) = (cluster.name() == name, !id.is_empty() && known == id);
         match (has_name, has_id) {

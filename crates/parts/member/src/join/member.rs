@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use api::names::{IMPERSONATOR_ACCOUNT, member_account, member_role};
 use api::well_known::labels::{SYSTEM, TRUE};
-use client::{Client, WriteOptions};
+use client::{CallError, Client, WriteOptions};
 use intent::Part;
 use object::base64::decode;
 use object::{Object, ObjectKey, ResourceType, Value};
 use serde_json::json;
 
 use crate::credentials::token;
+use crate::join::ledger::{Ledger, Place};
 use crate::join::{JoinError, JoinOptions, MANAGER, in_member};
 use crate::resources::{self, RBAC};
 
@@ -35,13 +36,14 @@ pub(super) struct Credentials {
 pub(super) async fn prepare(
     member: &Client,
     options: &JoinOptions,
+    ledger: &mut Ledger,
 ) -> Result<Credentials, JoinError> {
     let namespace = options.namespace.as_str();
     ensure_namespace(member, namespace).await?;
     let impersonator = ObjectKey::namespaced(namespace, IMPERSONATOR_ACCOUNT);
     let account = ObjectKey::namespaced(namespace, member_account(&options.name));
-    declare_account(member, &impersonator).await?;
-    declare_account(member, &account).await?;
+    declare_account(member, &impersonator, ledger).await?;
+    declare_account(member, &account, ledger).await?;
     let role = member_role(&options.name);
     let rules = json!([
         {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
@@ -52,6 +54,7 @@ pub(super) async fn prepare(
         &resources::cluster_roles(),
         &ObjectKey::cluster(role.as_str()),
         &[("rules", rules)],
+        ledger,
     )
     .await?;
     let binding = [
@@ -69,6 +72,7 @@ pub(super) async fn prepare(
         &resources::cluster_role_bindings(),
         &ObjectKey::cluster(role.as_str()),
         &binding,
+        ledger,
     )
     .await?;
     let (lasting, ca) = token_of(member, &account).await?;
@@ -126,8 +130,12 @@ async fn ensure_namespace(member: &Client, name: &str) -> Result<(), JoinError> 
 }
 
 /// An account, and the Secret in which the member puts its token.
-async fn declare_account(member: &Client, account: &ObjectKey) -> Result<(), JoinError> {
-    declare(member, &resources::service_accounts(), account, &[]).await?;
+async fn declare_account(
+    member: &Client,
+    account: &ObjectKey,
+    ledger: &mut Ledger,
+) -> Result<(), JoinError> {
+    declare(member, &resources::service_accounts(), account, &[], ledger).await?;
     let mut secret = Object::new(&resources::secrets().kind, account);
     let annotations = json!({"kubernetes.io/service-account.name": account.name});
     for (path, value) in [
@@ -138,7 +146,7 @@ async fn declare_account(member: &Client, account: &ObjectKey) -> Result<(), Joi
             .set(path, value)
             .expect("invariant: a new object has nothing in the way");
     }
-    apply(member, &resources::secrets(), &secret).await
+    apply(member, &resources::secrets(), &secret, ledger).await
 }
 
 /// Waits until the member has put a token into the account's Secret.
@@ -179,6 +187,7 @@ async fn declare(
     resource: &ResourceType,
     key: &ObjectKey,
     fields: &[(&str, Value)],
+    ledger: &mut Ledger,
 ) -> Result<(), JoinError> {
     let mut object = Object::new(&resource.kind, key);
     mark(&mut object);
@@ -187,21 +196,52 @@ async fn declare(
             .set(&[name], value.clone())
             .expect("invariant: a new object has nothing in the way");
     }
-    apply(member, resource, &object).await
+    apply(member, resource, &object, ledger).await
 }
 
-async fn apply(member: &Client, resource: &ResourceType, object: &Object) -> Result<(), JoinError> {
-    let doing = format!("make {} {}", resource.kind.kind, object.key());
-    let applied = member
-        .apply(
-            resource,
-            object,
-            true,
-            &Part::Object,
-            &WriteOptions::by(MANAGER),
-        )
+async fn apply(
+    member: &Client,
+    resource: &ResourceType,
+    object: &Object,
+    ledger: &mut Ledger,
+) -> Result<(), JoinError> {
+    let made = make(member, Place::Member, resource, object, ledger).await;
+    made.map_err(in_member(format!(
+        "make {} {}",
+        resource.kind.kind,
+        object.key()
+    )))
+}
+
+/// Brings an object to what it should be, and notes it if it was not there.
+pub(super) async fn make(
+    client: &Client,
+    place: Place,
+    resource: &ResourceType,
+    object: &Object,
+    ledger: &mut Ledger,
+) -> Result<(), CallError> {
+    let (key, options) = (object.key(), WriteOptions::by(MANAGER));
+    let is_new = match client.get_metadata(resource, &key).await {
+        Ok(_) => false,
+        Err(error) if error.is_not_found() => true,
+        Err(error) => return Err(error),
+    };
+    if is_new {
+        ledger.begin(place, resource, &key);
+    }
+    let applied = client
+        .apply(resource, object, true, &Part::Object, &options)
         .await;
-    applied.map(drop).map_err(in_member(doing))
+    match &applied {
+        Ok(made) if is_new => ledger.end(made),
+        // A server that says no has made nothing; one that fails on the way may have.
+        Err(error) if is_new && error.refusal().is_some_and(|refusal| refusal.code < 500) => {
+            ledger.refused();
+        }
+        _ => {}
+    }
+    applied.map(drop)
 }
 
 /// Marks an object as the control plane's own.

@@ -2,12 +2,14 @@
 //!
 //! Writes: in the member a namespace, two accounts with their tokens, a role and its binding; in the control plane two
 //!         Secrets and the Cluster that owns them.
-//! Keeps:  the Cluster is made last, so that a join that failed half-way is simply done again; credentials that are already
-//!         there are replaced, not believed; nothing of another cluster is touched.
+//! Keeps:  what can be refused is refused before anything is made; the Cluster is made last, and what was made before is
+//!         taken back where it is not; credentials that are already there are replaced, not believed; nothing of another
+//!         cluster is touched.
 
 mod control_plane;
 mod identity;
 mod leave;
+mod ledger;
 mod member;
 pub(crate) mod remains;
 
@@ -19,6 +21,7 @@ use object::time::Time;
 
 use crate::credentials::LIFETIME_SECONDS;
 pub use crate::join::leave::{UnjoinError, UnjoinOptions, Unjoined, unjoin};
+use crate::join::ledger::Ledger;
 
 /// The field manager of what joining writes.
 const MANAGER: &str = "karavel-join";
@@ -140,6 +143,14 @@ pub enum JoinError {
         /// Why not.
         source: CallError,
     },
+    /// It failed, and what was made before could not be taken back.
+    #[error("cannot join, and what was made for it stays behind: {left}")]
+    Left {
+        /// What stays.
+        left: String,
+        /// Why it failed.
+        source: Box<Self>,
+    },
     /// The control plane did not do what was asked.
     #[error("cannot {doing} in the control plane")]
     ControlPlane {
@@ -181,13 +192,36 @@ pub async fn join(
     identity::check_name(&options.name)?;
     let id = identity::read_id(member).await?;
     identity::check_another(control, &id).await?;
-    identity::check_unregistered(control, &options.name, &id).await?;
+    let clusters = identity::joined(control).await?;
+    identity::check_unregistered(&clusters, &options.name, &id)?;
+    control_plane::check_secrets(control, options, &clusters).await?;
     if options.dry_run {
         return Ok(Joined { id });
     }
-    let credentials = member::prepare(member, options).await?;
-    control_plane::register(control, options, &id, &credentials).await?;
-    Ok(Joined { id })
+    let mut ledger = Ledger::default();
+    let Err(error) = introduce(control, member, options, &id, &mut ledger).await else {
+        return Ok(Joined { id });
+    };
+    let left = ledger.take_back(control, member).await;
+    match left.is_empty() {
+        true => Err(error),
+        false => Err(JoinError::Left {
+            left: left.join("; "),
+            source: Box::new(error),
+        }),
+    }
+}
+
+/// Makes on both sides what a cluster that has joined has.
+async fn introduce(
+    control: &Client,
+    member: &Client,
+    options: &JoinOptions,
+    id: &str,
+    ledger: &mut Ledger,
+) -> Result<(), JoinError> {
+    let credentials = member::prepare(member, options, ledger).await?;
+    control_plane::register(control, options, id, &credentials, ledger).await
 }
 
 /// Gives the control plane new tokens of a cluster that has joined before, if those it has are old or have ended while
@@ -202,8 +236,10 @@ pub async fn renew(
     if due.is_none_or(|due| due > now) {
         return Ok(false);
     }
-    let credentials = member::prepare(member, options).await?;
-    control_plane::keep_all(control, options, &credentials).await?;
+    // What a cluster has that has joined is not taken back.
+    let mut ledger = Ledger::default();
+    let credentials = member::prepare(member, options, &mut ledger).await?;
+    control_plane::keep_all(control, options, &credentials, &mut ledger).await?;
     Ok(true)
 }
 
