@@ -1,11 +1,14 @@
-//! One object at one revision: the bytes handed out, and the little that must be known without parsing them.
+//! One object at one revision: the text handed out, and the little that must be known without parsing it.
 //!
-//! An object is encoded once, when it is written. The stored bytes leave the revision out, because only the store can
-//! assign it; [`Record::write_to`] puts it in while copying, so get, list and watch share one copy of every object.
+//! An object is encoded once, when it is written, and kept packed ([`object::packing`]). The stored text leaves the
+//! revision out, because only the store can assign it; [`Record::write_to`] puts it in while unpacking, so get, list and
+//! watch share one copy of every object.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use object::packing::{self, NotPacked};
 use object::{Map, Value};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use store::{Entry, Revision};
@@ -47,6 +50,14 @@ pub enum RecordError {
         /// Where it was found.
         key: String,
     },
+    /// The bytes are damaged.
+    #[error("the value under key {key} is not a stored object")]
+    Packing {
+        /// Where it was found.
+        key: String,
+        /// What is wrong with it.
+        source: NotPacked,
+    },
     /// The metadata cannot be read.
     #[error("the value under key {key} is not a stored object")]
     Head {
@@ -66,24 +77,29 @@ impl Record {
     /// Reads the head of a stored object.
     pub fn new(entry: Arc<Entry>) -> Result<Self, RecordError> {
         let key = || entry.key.to_string();
-        let start = entry
-            .value
-            .get(..SLOT_WITHIN.min(entry.value.len()))
-            .unwrap_or_default();
+        let text = packing::unpack(&entry.value)
+            .map_err(|source| RecordError::Packing { key: key(), source })?;
+        let start = text.get(..SLOT_WITHIN.min(text.len())).unwrap_or_default();
         let slot = start
             .windows(BEFORE_SLOT.len())
             .position(|window| window == BEFORE_SLOT)
             .map(|position| position + BEFORE_SLOT.len())
             .ok_or_else(|| RecordError::Layout { key: key() })?;
-        let head =
-            read_head(&entry.value).map_err(|source| RecordError::Head { key: key(), source })?;
+        let head = read_head(&text).map_err(|source| RecordError::Head { key: key(), source })?;
+        drop(text);
         Ok(Self { entry, slot, head })
+    }
+
+    /// The stored text, which has no revision in it.
+    fn text(&self) -> Cow<'_, [u8]> {
+        packing::unpack(&self.entry.value).expect("invariant: the head of this text was read")
     }
 
     /// Whether it is written in a version, which the layout puts first.
     #[must_use]
     pub fn is_of(&self, api_version: &str) -> bool {
-        let rest = self.entry.value.strip_prefix(b"{\"apiVersion\":\"");
+        let text = self.text();
+        let rest = text.strip_prefix(b"{\"apiVersion\":\"");
         let rest = rest.and_then(|rest| rest.strip_prefix(api_version.as_bytes()));
         rest.is_some_and(|rest| rest.starts_with(b"\""))
     }
@@ -108,8 +124,9 @@ impl Record {
 
     /// Appends the JSON of the object as of `revision`, which is its own but for the last state of a deleted object.
     pub fn write_at(&self, revision: Revision, out: &mut Vec<u8>) {
-        let (before, after) = self.entry.value.split_at(self.slot);
-        out.reserve(self.entry.value.len() + REVISION_ROOM);
+        let text = self.text();
+        let (before, after) = text.split_at(self.slot);
+        out.reserve(text.len() + REVISION_ROOM);
         out.extend_from_slice(before);
         write_revision(revision, after, out);
         out.extend_from_slice(after);
@@ -118,7 +135,8 @@ impl Record {
     /// Appends the JSON of the object without its version and kind, which the layout puts first.
     pub fn write_item(&self, out: &mut Vec<u8>) {
         let metadata = self.slot.saturating_sub(BEFORE_SLOT.len());
-        let named = self.entry.value.get(metadata..).unwrap_or_default();
+        let text = self.text();
+        let named = text.get(metadata..).unwrap_or_default();
         let (before, after) = named.split_at(BEFORE_SLOT.len().min(named.len()));
         out.reserve(named.len() + REVISION_ROOM);
         out.push(b'{');
@@ -129,7 +147,8 @@ impl Record {
 
     /// Appends the JSON of the object's metadata alone, as clients that ask for no more are answered.
     pub fn write_metadata_at(&self, revision: Revision, out: &mut Vec<u8>) {
-        let after = self.entry.value.get(self.slot..).unwrap_or_default();
+        let text = self.text();
+        let after = text.get(self.slot..).unwrap_or_default();
         let metadata = after.get(..end_of_braces(after)).unwrap_or_default();
         out.reserve(metadata.len() + BARE.len() + REVISION_ROOM);
         out.extend_from_slice(BARE);
@@ -154,8 +173,8 @@ impl Record {
     /// The object itself, for those who change it.
     #[must_use]
     pub fn value(&self) -> Value {
-        let mut value: Value = serde_json::from_slice(&self.entry.value)
-            .expect("invariant: the head of these bytes was read");
+        let mut value: Value = serde_json::from_slice(&self.text())
+            .expect("invariant: the head of this text was read");
         set_revision(&mut value, self.revision());
         value
     }
@@ -217,8 +236,8 @@ impl Head {
     }
 }
 
-/// The bytes an object is stored as: `apiVersion`, `kind` and `metadata` first, without the revision; the other
-/// fields in their own order.
+/// The bytes an object is stored as: its text packed, with `apiVersion`, `kind` and `metadata` first, without the revision;
+/// the other fields in their own order.
 #[must_use]
 pub fn encode(object: &Map) -> Bytes {
     let mut out = Vec::with_capacity(512);
@@ -252,8 +271,7 @@ pub fn encode(object: &Map) -> Bytes {
         write_field(&mut out, name, value);
     }
     out.push(b'}');
-    // It is kept for as long as the object is, so without the room that it could have grown into.
-    out.into_boxed_slice().into()
+    packing::pack(&out).into()
 }
 
 fn write_field(out: &mut Vec<u8>, name: &str, value: &Value) {

@@ -22,6 +22,7 @@ pub mod jsonpath;
 pub mod metadata;
 pub mod names;
 pub mod object;
+pub mod packing;
 pub mod parse;
 pub mod patch;
 pub mod quantity;

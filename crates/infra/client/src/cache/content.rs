@@ -47,7 +47,7 @@ impl Content {
     /// An object went. One that is not held, or another of the same name, changes nothing.
     pub(crate) fn take(&mut self, key: &ObjectKey, uid: &str) -> Vec<Step> {
         match self.objects.get(key) {
-            Some(held) if held.open().uid() == uid => self.remove(key).into_iter().collect(),
+            Some(held) if held.has_uid(uid) => self.remove(key).into_iter().collect(),
             _ => Vec::new(),
         }
     }

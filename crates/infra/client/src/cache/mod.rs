@@ -9,7 +9,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use imbl::OrdSet;
-use memchr::memmem;
 use object::{Object, ObjectKey, ResourceType, Value};
 use runtime::{Clock, Spawner};
 use tokio::sync::{Notify, watch};
@@ -374,15 +373,12 @@ impl Cache {
         found.into_iter().map(|packed| packed.open())
     }
 
-    /// The objects that have a text anywhere in them: of very many, those worth a look. The text has no quotes, backslashes
-    /// or control characters in it, as a uid or a name.
-    pub fn mentioning(&self, text: &str) -> impl Iterator<Item = Arc<Object>> + use<> {
-        let finder = memmem::Finder::new(text).into_owned();
+    /// Whether there is an object with this uid, whatever its name.
+    #[must_use]
+    pub fn has_uid(&self, uid: &str) -> bool {
+        // The set is copied in constant time, so that the lock is not held while walking it.
         let objects = self.content().objects.clone();
-        objects
-            .into_iter()
-            .filter(move |packed| packed.mentions(&finder))
-            .map(|packed| packed.open())
+        objects.iter().any(|packed| packed.has_uid(uid))
     }
 
     /// How many objects there are.

@@ -133,7 +133,12 @@ fn a_watcher_gets_every_change_once_and_in_order() {
 fn changes_of_large_objects_leave_the_ring_earlier() {
     let mut feed = Feed::new();
     let pods = feed.cache.collection("core/pods");
-    let large = "x".repeat(4 * 1024 * 1024);
+    // Text that packing makes no smaller.
+    let noise = std::iter::successors(Some(1_u32), |last| {
+        Some(last.wrapping_mul(1_664_525).wrapping_add(1_013_904_223))
+    });
+    let letter = |number: u32| char::from(b'0' + (number >> 26) as u8);
+    let large: String = noise.map(letter).take(4 * 1024 * 1024).collect();
     for _ in 0..40 {
         feed.put_value("a", json!(large)); // 11 to 50
     }

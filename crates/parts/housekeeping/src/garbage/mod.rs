@@ -213,10 +213,7 @@ impl Collector {
 
 /// What it means that an owner is not where it should be: it may be in another namespace.
 fn absence(followed: &Followed, owner: &OwnerReference) -> OwnerState {
-    let is_there = |cache: &Cache| {
-        let mut mentioning = cache.mentioning(&owner.uid);
-        mentioning.any(|object| object.uid() == owner.uid)
-    };
+    let is_there = |cache: &Cache| cache.has_uid(&owner.uid);
     if followed.resource.namespaced && followed.cache.as_ref().is_some_and(is_there) {
         return OwnerState::Elsewhere;
     }
