@@ -128,6 +128,12 @@ impl Step {
         }
     }
 
+    /// The revision of the object as it is, or as it was when it went.
+    pub(super) fn revision(&self) -> u64 {
+        let object = self.after.as_ref().or(self.before.as_ref());
+        object.map_or(0, Packed::revision)
+    }
+
     /// The change, to be looked at.
     pub(super) fn open(&self) -> Change {
         let open = |packed: &Option<Packed>| packed.as_ref().map(Packed::open);

@@ -15,7 +15,7 @@ use tokio::sync::{Notify, watch};
 
 pub(crate) use self::content::{Content, Step};
 pub(crate) use self::packed::Packed;
-use self::subscribers::Subscribers;
+use self::subscribers::{Newest, Subscribers};
 use crate::call::Client;
 use crate::follow;
 
@@ -516,14 +516,9 @@ impl Shared {
     /// Takes in all there is, from a list that was finished, and tells the subscribers what came of it. Of what the first
     /// list has they are told [in the background](runtime::in_the_background).
     pub(crate) fn take_list(&self, found: BTreeSet<Packed>) {
-        if *self.synced.borrow() {
-            return self.replace(found);
-        }
-        runtime::in_the_background(|| self.replace(found));
-    }
-
-    fn replace(&self, found: BTreeSet<Packed>) {
-        self.subscribers.deliver_all(|tell| {
+        let is_first = !*self.synced.borrow();
+        let background = is_first.then(|| Newest::of(&found));
+        self.subscribers.deliver_all(background, |tell| {
             // Whoever is told may look into the cache: no lock is held by then, not even by a temporary.
             let gone = lock(&self.content).retain(&found);
             tell(gone);

@@ -38,6 +38,8 @@ struct Rest {
     kept: Box<[u8]>,
     /// How long the text is.
     length: usize,
+    /// Its revision, if that is a number, as it is nearly everywhere.
+    revision: u64,
     /// The object as long as somebody has it.
     open: Mutex<Weak<Object>>,
 }
@@ -52,6 +54,7 @@ impl Packed {
             uid: digest(object.uid()),
             kept: packing::pack(&text),
             length: text.len(),
+            revision: numbered(object.resource_version()),
             open: Mutex::default(),
         }));
         packed.keep_open(Arc::new(object));
@@ -65,6 +68,7 @@ impl Packed {
             uid: digest(&object.uid),
             kept: packing::pack(&object.text),
             length: object.text.len(),
+            revision: numbered(&object.revision),
             open: Mutex::default(),
         }))
     }
@@ -72,6 +76,11 @@ impl Packed {
     /// Its place among others of its kind.
     pub(crate) fn key(&self) -> &ObjectKey {
         &self.0.key
+    }
+
+    /// When it was changed last, among others of the same server; zero if that is not known.
+    pub(crate) fn revision(&self) -> u64 {
+        self.0.revision
     }
 
     /// Whether both say the same, to the letter.
@@ -162,6 +171,11 @@ impl Warm {
         }
         cold
     }
+}
+
+/// Revisions mean nothing to clients, says the API; that most are numbers is used only to guess what is looked at first.
+fn numbered(revision: &str) -> u64 {
+    revision.parse().unwrap_or_default()
 }
 
 fn digest(uid: &str) -> u64 {

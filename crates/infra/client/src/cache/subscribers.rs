@@ -27,28 +27,52 @@ struct Inner {
 }
 
 impl Inner {
-    fn tell(&self, steps: Vec<Step>) {
+    fn tell(&self, steps: Vec<Step>, background: Option<Newest>) {
         if self.callbacks.is_empty() {
             return;
         }
         for step in steps {
             // One after the other: a list of a hundred thousand is never there as trees.
             let change = step.open();
-            for callback in self.callbacks.values() {
-                callback(&change);
+            let tell = || {
+                self.callbacks
+                    .values()
+                    .for_each(|callback| callback(&change))
+            };
+            match background {
+                Some(newest) => runtime::in_the_background(newest.age(step.revision()), tell),
+                None => tell(),
             }
         }
+    }
+}
+
+/// The revision of the newest of the objects that were there before anybody looked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Newest(u64);
+
+impl Newest {
+    pub(super) fn of<'p>(objects: impl IntoIterator<Item = &'p Packed>) -> Self {
+        let revisions = objects.into_iter().map(Packed::revision);
+        Self(revisions.max().unwrap_or_default())
+    }
+
+    /// How much older another is.
+    fn age(self, revision: u64) -> u32 {
+        u32::try_from(self.0.saturating_sub(revision)).unwrap_or(u32::MAX)
     }
 }
 
 impl Subscribers {
     pub(super) fn add(&self, callback: Callback, objects: impl FnOnce() -> OrdSet<Packed>) -> u64 {
         let mut inner = self.lock();
-        runtime::in_the_background(|| {
-            for object in objects() {
-                callback(&Step::came(object).open());
-            }
-        });
+        let objects = objects();
+        let newest = Newest::of(&objects);
+        for object in objects {
+            let age = newest.age(object.revision());
+            let change = Step::came(object).open();
+            runtime::in_the_background(age, || callback(&change));
+        }
         inner.next += 1;
         let id = inner.next;
         inner.callbacks.insert(id, callback);
@@ -61,13 +85,17 @@ impl Subscribers {
 
     /// Makes changes and tells everybody about them.
     pub(super) fn deliver(&self, change: impl FnOnce() -> Vec<Step>) {
-        self.deliver_all(|tell| tell(change()));
+        self.deliver_all(None, |tell| tell(change()));
     }
 
-    /// Makes changes, of which each is told when it is handed over.
-    pub(super) fn deliver_all(&self, changes: impl FnOnce(&dyn Fn(Vec<Step>))) {
+    /// Makes changes, of which each is told when it is handed over; in the background if they were there before.
+    pub(super) fn deliver_all(
+        &self,
+        background: Option<Newest>,
+        changes: impl FnOnce(&dyn Fn(Vec<Step>)),
+    ) {
         let inner = self.lock();
-        changes(&|steps| inner.tell(steps));
+        changes(&|steps| inner.tell(steps, background));
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use karavel_client::{Caches, Client, Detail, Scope};
 use object::ObjectKey;
-use runtime::{Clock, Tasks};
+use runtime::{Clock, Queue, Tasks};
 use serde_json::json;
 
 use crate::follower::{Watched, pass, pod, pods, shown};
@@ -61,6 +61,42 @@ async fn somebody_who_comes_late_is_told_of_everything_once() {
     assert_eq!(late.lock().unwrap().join(" "), "+a@1 +b@2 ~b@4");
     drop(subscription);
     assert_eq!(watched.told(), "+a@1 +b@2 ~b@4");
+}
+
+/// After a restart everything is looked at, and what nobody may have looked at before comes first.
+#[tokio::test(start_paused = true)]
+async fn of_what_was_there_before_the_newest_is_looked_at_first() {
+    let script = Script::default();
+    script.then(
+        Answer::watch()
+            .added(&pod("a@1"))
+            .added(&pod("b@9"))
+            .added(&pod("c@5"))
+            .initial_end(9)
+            .pause(1)
+            .event("MODIFIED", &pod("a@10"))
+            .hanging(),
+    );
+    let watched = Watched::start(&script);
+    let (early, late) = (Queue::default(), Queue::default());
+    let adding = |queue: &Queue<String>| {
+        let queue = queue.clone();
+        watched
+            .cache
+            .on_change(move |change| queue.add(change.key().name))
+    };
+    let _early = adding(&early);
+    watched.cache.synced().await;
+    let _late = adding(&late);
+    for queue in [&early, &late] {
+        assert_eq!(queue.take().await.unwrap().key(), "b");
+    }
+    pass(2).await;
+    for queue in [&early, &late] {
+        let changed = queue.take().await.unwrap();
+        assert_eq!(changed.key(), "a", "a change comes before all of them");
+        assert_eq!(queue.take().await.unwrap().key(), "c");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -26,25 +26,34 @@ pub type Priority = i32;
 /// How much less urgent a key is that is added [`in_the_background`]: less than everything else.
 const BACKGROUND: Priority = 1_000_000;
 
+/// How urgent a key is beside others of its priority, too: the higher comes first.
+type Rank = i64;
+
 thread_local! {
-    static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
+    /// How old that is which is looked at in the background, if anything is.
+    static BACKGROUND_AGE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// Keys that are added by `work`, to whichever queue, come after all that are added otherwise; among themselves they keep
-/// their order.
+/// Keys that are added by `work`, to whichever queue, come after all that are added otherwise. Of those with the same
+/// priority the one of the lower age comes first; of one age they keep their order.
 ///
 /// For what was there before anybody looked: after a restart everything is looked at once, and a change that somebody makes
-/// meanwhile does not wait behind it.
-pub fn in_the_background<T>(work: impl FnOnce() -> T) -> T {
+/// meanwhile does not wait behind it, nor does what was changed last, which nobody may have looked at before.
+pub fn in_the_background<T>(age: u32, work: impl FnOnce() -> T) -> T {
     /// Also when `work` panics.
-    struct Back(bool);
+    struct Back(Option<u32>);
     impl Drop for Back {
         fn drop(&mut self) {
-            IS_BACKGROUND.set(self.0);
+            BACKGROUND_AGE.set(self.0);
         }
     }
-    let _back = Back(IS_BACKGROUND.replace(true));
+    let _back = Back(BACKGROUND_AGE.replace(Some(age)));
     work()
+}
+
+/// A priority, and among equals the age.
+fn rank(priority: Priority, age: u32) -> Rank {
+    (Rank::from(priority) << u32::BITS) - Rank::from(age)
 }
 
 /// How long a key that failed waits: doubling from `first` to `longest`.
@@ -114,11 +123,11 @@ impl<K: Clone + Eq + Hash> Queue<K> {
 
     /// Wants the key looked at from `due` on, with a priority.
     pub fn add_with(&self, key: K, due: Instant, priority: Priority) {
-        let priority = match IS_BACKGROUND.get() {
-            true => priority.saturating_sub(BACKGROUND),
-            false => priority,
+        let rank = match BACKGROUND_AGE.get() {
+            Some(age) => rank(priority.saturating_sub(BACKGROUND), age),
+            None => rank(priority, 0),
         };
-        if self.lock().add(key, due, priority, Instant::now()) {
+        if self.lock().add(key, due, rank, Instant::now()) {
             self.shared.changed.notify_one();
         }
     }
@@ -130,7 +139,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
 
     /// The same, with a priority once it is due.
     pub fn retry_with(&self, key: K, priority: Priority) {
-        if self.lock().retry(key, priority, Instant::now()) {
+        if self.lock().retry(key, rank(priority, 0), Instant::now()) {
             self.shared.changed.notify_one();
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Priority, RetryAfter, later};
+use super::{Rank, RetryAfter, later};
 use crate::backoff::delay;
 
 /// One key in so many is the least urgent one, lest it waits for ever behind others that keep coming.
@@ -16,7 +16,7 @@ pub(super) const LEAST_URGENT_EACH: u64 = 16;
 pub(super) struct State<K> {
     entries: HashMap<K, Entry>,
     /// Due and waiting for a worker, the most urgent first.
-    ready: BTreeMap<(Reverse<Priority>, u64), K>,
+    ready: BTreeMap<(Reverse<Rank>, u64), K>,
     /// Not yet due, the earliest first.
     waiting: BTreeMap<(Instant, u64), K>,
     failures: HashMap<K, u32>,
@@ -50,11 +50,11 @@ pub struct Counts {
 /// Where a key is. A key that is nowhere has no entry.
 enum Entry {
     /// Due since then, under this key of `ready`.
-    Ready(Priority, u64, Instant),
+    Ready(Rank, u64, Instant),
     /// Not due, under this key of `waiting`.
-    Waiting(Priority, Instant, u64),
+    Waiting(Rank, Instant, u64),
     /// Being looked at; then again, if it was added meanwhile.
-    Running(Option<(Instant, Priority)>),
+    Running(Option<(Instant, Rank)>),
 }
 
 impl<K: Clone + Eq + Hash> State<K> {
@@ -75,47 +75,47 @@ impl<K: Clone + Eq + Hash> State<K> {
     }
 
     /// Whether somebody who waits may now have to do something earlier.
-    pub(super) fn add(&mut self, key: K, due: Instant, priority: Priority, now: Instant) -> bool {
+    pub(super) fn add(&mut self, key: K, due: Instant, rank: Rank, now: Instant) -> bool {
         if self.closed {
             return false;
         }
         self.added += 1;
         match self.entries.get_mut(&key) {
             None => {
-                self.place(key, due, priority, now);
+                self.place(key, due, rank, now);
                 true
             }
             Some(Entry::Running(again)) => {
-                *again = Some(again.map_or((due, priority), |(earlier, higher)| {
-                    (earlier.min(due), higher.max(priority))
+                *again = Some(again.map_or((due, rank), |(earlier, higher)| {
+                    (earlier.min(due), higher.max(rank))
                 }));
                 false
             }
             Some(&mut Entry::Ready(known, place, since)) => {
-                if priority <= known {
+                if rank <= known {
                     return false;
                 }
                 self.ready.remove(&(Reverse(known), place));
-                self.place(key, since, priority, now);
+                self.place(key, since, rank, now);
                 true
             }
             Some(&mut Entry::Waiting(known, known_due, place)) => {
-                if priority <= known && due >= known_due {
+                if rank <= known && due >= known_due {
                     return false;
                 }
                 self.waiting.remove(&(known_due, place));
-                self.place(key, due.min(known_due), priority.max(known), now);
+                self.place(key, due.min(known_due), rank.max(known), now);
                 true
             }
         }
     }
 
-    pub(super) fn retry(&mut self, key: K, priority: Priority, now: Instant) -> bool {
+    pub(super) fn retry(&mut self, key: K, rank: Rank, now: Instant) -> bool {
         let failures = self.failures.entry(key.clone()).or_default();
         let wait = delay(self.retry.first, self.retry.longest, *failures);
         *failures = failures.saturating_add(1);
         self.retried += 1;
-        self.add(key, later(now, wait), priority, now)
+        self.add(key, later(now, wait), rank, now)
     }
 
     pub(super) fn forget(&mut self, key: &K) {
@@ -131,8 +131,8 @@ impl<K: Clone + Eq + Hash> State<K> {
         match self.entries.get_mut(key) {
             None => {}
             Some(Entry::Running(again)) => *again = None,
-            Some(&mut Entry::Ready(priority, place, _)) => {
-                self.ready.remove(&(Reverse(priority), place));
+            Some(&mut Entry::Ready(rank, place, _)) => {
+                self.ready.remove(&(Reverse(rank), place));
                 self.entries.remove(key);
             }
             Some(&mut Entry::Waiting(_, due, place)) => {
@@ -178,10 +178,10 @@ impl<K: Clone + Eq + Hash> State<K> {
         let again = *again;
         self.entries.remove(key);
         self.running = self.running.saturating_sub(1);
-        let Some((due, priority)) = again.filter(|_| !self.closed) else {
+        let Some((due, rank)) = again.filter(|_| !self.closed) else {
             return false;
         };
-        self.place(key.clone(), due, priority, now);
+        self.place(key.clone(), due, rank, now);
         true
     }
 
@@ -209,15 +209,15 @@ impl<K: Clone + Eq + Hash> State<K> {
         }
     }
 
-    fn place(&mut self, key: K, due: Instant, priority: Priority, now: Instant) {
+    fn place(&mut self, key: K, due: Instant, rank: Rank, now: Instant) {
         self.sequence += 1;
         let place = self.sequence;
         let entry = if due <= now {
-            self.ready.insert((Reverse(priority), place), key.clone());
-            Entry::Ready(priority, place, due)
+            self.ready.insert((Reverse(rank), place), key.clone());
+            Entry::Ready(rank, place, due)
         } else {
             self.waiting.insert((due, place), key.clone());
-            Entry::Waiting(priority, due, place)
+            Entry::Waiting(rank, due, place)
         };
         self.entries.insert(key, entry);
     }
@@ -237,12 +237,12 @@ impl<K: Clone + Eq + Hash> State<K> {
                 return;
             }
             let key = first.remove();
-            let priority = match self.entries.get(&key) {
-                Some(&Entry::Waiting(priority, ..)) => priority,
+            let rank = match self.entries.get(&key) {
+                Some(&Entry::Waiting(rank, ..)) => rank,
                 _ => continue, // Invariant: entries and places agree, as the model test shows.
             };
-            self.ready.insert((Reverse(priority), place), key.clone());
-            self.entries.insert(key, Entry::Ready(priority, place, due));
+            self.ready.insert((Reverse(rank), place), key.clone());
+            self.entries.insert(key, Entry::Ready(rank, place, due));
         }
     }
 }

@@ -9,7 +9,7 @@ use super::*;
 /// What may be done to a queue of a few keys; times in milliseconds.
 #[derive(Clone, Debug)]
 enum Step {
-    Add { key: u8, delay: u64, priority: i32 },
+    Add { key: u8, delay: u64, priority: i64 },
     Retry { key: u8 },
     Forget { key: u8 },
     Remove { key: u8 },
@@ -20,7 +20,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => (0..6_u8, prop_oneof![Just(0), 0..50_u64], -2..3_i32)
+        4 => (0..6_u8, prop_oneof![Just(0), 0..50_u64], -2..3_i64)
             .prop_map(|(key, delay, priority)| Step::Add { key, delay, priority }),
         1 => (0..6_u8).prop_map(|key| Step::Retry { key }),
         1 => (0..6_u8).prop_map(|key| Step::Forget { key }),
@@ -37,14 +37,14 @@ struct Model {
     now: u64,
     arrivals: u64,
     /// Key to when it is due, its priority, and when it came.
-    wanted: BTreeMap<u8, (u64, i32, u64)>,
-    running: BTreeMap<u8, Option<(u64, i32)>>,
+    wanted: BTreeMap<u8, (u64, i64, u64)>,
+    running: BTreeMap<u8, Option<(u64, i64)>>,
     failures: BTreeMap<u8, u32>,
     taken: u64,
 }
 
 impl Model {
-    fn add(&mut self, key: u8, due: u64, priority: i32) {
+    fn add(&mut self, key: u8, due: u64, priority: i64) {
         if let Some(again) = self.running.get_mut(&key) {
             *again = Some(again.map_or((due, priority), |(d, p)| (d.min(due), p.max(priority))));
             return;
@@ -223,7 +223,7 @@ async fn closing_tells_everybody_who_waits() {
 #[test]
 fn what_is_added_in_the_background_comes_last_and_yet_comes() {
     let queue = Queue::default();
-    in_the_background(|| {
+    in_the_background(0, || {
         for key in 0..3 {
             queue.add(key);
         }
@@ -246,4 +246,24 @@ fn what_is_added_in_the_background_comes_last_and_yet_comes() {
         [0, 114, 115, 3, 2],
         "one in sixteen is the least urgent"
     );
+}
+
+#[test]
+fn of_what_was_there_before_the_newest_comes_first() {
+    let queue = Queue::default();
+    for (key, age, priority) in [
+        ("a", 7, 0),
+        ("b", u32::MAX, 0),
+        ("c", 3, 0),
+        ("d", 3, 0),
+        ("e", 9, 1),
+        ("b", 5, 0),
+    ] {
+        in_the_background(age, || queue.add_with(key, Instant::now(), priority));
+    }
+    let mut taken = Vec::new();
+    while let Some((key, _)) = queue.lock().take(Instant::now()) {
+        taken.push(key);
+    }
+    assert_eq!(taken, ["e", "c", "d", "b", "a"]);
 }

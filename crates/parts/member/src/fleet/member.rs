@@ -245,7 +245,7 @@ impl Member {
         let Ok(connection) = self.link.borrow().clone() else {
             return;
         };
-        runtime::in_the_background(|| {
+        runtime::in_the_background(0, || {
             for work in works.walk_namespace(&execution_space(&self.name)) {
                 connection.look_at(work.key(), priority(&work));
             }
