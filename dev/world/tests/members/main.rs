@@ -4,6 +4,7 @@
 mod additions;
 mod all_members;
 mod applications;
+mod by_hand;
 mod credentials;
 mod evictions;
 mod faults;

@@ -7,6 +7,7 @@
 
 pub(crate) mod atlas;
 mod awaited;
+mod by_hand;
 pub(crate) mod connection;
 mod figures;
 mod kinds;
@@ -28,6 +29,7 @@ use tokio::sync::watch;
 use crate::apply::outcome::{self, Done};
 use crate::health;
 use crate::reflect::{self, reading::Reading};
+use crate::works::by_hand::{marked, tie};
 use crate::works::sync::Trouble;
 
 /// How long a member may take to tell that an object was made before its work is looked at again without that.
@@ -59,10 +61,11 @@ impl Reconcile for Works {
         }
         let work: Work = api::read::read(&object)
             .map_err(|error| ReconcileError::Terminal(chain(&error).to_string()))?;
-        let manifests = manifests(&work).map_err(ReconcileError::Terminal)?;
+        let manifests = manifests(key, &work).map_err(ReconcileError::Terminal)?;
         if object.is_terminating() {
             return self.release(&object, &work, &manifests, cx).await;
         }
+        tie(&object, cx).await?;
         let is_held = work.spec.suspend_dispatching.unwrap_or_default();
         let interpreter = Arc::clone(&self.interpreter.borrow());
         let (mut done, mut seen) = (Vec::new(), Vec::new());
@@ -153,18 +156,15 @@ fn together(mut conditions: Plan, mut reports: Plan) -> Plan {
     conditions
 }
 
-/// The objects of a work.
-fn manifests(work: &Work) -> Result<Vec<Object>, String> {
-    work.spec
-        .workload
-        .manifests
-        .iter()
-        .enumerate()
+/// The objects of a work, with the marks by which a member's object is known to be its.
+fn manifests(key: &ObjectKey, work: &Work) -> Result<Vec<Object>, String> {
+    let manifests = work.spec.workload.manifests.iter().enumerate();
+    manifests
         .map(|(position, manifest)| {
-            Object::from_value(manifest.clone()).map_err(|error| {
-                let path = format!("spec.workload.manifests[{position}]");
-                format!("{path}: {error}")
-            })
+            let path = format!("spec.workload.manifests[{position}]");
+            let object = Object::from_value(manifest.clone());
+            let object = object.map_err(|error| format!("{path}: {error}"))?;
+            marked(object, key).map_err(|error| format!("{path}: {error}"))
         })
         .collect()
 }
