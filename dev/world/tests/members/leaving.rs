@@ -132,7 +132,35 @@ async fn c16_an_unreachable_cluster_goes_once_it_is_seen_to_be_away() {
     let said = &left.left_behind[0];
     let expected = format!("{count} objects stay in the member and are no longer managed: ");
     assert!(said.starts_with(&expected), "{said} but {told}");
-    assert!(said.contains("ConfigMap default/a"), "{said}");
+    let all = left.left_behind.join("; ");
+    assert!(all.contains("ConfigMap default/a"), "{all}");
+}
+
+/// Works for a member that nobody ever reached are wishes: nothing of them is there.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_was_never_reached_has_nothing_that_could_stay() {
+    let world = World::with_members(0).await;
+    world
+        .apply("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")
+        .await;
+    world
+        .apply("{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: lost}, spec: {syncMode: Push, apiEndpoint: 'https://lost.example'}}")
+        .await;
+    world
+        .until("works are made for it", SOON, async || {
+            let works = world.names("works", "karmada-es-lost").await;
+            works.iter().any(|name| name.contains("/shop-"))
+        })
+        .await;
+    let left = unjoin(world.client(), None, &UnjoinOptions::new("lost")).await;
+    let left = left.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        left.left_behind,
+        [
+            "the accounts and roles of the control plane in namespace karmada-cluster of the member stay"
+        ]
+    );
+    assert_eq!(message(&world, "LeaveResourcesBehind").await, "");
 }
 
 /// What the newest event of that reason says.

@@ -83,25 +83,19 @@ async fn what_is_to_be_preserved_from_the_moment_it_is_left_stays() {
     );
 }
 
-/// A document for another namespace than `test`.
-fn moved(document: &str, namespace: &str) -> String {
-    document.replace("namespace: test", &format!("namespace: {namespace}"))
-}
-
-/// Has the policy of a namespace say that copies stay, while the binding of `web` cannot follow it.
-async fn preserve_without_the_binding(stage: &Stage, namespace: &str, clusters: &str) {
+/// Has the policy say that copies stay, while the binding of `web` cannot follow it.
+async fn preserve_without_the_binding(stage: &Stage, clusters: &str) {
     let fails = "function GetReplicas(obj) error('no') end";
     let scripts = [("replicaResource", fails)];
     stage
         .apply(&customization("c", "apps/v1/Deployment", &scripts))
         .await;
-    let binding = stage.template("rb", &format!("{namespace}/web-deployment"));
+    let binding = stage.template("rb", "test/web-deployment");
     binding
         .says("PolicyApplied", "False GetReplicasFailed")
         .await;
     let spec = format!("preserveResourcesOnDeletion: true, {}", on(clusters));
-    let policy = policy("p", DEPLOYMENTS, &spec);
-    stage.apply(&moved(&policy, namespace)).await;
+    stage.apply(&policy("p", DEPLOYMENTS, &spec)).await;
     stage.advance(WHILE).await;
     let says = binding.field("spec.preserveResourcesOnDeletion").await;
     assert_ne!(says, json!(true), "the binding does not follow");
@@ -116,7 +110,7 @@ async fn what_a_policy_preserves_stays_where_its_binding_cannot_follow_it() {
         .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1")
         .await;
     web.shows("status.readyReplicas", 1).await;
-    preserve_without_the_binding(&stage, "test", "m1").await;
+    preserve_without_the_binding(&stage, "m1").await;
     web.delete().await;
     stage
         .until("the work is gone", SOON, async || {
@@ -133,17 +127,13 @@ async fn what_a_policy_preserves_stays_where_its_binding_cannot_follow_it() {
 #[tokio::test(start_paused = true)]
 async fn what_is_to_be_preserved_stays_in_a_member_that_is_let_go() {
     let stage = Stage::with(2).await;
-    // Other namespaces are taken from a member that leaves, with all that is in them.
-    let web = stage.template("deployments", "default/web");
-    let web_in_m2 = stage.copy("m2", "deployments", "default/web");
-    for document in [
-        deployment("web", 1),
-        policy("p", DEPLOYMENTS, &on("m1, m2")),
-    ] {
-        stage.apply(&moved(&document, "default")).await;
-    }
+    let web = stage.template("deployments", "test/web");
+    let web_in_m2 = stage.copy("m2", "deployments", "test/web");
+    stage
+        .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1, m2")
+        .await;
     web.shows("status.readyReplicas", 2).await;
-    preserve_without_the_binding(&stage, "default", "m1, m2").await;
+    preserve_without_the_binding(&stage, "m1, m2").await;
     stage.unjoin("m2", &UnjoinOptions::new("m2")).await;
     assert_eq!(
         web_in_m2.found().await.label("karmada.io/managed"),

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use member::join::{UnjoinOptions, unjoin};
 use world::{World, config, json};
 
-use crate::stage::{SOON, Stage};
+use crate::stage::{SOON, Stage, cluster_policy, on};
 
 #[tokio::test(start_paused = true)]
 async fn a34_a_namespace_is_everywhere_unless_it_opts_out() {
@@ -98,4 +99,213 @@ async fn a_work_goes_on_its_way_when_its_namespace_arrives() {
             copy.is_there().await
         })
         .await;
+}
+
+const OURS: &str = "karmada.io/managed";
+const SHOP: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}";
+const NAMESPACES: &str = "{apiVersion: v1, kind: Namespace, name: shop}";
+
+/// Waits until there is a work for `shop` in a cluster that is another than this one and is applied; it is then no
+/// binding's, unless `of_binding`.
+async fn sent_again(stage: &Stage, cluster: &str, before: &str, of_binding: bool) {
+    let what = format!("shop is sent to {cluster} again");
+    let is_sent = async || {
+        let Some(work) = stage.work("Namespace", "shop", cluster).await else {
+            return false;
+        };
+        let key = work.key().to_string();
+        let applied = stage.condition("works", &key, "Applied").await;
+        let binding = work.annotation("clusterresourcebinding.karmada.io/name");
+        work.uid() != before && applied.starts_with("True") && binding.is_some() == of_binding
+    };
+    stage.until(&what, SOON, is_sent).await;
+}
+
+/// The uid of the work for `shop` in a cluster.
+async fn work_uid(stage: &Stage, cluster: &str) -> String {
+    let work = stage.work("Namespace", "shop", cluster).await;
+    work.map(|work| work.uid().to_owned()).unwrap_or_default()
+}
+
+/// What others put into a namespace, and what is to be preserved, would go with it.
+#[tokio::test(start_paused = true)]
+async fn a_namespace_stays_in_a_member_that_is_let_go_and_is_ours_again_when_it_is_back() {
+    let stage = Stage::with(2).await;
+    stage.apply(SHOP).await;
+    let shop = stage.copy("m2", "namespaces", "shop");
+    shop.comes().await;
+    let uid = shop.field("metadata.uid").await;
+    sent_again(&stage, "m2", "", false).await;
+    let theirs = "{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs, namespace: shop}}";
+    stage.member("m2").apply(theirs).await;
+    let member = stage.member("m2").client();
+    let options = UnjoinOptions::new("m2");
+    let left = unjoin(stage.client(), Some(member), &options).await;
+    let left = left.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        left.left_behind,
+        [
+            "2 namespaces stay in the member with what else is in them, since they are not deleted in the control plane: shop, test"
+        ]
+    );
+    let found = shop.found().await;
+    assert_eq!(json!(found.uid()), uid);
+    assert!(!found.is_terminating());
+    assert_eq!(found.label(OURS), None, "nobody manages it");
+    assert_eq!(found.annotation("work.karmada.io/name"), None);
+    let theirs = stage.copy("m2", "configmaps", "shop/theirs");
+    assert!(theirs.is_there().await);
+    stage
+        .told(
+            "Namespace",
+            "shop",
+            "NamespaceStays",
+            "cluster m2 is being removed",
+        )
+        .await;
+
+    stage.join("m2").await;
+    sent_again(&stage, "m2", "", false).await;
+    assert_eq!(shop.found().await.label(OURS), Some("true"));
+    assert_eq!(shop.field("metadata.uid").await, uid);
+    // What says that it goes is that it is deleted where it was made.
+    stage.template("namespaces", "shop").delete().await;
+    shop.goes().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_stays_when_its_cluster_is_deleted_without_a_word() {
+    let stage = Stage::with(1).await;
+    stage.apply(SHOP).await;
+    let shop = stage.copy("m1", "namespaces", "shop");
+    shop.comes().await;
+    let uid = shop.field("metadata.uid").await;
+    stage.template("clusters", "m1").delete().await;
+    stage.template("clusters", "m1").goes().await;
+    shop.keeps("metadata.uid", uid).await;
+    assert!(!shop.found().await.is_terminating());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_work_of_a_namespace_that_somebody_deletes_comes_back() {
+    let stage = Stage::with(1).await;
+    stage.apply(SHOP).await;
+    let shop = stage.copy("m1", "namespaces", "shop");
+    shop.comes().await;
+    let uid = shop.field("metadata.uid").await;
+    let before = work_uid(&stage, "m1").await;
+    stage
+        .work_of("Namespace", "shop", "m1")
+        .await
+        .delete()
+        .await;
+    sent_again(&stage, "m1", &before, false).await;
+    assert_eq!(shop.field("metadata.uid").await, uid);
+    stage
+        .told(
+            "Namespace",
+            "shop",
+            "NamespaceStays",
+            "was deleted, but it is not deleted in the control plane",
+        )
+        .await;
+    // As before, what is written on it goes there, and it goes when it is deleted.
+    let labels = json!({"metadata": {"labels": {"team": "a"}}});
+    stage.template("namespaces", "shop").patch(labels).await;
+    shop.shows("metadata.labels.team", "a").await;
+    stage.template("namespaces", "shop").delete().await;
+    shop.goes().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_a_policy_takes_elsewhere_stays_and_is_sent_as_before() {
+    let stage = Stage::with(2).await;
+    stage.apply(SHOP).await;
+    let copies = ["m1", "m2"].map(|member| stage.copy(member, "namespaces", "shop"));
+    let mut uids = Vec::new();
+    for copy in &copies {
+        copy.comes().await;
+        uids.push(copy.field("metadata.uid").await);
+    }
+    let policy = |clusters: &str| cluster_policy("p", NAMESPACES, &on(clusters));
+    stage.apply(&policy("m1, m2")).await;
+    sent_again(&stage, "m2", "", true).await;
+    let before = work_uid(&stage, "m2").await;
+    stage.apply(&policy("m1")).await;
+    sent_again(&stage, "m2", &before, false).await;
+    // With its binding, too.
+    let before = work_uid(&stage, "m1").await;
+    stage
+        .template("clusterpropagationpolicies", "p")
+        .delete()
+        .await;
+    let binding = stage.template("clusterresourcebindings", "shop-namespace");
+    binding.delete().await;
+    sent_again(&stage, "m1", &before, false).await;
+    binding.goes().await;
+    for (copy, uid) in copies.iter().zip(uids) {
+        copy.keeps("metadata.uid", uid).await;
+        assert!(!copy.found().await.is_terminating());
+    }
+    stage.template("namespaces", "shop").delete().await;
+    for copy in &copies {
+        copy.goes().await;
+    }
+}
+
+/// A namespace that goes only where a policy says so is let go of where the policy no longer does, and taken up again.
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_opted_out_stays_without_marks_where_its_policy_leaves() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply("{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {namespace.karmada.io/skip-auto-propagation: 'true'}}}")
+        .await;
+    let policy = |clusters: &str| cluster_policy("p", NAMESPACES, &on(clusters));
+    stage.apply(&policy("m1, m2")).await;
+    let shop = stage.copy("m2", "namespaces", "shop");
+    shop.comes().await;
+    let uid = shop.field("metadata.uid").await;
+    sent_again(&stage, "m2", "", true).await;
+    let before = work_uid(&stage, "m2").await;
+    stage.apply(&policy("m1")).await;
+    stage
+        .until("it is let go of", SOON, async || {
+            let is_sent = stage.work("Namespace", "shop", "m2").await.is_some();
+            !is_sent && shop.found().await.label(OURS).is_none()
+        })
+        .await;
+    stage.apply(&policy("m1, m2")).await;
+    sent_again(&stage, "m2", &before, true).await;
+    assert_eq!(shop.field("metadata.uid").await, uid);
+    assert_eq!(shop.found().await.label(OURS), Some("true"));
+    stage.template("namespaces", "shop").delete().await;
+    shop.goes().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_does_not_take_a_namespace_is_told_on_it() {
+    let stage = Stage::with(2).await;
+    stage.member("m2").apply(SHOP).await;
+    stage.apply(SHOP).await;
+    stage
+        .told(
+            "Namespace",
+            "shop",
+            "SyncFailed",
+            "cannot apply Namespace shop to cluster m2: ",
+        )
+        .await;
+    stage
+        .told(
+            "Namespace",
+            "shop",
+            "SyncSucceed",
+            "applied Namespace shop to cluster m1",
+        )
+        .await;
+    // It is somebody else's, and nothing of what happens here changes that.
+    stage.unjoin("m2", &UnjoinOptions::new("m2")).await;
+    stage.template("namespaces", "shop").delete().await;
+    stage.copy("m1", "namespaces", "shop").goes().await;
+    assert!(stage.copy("m2", "namespaces", "shop").is_there().await);
 }

@@ -1,7 +1,7 @@
 //! Namespaces go to every cluster without a policy, so that what is propagated has a place to go.
 
 use api::names::{execution_space, work_name};
-use api::well_known::annotations::{WORK_NAME, WORK_NAMESPACE};
+use api::well_known::annotations::{TEMPLATE_UID, WORK_NAME, WORK_NAMESPACE};
 use api::well_known::labels::{MANAGED, SKIP_AUTO_PROPAGATION, TRUE, permanent_id};
 use object::object::SetError;
 use object::{Object, ResourceType, condition};
@@ -56,8 +56,12 @@ impl Picture {
         cluster: &str,
         work: Option<&Object>,
     ) -> Result<Object, String> {
-        let (rendered, _) = self.render(namespace, Share::default(), cluster).result?;
-        finish(rendered, cluster, work).map_err(|error| error.to_string())
+        let (mut rendered, _) = self.render(namespace, Share::default(), cluster).result?;
+        let note = ["metadata", "annotations", TEMPLATE_UID];
+        rendered
+            .set(&note, namespace.uid())
+            .and_then(|()| finish(rendered, cluster, work))
+            .map_err(|error| error.to_string())
     }
 }
 

@@ -14,7 +14,7 @@ use object::{Object, Value};
 use super::claims::Claims;
 use super::fate::{ClusterFate, Look, What};
 use super::{Template, Templates, change, spaces};
-use crate::picture::{Picture, Placed, Share, completions};
+use crate::picture::{Picture, Placed, Share, completions, is_namespace};
 
 /// The control plane as it is and as it would be, for one look at all templates.
 #[derive(Clone, Copy)]
@@ -114,6 +114,12 @@ pub(super) fn in_clusters(scene: Scene<'_>, bound: Bound<'_>) -> Vec<ClusterFate
             }
         } else if travels && !work.is_some_and(|work| is_of(work, binding)) {
             spaces::in_cluster(scene, template, cluster, work)
+        } else if travels {
+            // Its work goes and comes again by itself, and meanwhile the namespace stays.
+            ClusterFate {
+                after: before,
+                ..what(What::Stays)
+            }
         } else {
             work.map_or_else(|| what(What::Absent), |work| bound.leave(cluster, work))
         };
@@ -149,6 +155,9 @@ impl Bound<'_> {
             (false, Some(spec)) => is_preserved(spec, work, self.policy_preserved),
             (false, None) => is_preserved(&self.placed.spec, work, self.policy_preserves),
         };
+        // A namespace goes only when it is deleted where it was made: too much is in it that is not ours.
+        let object = &self.template.object;
+        let is_kept = is_kept || (is_namespace(object) && !object.is_terminating());
         let is_leaving = work.is_terminating() || left.is_some();
         ClusterFate {
             note: is_leaving.then(|| "on its way already".to_owned()),

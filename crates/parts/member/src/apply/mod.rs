@@ -1,6 +1,7 @@
 //! Brings works to a member.
 
 pub(crate) mod breaker;
+pub(crate) mod namespace;
 pub(crate) mod outcome;
 mod ownership;
 pub(crate) mod plan;

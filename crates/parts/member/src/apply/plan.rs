@@ -2,16 +2,17 @@
 
 use std::borrow::Cow;
 
-use api::well_known::{
-    annotations::{CONFLICT_OVERWRITE, CONFLICT_RESOLUTION, MANAGED_ANNOTATIONS, MANAGED_LABELS},
-    labels::{MANAGED, TRUE},
+use api::well_known::annotations::{
+    CONFLICT_OVERWRITE, CONFLICT_RESOLUTION, MANAGED_ANNOTATIONS, MANAGED_LABELS,
 };
 use intent::{Action, Part};
 use interpret::Interpreter;
 use object::{Map, Object, ResourceType, Value};
 
+use crate::apply::namespace::is_returning;
 use crate::apply::ownership::{MANAGER, is_ours_alone, taken_over};
 use crate::apply::record::{Version, Written, fingerprint};
+use crate::apply::release::is_managed;
 
 /// Everything the decision may look at.
 pub(crate) struct Inputs<'a> {
@@ -134,7 +135,8 @@ fn check(inputs: &Inputs<'_>, observed: &Object) -> Result<(), Refusal> {
     let manifest = inputs.manifest;
     let (kind, cluster) = (manifest.kind().to_owned(), inputs.cluster.to_owned());
     let may_overwrite = manifest.annotation(CONFLICT_RESOLUTION) == Some(CONFLICT_OVERWRITE);
-    if observed.label(MANAGED) != Some(TRUE) && !may_overwrite {
+    let is_ours = is_managed(manifest, observed) || is_returning(manifest, observed);
+    if !is_ours && !may_overwrite {
         return Err(Refusal::Foreign {
             kind,
             place: place(manifest),

@@ -12,6 +12,7 @@ use api::well_known::{
 use intent::{Action, Part, Propagation};
 use object::{Map, Object, ObjectKey, ResourceType, Value};
 
+use crate::apply::namespace::is_namespace;
 use crate::works::connection::Live;
 
 /// What a work says about the objects it leaves.
@@ -21,6 +22,8 @@ pub(crate) enum Afterwards {
     Delete,
     /// They stay, without the marks of whoever managed them.
     Preserve,
+    /// They stay as they are: somebody will manage them again.
+    Leave,
 }
 
 /// The labels by which a member's object is known to be managed, and by whom.
@@ -55,14 +58,16 @@ const ANNOTATIONS: [&str; 12] = [
 /// Invariant: an object that does not carry our mark, or that another work has taken over, is never touched.
 pub(crate) fn release(
     work: &ObjectKey,
+    manifest: &Object,
     resource: &ResourceType,
     observed: &Live,
     afterwards: Afterwards,
 ) -> Option<Action> {
-    if observed.label(MANAGED) != Some(TRUE) || is_of_another(observed, work) {
+    if !is_managed(manifest, observed) || is_of_another(observed, work) {
         return None;
     }
     match afterwards {
+        Afterwards::Leave => None,
         Afterwards::Delete if observed.is_terminating() => None,
         Afterwards::Delete => Some(Action::Delete {
             resource: resource.clone(),
@@ -81,6 +86,17 @@ pub(crate) fn release(
     }
 }
 
+/// Whether a member's object is managed from here: it says so; or it says nothing but the permanent id of the very work that
+/// the manifest is of, which is all that the reference leaves on what somebody wrote a work for by hand.
+pub(crate) fn is_managed(manifest: &Object, observed: &Object) -> bool {
+    let id = manifest
+        .label(permanent_id::WORK)
+        .filter(|id| !id.is_empty());
+    let is_bare = observed.annotation(WORK_NAME).is_none();
+    observed.label(MANAGED) == Some(TRUE)
+        || (is_bare && id.is_some() && observed.label(permanent_id::WORK) == id)
+}
+
 fn is_of_another(observed: &Object, work: &ObjectKey) -> bool {
     let differs = |annotation: &str, ours: &str| {
         observed
@@ -97,8 +113,13 @@ fn unmark(observed: &Object) -> Value {
             .map(|key| ((*key).to_owned(), Value::Null))
             .collect()
     };
+    let mut annotations = absent("annotations", &ANNOTATIONS);
+    if is_namespace(observed) {
+        // By this it is known when it comes back, and is nobody else's then.
+        annotations.shift_remove(TEMPLATE_UID);
+    }
     serde_json::json!({"metadata": {
         "labels": absent("labels", &LABELS),
-        "annotations": absent("annotations", &ANNOTATIONS),
+        "annotations": annotations,
     }})
 }

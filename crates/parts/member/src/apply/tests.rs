@@ -1,5 +1,7 @@
 //! What is written to a member, kept, refused and released.
 
+mod released;
+
 use api::work::v1alpha1::Work;
 use interpret::Interpreter;
 use object::{Object, ObjectKey, ResourceType, Value};
@@ -315,9 +317,16 @@ fn a_deleted_work_takes_only_its_own_with_it() {
     let work = ObjectKey::namespaced("karmada-es-m1", "web-1");
     let resource = deployments();
     let shown = |observed: &Object, afterwards| {
-        release(&work, &resource, &Live::told(observed.clone()), afterwards)
-            .as_ref()
-            .map(line)
+        let observed = Live::told(observed.clone());
+        release(
+            &work,
+            &manifest("v1", json!({})),
+            &resource,
+            &observed,
+            afterwards,
+        )
+        .as_ref()
+        .map(line)
     };
     let ours = observed(
         "v1",
@@ -336,6 +345,11 @@ fn a_deleted_work_takes_only_its_own_with_it() {
     let another = observed(
         "v1",
         json!({"metadata|annotations|work.karmada.io/name": "web-2"}),
+    );
+    assert_eq!(
+        shown(&ours, Afterwards::Leave),
+        None,
+        "somebody comes back for it"
     );
     for afterwards in [Afterwards::Delete, Afterwards::Preserve] {
         assert_eq!(shown(&foreign, afterwards), None, "not marked as ours");

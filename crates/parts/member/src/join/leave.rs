@@ -13,7 +13,7 @@ use serde_json::json;
 use telemetry::chain;
 use tokio::time::Instant;
 
-use crate::join::remains::{self, Remains, Seen, objects_of, unmanaged};
+use crate::join::remains::{self, Remains, Seen, staying, uncertain, unmanaged};
 use crate::join::{JoinError, MANAGER, identity};
 use crate::resources;
 
@@ -156,16 +156,24 @@ pub async fn unjoin(
                 holding,
             });
         }
-        let objects = force(control, &options.name, &mut result).await;
+        let works = force(control, &options.name, &mut result).await;
         if remains.was_ready {
-            remains.objects = objects;
+            remains.count(&works, &cluster);
         }
     } else if remains.was_ready {
         remains.objects.clear();
+        remains.doubtful.clear();
+        let namespaces = still_there(member, std::mem::take(&mut remains.namespaces)).await;
+        if !namespaces.is_empty() {
+            result.left_behind.push(staying(&namespaces));
+        }
     }
     // Whoever cannot be reached keeps what it has, also when its works are let go and nothing holds the cluster back.
     if !remains.objects.is_empty() {
         result.left_behind.push(unmanaged(&remains.objects));
+    }
+    if !remains.doubtful.is_empty() {
+        result.left_behind.push(uncertain(&remains.doubtful));
     }
     if let Some(member) = member {
         clean(member, options, &mut result).await?;
@@ -203,6 +211,26 @@ async fn recognised<'a>(
     }
 }
 
+/// Those of the namespaces that the member still has, where it can be asked.
+async fn still_there(member: Option<&Client>, names: Vec<String>) -> Vec<String> {
+    let Some(member) = member else {
+        return names;
+    };
+    let mut there = Vec::new();
+    for name in names {
+        let key = ObjectKey::cluster(name.as_str());
+        let found = member.get_metadata(&resources::namespaces(), &key).await;
+        let is_gone = match &found {
+            Ok(namespace) => namespace.is_terminating(),
+            Err(error) => error.is_not_found(),
+        };
+        if !is_gone {
+            there.push(name);
+        }
+    }
+    there
+}
+
 /// Waits until the cluster is gone; says what holds it when the time is over.
 async fn wait_until_gone(
     control: &Client,
@@ -233,10 +261,10 @@ async fn wait_until_gone(
         remains.see(&latest);
         // What is taken out of a member in good order does not stay in it. It was ready after the works were listed, so
         // nobody had let go of any of them.
-        if let Some(objects) = listed
+        if let Some(works) = listed
             && remains.was_ready
         {
-            remains.objects = objects;
+            remains.count(&works, &latest);
         }
         if Instant::now() >= deadline {
             return Ok(Some(remains::holding(control, &options.name).await));
@@ -244,15 +272,15 @@ async fn wait_until_gone(
     }
 }
 
-/// Takes finalizers away, and says what the works that had one put into the member. What fails is told, and the rest goes
+/// Takes finalizers away, and hands back the works that there were. What fails is told, and the rest goes
 /// on.
-async fn force(control: &Client, name: &str, result: &mut Unjoined) -> Vec<String> {
+async fn force(control: &Client, name: &str, result: &mut Unjoined) -> Vec<Object> {
     let space = execution_space(name);
     // Whoever takes care of the cluster may still be waiting for its bindings, and nobody does once the cluster is gone.
     let whole = ObjectKey::cluster(space.as_str());
     end(control, &resources::namespaces(), &whole, result).await;
     let resource = resources::of::<Work>();
-    let mut objects = Vec::new();
+    let mut let_go = Vec::new();
     match control
         .list_all(&resource, &space, &ListOptions::default())
         .await
@@ -265,7 +293,7 @@ async fn force(control: &Client, name: &str, result: &mut Unjoined) -> Vec<Strin
                 }
                 drop_finalizer(control, &resource, work, finalizers::EXECUTION, result).await;
             }
-            objects = objects_of(&works.items);
+            let_go = works.items;
         }
         Err(error) => result
             .left_behind
@@ -281,7 +309,7 @@ async fn force(control: &Client, name: &str, result: &mut Unjoined) -> Vec<Strin
             .left_behind
             .push(format!("the cluster {name}: {}", chain(&error))),
     }
-    objects
+    let_go
 }
 
 /// Asks for a deletion, unless somebody has already.

@@ -5,6 +5,7 @@
 
 use api::cluster::Cluster;
 use api::names::execution_space;
+use api::well_known::conditions;
 use api::work::v1alpha1::Work;
 use api::work::v1alpha2::{ClusterResourceBinding, ResourceBinding};
 use client::{Client, ListOptions, WatchEvent, WatchOptions};
@@ -21,6 +22,10 @@ const NAMED: usize = 10;
 pub(super) struct Remains {
     /// The objects in words such as `ConfigMap default/a`, sorted.
     pub(super) objects: Vec<String>,
+    /// What may be there besides: nobody heard what became of it.
+    pub(super) doubtful: Vec<String>,
+    /// The namespaces among the objects, which stay even where everything else is taken out.
+    pub(super) namespaces: Vec<String>,
     /// Whether the cluster was ready when it was last seen.
     pub(super) was_ready: bool,
 }
@@ -39,10 +44,23 @@ pub(super) enum Seen {
 impl Remains {
     /// What there is before the cluster is asked to go.
     pub(super) async fn before(control: &Client, cluster: &Object) -> Self {
-        Self {
-            objects: listed(control, cluster.name()).await.unwrap_or_default(),
+        let works = listed(control, cluster.name()).await.unwrap_or_default();
+        let mut remains = Self {
+            objects: Vec::new(),
+            doubtful: Vec::new(),
+            namespaces: namespaces_of(&works),
             was_ready: is_ready(cluster),
-        }
+        };
+        remains.count(&works, cluster);
+        remains
+    }
+
+    /// Takes note of what is in the member by now.
+    pub(super) fn count(&mut self, works: &[Object], cluster: &Object) {
+        self.objects = objects_of(works);
+        let doubtful = works.iter().flat_map(|work| doubtful(work, cluster));
+        self.doubtful = doubtful.map(named).collect();
+        self.doubtful.sort_unstable();
     }
 
     /// Takes note of the cluster's state.
@@ -84,24 +102,115 @@ impl Remains {
     }
 }
 
-/// The objects that the works for a member put there; `None` if nobody knows.
-pub(super) async fn listed(control: &Client, name: &str) -> Option<Vec<String>> {
+/// The works for a member; `None` if nobody knows.
+pub(super) async fn listed(control: &Client, name: &str) -> Option<Vec<Object>> {
     let (space, all) = (execution_space(name), ListOptions::default());
     let works = control
         .list_all(&resources::of::<Work>(), &space, &all)
         .await;
-    Some(objects_of(&works.ok()?.items))
+    Some(works.ok()?.items)
 }
 
 /// The objects that works put into a member.
-pub(super) fn objects_of(works: &[Object]) -> Vec<String> {
-    let manifests = works.iter().flat_map(|work| {
-        let manifests = work.at(&["spec", "workload", "manifests"]);
-        manifests.and_then(Value::as_array).into_iter().flatten()
-    });
-    let mut objects: Vec<String> = manifests.map(named).collect();
+fn objects_of(works: &[Object]) -> Vec<String> {
+    let mut objects: Vec<String> = works.iter().flat_map(brought).map(named).collect();
     objects.sort_unstable();
     objects
+}
+
+/// The names of the namespaces that works put into a member and that do not go with them: see `apply::namespace`.
+fn namespaces_of(works: &[Object]) -> Vec<String> {
+    let staying = works.iter().filter(|work| !work.is_terminating());
+    let namespaces = staying
+        .flat_map(brought)
+        .filter(|manifest| manifest["kind"] == "Namespace" && manifest["apiVersion"] == "v1");
+    let mut names: Vec<String> = namespaces
+        .filter_map(|manifest| manifest.pointer("/metadata/name")?.as_str())
+        .map(str::to_owned)
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+/// The manifests of a work that are in the member, as the work says: all if it was applied, else those it has reports of. A
+/// work that nobody has applied yet put nothing there.
+pub(crate) fn brought(work: &Object) -> Vec<&Value> {
+    let is_applied = applied(work).is_some_and(|condition| condition["status"] == "True");
+    let reports = list(work, &["status", "manifestStatuses"]);
+    let is_reported = |ordinal: usize| {
+        let ordinal = u64::try_from(ordinal).ok();
+        let mut reported = reports
+            .iter()
+            .map(|report| &report["identifier"]["ordinal"]);
+        reported.any(|reported| reported.as_u64().or(Some(0)) == ordinal)
+    };
+    let manifests = list(work, &["spec", "workload", "manifests"]);
+    let manifests = manifests.iter().enumerate();
+    manifests
+        .filter(|(ordinal, _)| is_applied || is_reported(*ordinal))
+        .map(|(_, manifest)| manifest)
+        .collect()
+}
+
+/// The manifests of a work that may be in the member although the work says nothing of it: it was there to be brought before
+/// the cluster was found not to be ready, and nobody could tell any more. Who was never reached has none.
+pub(crate) fn doubtful<'w>(work: &'w Object, cluster: &Object) -> &'w [Value] {
+    let was_reached = cluster
+        .text_at(&["status", "kubernetesVersion"])
+        .is_some_and(|version| !version.is_empty());
+    let conditions = list(cluster, &["status", "conditions"]);
+    let mut ready = conditions
+        .iter()
+        .filter(|condition| condition["type"] == conditions::cluster::READY);
+    let since = ready.next().map(|ready| &ready["lastTransitionTime"]);
+    let since = since.and_then(Value::as_str).unwrap_or_default();
+    // Times are written alike, so they compare as text.
+    let was_due = is_ready(cluster)
+        || work
+            .text_at(&["metadata", "creationTimestamp"])
+            .is_none_or(|made| made <= since);
+    match was_reached && was_due && applied(work).is_none() && brought(work).is_empty() {
+        true => list(work, &["spec", "workload", "manifests"]),
+        false => &[],
+    }
+}
+
+fn applied(work: &Object) -> Option<&Value> {
+    let mut conditions = list(work, &["status", "conditions"]).iter();
+    conditions.find(|condition| condition["type"] == conditions::work::APPLIED)
+}
+
+fn list<'o>(object: &'o Object, path: &[&str]) -> &'o [Value] {
+    object
+        .at(path)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// Says that these objects may stay.
+pub(super) fn uncertain(objects: &[String]) -> String {
+    let (count, names) = (objects.len(), some_of(objects));
+    match count {
+        1 => format!(
+            "1 more object may be in the member, since nobody heard what became of it: {names}"
+        ),
+        _ => format!(
+            "{count} more objects may be in the member, since nobody heard what became of them: {names}"
+        ),
+    }
+}
+
+/// Says that these namespaces stay.
+pub(super) fn staying(namespaces: &[String]) -> String {
+    let (count, names) = (namespaces.len(), some_of(namespaces));
+    match count {
+        1 => format!(
+            "1 namespace stays in the member with what else is in it, since it is not deleted in the control plane: {names}"
+        ),
+        _ => format!(
+            "{count} namespaces stay in the member with what else is in them, since they are not deleted in the control plane: {names}"
+        ),
+    }
 }
 
 /// Says that these objects stay.
@@ -189,8 +298,67 @@ mod tests {
             "apiVersion": "work.karmada.io/v1alpha1", "kind": "Work",
             "metadata": {"name": "w", "namespace": "karmada-es-m1"},
             "spec": {"workload": {"manifests": manifests}},
+            "status": {"conditions": [{"type": "Applied", "status": "True"}]},
         }));
         assert_eq!(unmanaged(&objects_of(&[work])), expected);
+    }
+
+    #[test]
+    fn only_what_was_brought_stays() {
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "shop"}});
+        let applied = |status: &str| json!([{"type": "Dispatching", "status": "True"}, {"type": "Applied", "status": status}]);
+        let report = |ordinal: u64| json!([{"identifier": {"ordinal": ordinal, "kind": "Secret"}}]);
+        let both: &[&str] = &["Namespace shop", "Secret shop/s"];
+        let cluster = |version: &str, ready: &str| {
+            let ready = json!({"type": "Ready", "status": ready, "lastTransitionTime": "2026-01-01T00:05:00Z"});
+            object(json!({"status": {"kubernetesVersion": version, "conditions": [ready]}}))
+        };
+        for (claim, status, expected) in [
+            ("never tried", json!({}), &[][..]),
+            ("applied", json!({"conditions": applied("True")}), both),
+            ("refused", json!({"conditions": applied("False")}), &[]),
+            (
+                "refused in part",
+                json!({"conditions": applied("False"), "manifestStatuses": report(1)}),
+                &["Secret shop/s"],
+            ),
+            (
+                "refused in part, and the first is left out of the list",
+                json!({"conditions": applied("False"), "manifestStatuses": [{"identifier": {"kind": "Namespace"}}]}),
+                &["Namespace shop"],
+            ),
+        ] {
+            let work = object(json!({
+                "apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "metadata": {"name": "w"},
+                "spec": {"workload": {"manifests": [namespace, secret]}}, "status": status,
+            }));
+            let doubts = doubtful(&work, &cluster("v1.34.0", "True")).len();
+            let is_unheard_of = claim == "never tried";
+            assert_eq!(doubts == 2, is_unheard_of, "{claim}: {doubts}");
+            assert_eq!(objects_of(std::slice::from_ref(&work)), expected, "{claim}");
+            let has_namespace = expected.contains(&"Namespace shop");
+            let namespaces = namespaces_of(&[work]);
+            assert_eq!(
+                namespaces == ["shop"],
+                has_namespace,
+                "{claim}: {namespaces:?}"
+            );
+        }
+        for (claim, made, version, ready, expected) in [
+            ("never reached", "00:01:00", "", "False", 0),
+            ("before it was lost", "00:05:00", "v1.34.0", "False", 1),
+            ("after it was lost", "00:05:01", "v1.34.0", "Unknown", 0),
+            ("while it is well", "00:06:00", "v1.34.0", "True", 1),
+        ] {
+            let work = object(json!({
+                "metadata": {"creationTimestamp": format!("2026-01-01T{made}Z")},
+                "spec": {"workload": {"manifests": [secret]}},
+            }));
+            let doubts = doubtful(&work, &cluster(version, ready)).len();
+            assert_eq!(doubts, expected, "{claim}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use api::{
 use intent::{Action, EventKind, ObjectRef, Part, Plan, Wake};
 use object::{Map, Object, ObjectKey, Value, condition, time::Time};
 
-use crate::join::remains::some_of;
+use crate::join::remains::{brought, doubtful, some_of};
 use crate::lifecycle::taints::{describe, taints_by_condition};
 use crate::resources;
 
@@ -210,15 +210,13 @@ fn release_works(inputs: &Inputs<'_>, plan: &mut Plan) {
     if condition::is_true(&inputs.cluster.status.conditions, READY) {
         return;
     }
-    let mut left = 0_usize;
+    let (mut left, mut unheard_of) = (0_usize, 0_usize);
     for work in inputs.works {
         if work.finalizers().all(|name| name != finalizers::EXECUTION) {
             continue;
         }
-        left += work
-            .at(&["spec", "workload", "manifests"])
-            .and_then(Value::as_array)
-            .map_or(0, Vec::len);
+        left += brought(work).len();
+        unheard_of += doubtful(work, inputs.object).len();
         let rest = work
             .finalizers()
             .filter(|name| *name != finalizers::EXECUTION);
@@ -232,14 +230,20 @@ fn release_works(inputs: &Inputs<'_>, plan: &mut Plan) {
             Part::Object,
         ));
     }
-    if left == 0 {
+    if left + unheard_of == 0 {
         return;
     }
+    let doubt = match unheard_of {
+        0 => String::new(),
+        count => format!("; {count} more may be there, since nobody heard what became of them"),
+    };
     plan.push(Action::report(
         ObjectRef::of(inputs.object),
         EventKind::Warning,
         LEAVE_RESOURCES_BEHIND,
-        format!("the cluster is not ready: {left} objects stay in it and are no longer managed"),
+        format!(
+            "the cluster is not ready: {left} objects stay in it and are no longer managed{doubt}"
+        ),
     ));
 }
 

@@ -301,18 +301,42 @@ fn the_works_of_bindings_are_left_to_whoever_makes_them_for_a_while() {
 }
 
 #[test]
+fn what_nobody_heard_of_may_stay() {
+    let mut going = cluster("Unknown", json!([]), true, json!([OURS]));
+    let version = ["status", "kubernetesVersion"];
+    going.set(&version, "v1.34.0").unwrap();
+    let unheard_of = work("w", json!(["karmada.io/execution-controller"]));
+    decide(
+        "it had been sent",
+        &going,
+        Some(&namespace(true)),
+        &[&unheard_of],
+        Some(0),
+        &[
+            r#"patch Work karmada-es-m1/w @w@3 {"metadata":{"finalizers":[]}}"#,
+            "report Cluster m1 Warning LeaveResourcesBehind: the cluster is not ready: 0 objects stay in it and are no longer managed; 2 more may be there, since nobody heard what became of them",
+            "wake after 10s",
+        ],
+    );
+}
+
+#[test]
 fn a_member_that_is_gone_does_not_hold_its_cluster() {
-    let held = work("w", json!(["a", "karmada.io/execution-controller"]));
+    let mut held = work("w", json!(["a", "karmada.io/execution-controller"]));
+    let applied = json!([{"type": "Applied", "status": "True"}]);
+    held.set(&["status", "conditions"], applied).unwrap();
     let free = work("v", json!([]));
+    let unsent = work("u", json!(["karmada.io/execution-controller"]));
     for ready in ["False", "Unknown", ""] {
         decide(
             ready,
             &cluster(ready, json!([]), true, json!([OURS])),
             Some(&namespace(true)),
-            &[&held, &free],
+            &[&held, &free, &unsent],
             Some(0),
             &[
                 r#"patch Work karmada-es-m1/w @w@3 {"metadata":{"finalizers":["a"]}}"#,
+                r#"patch Work karmada-es-m1/u @u@3 {"metadata":{"finalizers":[]}}"#,
                 "report Cluster m1 Warning LeaveResourcesBehind: the cluster is not ready: 2 objects stay in it and are no longer managed",
                 "wake after 10s",
             ],

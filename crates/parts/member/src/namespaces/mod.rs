@@ -1,8 +1,9 @@
 //! Sends the control plane's namespaces to all clusters, so that what is propagated has a place to go.
 //!
-//! Reads:  namespaces, clusters, ClusterOverridePolicies.
+//! Reads:  namespaces, clusters, ClusterOverridePolicies, works.
 //! Writes: one `Work` for each namespace and cluster, owned by the namespace: when that goes, so do they.
-//! Keeps:  namespaces of the system, and those that opted out, are never sent.
+//! Keeps:  namespaces of the system, and those that opted out, are never sent; a work that goes while its namespace stays
+//!         comes back; a work that a binding writes is the binding's.
 
 mod plan;
 #[cfg(test)]
@@ -16,7 +17,7 @@ use api::policy::ClusterOverridePolicy;
 use api::work::v1alpha1::Work;
 use client::{Cache, Caches, Change, Scope};
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
-use object::{Object, ObjectKey};
+use object::{Object, ObjectKey, Value};
 use overrides::{Overrides, Policy};
 use runtime::Spawner;
 
@@ -56,7 +57,7 @@ pub fn run(caches: &Caches, cx: Cx, skipped: Skipped, spawner: &Spawner) {
             false => Vec::new(),
         })
         .watch(&rules, move |_| names(&of_rules))
-        .needs(&works)
+        .watch(&works, keys_for_work)
         .run(spawner, cx);
 }
 
@@ -125,6 +126,24 @@ fn keys_for_namespace(change: &Change, namespaces: &Cache) -> Vec<String> {
         None => names(namespaces),
         Some(_) => Vec::new(),
     }
+}
+
+/// The namespaces that lost a work: somebody deleted it, or the binding it was made for has left the cluster.
+fn keys_for_work(change: &Change) -> Vec<String> {
+    if change.after.is_some() {
+        return Vec::new();
+    }
+    let work = change.object();
+    let manifests = work.at(&["spec", "workload", "manifests"]);
+    let manifests = manifests.and_then(Value::as_array).into_iter().flatten();
+    let namespaces = manifests.filter(|manifest| {
+        manifest.get("kind").and_then(Value::as_str) == Some("Namespace")
+            && manifest.get("apiVersion").and_then(Value::as_str) == Some("v1")
+    });
+    namespaces
+        .filter_map(|manifest| manifest.pointer("/metadata/name")?.as_str())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Whether something changed that rules may ask about a cluster.

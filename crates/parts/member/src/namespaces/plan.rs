@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use api::cluster::Cluster;
 use api::names::is_reserved_namespace;
+use api::well_known::annotations::{CLUSTER_RESOURCE_BINDING_NAME, TEMPLATE_UID};
 use api::well_known::labels::SKIP_AUTO_PROPAGATION;
 use intent::Plan;
 use object::Object;
@@ -68,7 +69,11 @@ pub(super) fn plan(
     let template = Template::new(namespace);
     let is_overridden = !overrides.matches("", &template).is_empty();
     for target in targets {
-        let (object, annotations) = if is_overridden {
+        // Whoever wrote a policy for it says what it is there; two who write one work would undo each other.
+        if target.work.as_deref().is_some_and(is_of_binding) {
+            continue;
+        }
+        let (mut object, annotations) = if is_overridden {
             // A cluster is read only for rules that may ask about it: the list of its kinds is long.
             let cluster: Cluster = match api::read::read(&target.cluster) {
                 Ok(cluster) => cluster,
@@ -91,6 +96,12 @@ pub(super) fn plan(
         } else {
             (namespace.clone(), Vec::new())
         };
+        // What goes wrong with it in a member is told on it, and a member that comes back knows it by that.
+        if let Err(error) = object.set(&["metadata", "annotations", TEMPLATE_UID], namespace.uid())
+        {
+            plan.problem(target.cluster.name(), error.to_string());
+            continue;
+        }
         let sending = Sending {
             cluster: target.cluster.name(),
             owner: namespace,
@@ -104,4 +115,9 @@ pub(super) fn plan(
         }
     }
     plan
+}
+
+/// Whether a work is made from a binding.
+fn is_of_binding(work: &Object) -> bool {
+    work.annotation(CLUSTER_RESOURCE_BINDING_NAME).is_some()
 }

@@ -55,6 +55,7 @@ fn a_namespace_goes_to_every_cluster_once() {
         r#""karmada.io/managed":"true""#,
         r#""team":"a""#,
         r#""work.karmada.io/namespace":"karmada-es-m1""#,
+        r#""resourcetemplate.karmada.io/uid":"n""#,
     ] {
         assert!(made[0].contains(expected), "{expected} in {}", made[0]);
     }
@@ -103,6 +104,26 @@ fn a_namespace_goes_to_every_cluster_once() {
         .is_empty(),
         "on its way out"
     );
+}
+
+#[test]
+fn what_a_binding_writes_is_left_to_it() {
+    let shop = namespace("shop", json!({"team": "a"}));
+    let mut theirs = object(
+        json!({"apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "metadata": {"name": "shop-5dbb", "namespace": "karmada-es-m1"}}),
+    );
+    let of = |work: &Object| {
+        let targets = [target("m1", Some(work.clone()))];
+        sent(&shop, &targets, &Overrides::default())
+    };
+    assert_eq!(of(&theirs).len(), 1, "nobody's yet");
+    let annotation = [
+        "metadata",
+        "annotations",
+        "clusterresourcebinding.karmada.io/name",
+    ];
+    theirs.set(&annotation, "shop-namespace").unwrap();
+    assert!(of(&theirs).is_empty());
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! A work that goes, and what it leaves in the member.
 
-use api::{well_known::finalizers, work::v1alpha1::Work};
+use api::{cluster::Cluster, well_known::finalizers, work::v1alpha1::Work};
 use control::{Cx, ReconcileError, Wake};
 use intent::{Action, Part, Plan};
-use object::{Object, ObjectKey};
+use object::{Object, ObjectKey, ResourceType};
 
-use crate::apply::release::{Afterwards, release};
+use crate::apply::namespace::{Departure, Origin, depart, is_namespace};
+use crate::apply::release::{Afterwards, is_managed, release};
 use crate::resources;
 use crate::works::Works;
 use crate::works::kinds::KindError;
@@ -31,16 +32,22 @@ impl Works {
             Some(true) => Afterwards::Preserve,
             _ => Afterwards::Delete,
         };
+        let mut plan = Plan::default();
         for manifest in manifests {
-            self.release_one(&object.key(), manifest, afterwards)
-                .await?;
+            let (afterwards, told) = match is_namespace(manifest) {
+                true => self.depart(object, manifest, afterwards, cx).await?,
+                false => (afterwards, None),
+            };
+            let key = object.key();
+            if self.release_one(&key, manifest, afterwards).await? {
+                plan.extend(told);
+            }
         }
         let rest: Vec<&str> = object
             .finalizers()
             .filter(|name| *name != finalizers::EXECUTION)
             .collect();
         let patch = serde_json::json!({"metadata": {"finalizers": rest}});
-        let mut plan = Plan::default();
         plan.push(Action::patch(
             resources::of::<Work>(),
             object,
@@ -51,12 +58,37 @@ impl Works {
         Ok(Wake::OnChange)
     }
 
+    /// What becomes of a namespace, by what the control plane itself says of it just now.
+    async fn depart(
+        &self,
+        work: &Object,
+        manifest: &Object,
+        said: Afterwards,
+        cx: &Cx,
+    ) -> Result<(Afterwards, Option<Action>), ReconcileError> {
+        let namespace = read(cx, &resources::namespaces(), manifest.name()).await?;
+        let cluster = read(cx, &resources::of::<Cluster>(), &self.cluster).await?;
+        let is_leaving = match &cluster {
+            Origin::Lives(_) | Origin::Unknown => false,
+            Origin::Ends => true,
+        };
+        Ok(depart(&Departure {
+            work,
+            manifest,
+            cluster: &self.cluster,
+            said,
+            origin: &namespace,
+            is_leaving,
+        }))
+    }
+
+    /// Whether there was an object of ours.
     async fn release_one(
         &self,
         work: &ObjectKey,
         manifest: &Object,
         afterwards: Afterwards,
-    ) -> Result<(), ReconcileError> {
+    ) -> Result<bool, ReconcileError> {
         let resource = match self
             .connection
             .kinds
@@ -65,7 +97,7 @@ impl Works {
         {
             Ok(resource) => resource,
             // A kind that is not served has no objects.
-            Err(KindError::NotServed(_)) => return Ok(()),
+            Err(KindError::NotServed(_)) => return Ok(false),
             Err(KindError::Call(error)) => return Err(ReconcileError::Gather(error)),
             Err(error @ KindError::Unknown(_)) => {
                 return Err(ReconcileError::Failed {
@@ -79,7 +111,11 @@ impl Works {
             .read(&resource, &manifest.key())
             .await
             .map_err(ReconcileError::Gather)?;
-        let action = observed.and_then(|observed| release(work, &resource, &observed, afterwards));
+        let is_there = observed
+            .as_ref()
+            .is_some_and(|observed| is_managed(manifest, observed));
+        let action =
+            observed.and_then(|observed| release(work, manifest, &resource, &observed, afterwards));
         if let Some(action) = action {
             self.connection
                 .write(action)
@@ -87,6 +123,18 @@ impl Works {
                 .map_err(ReconcileError::Gather)?;
         }
         self.connection.records.forget(manifest);
-        Ok(())
+        Ok(is_there)
+    }
+}
+
+/// What the control plane says of a cluster-wide object.
+async fn read(cx: &Cx, resource: &ResourceType, name: &str) -> Result<Origin, ReconcileError> {
+    let key = ObjectKey::cluster(name);
+    match cx.client.get_metadata(resource, &key).await {
+        Ok(found) if found.is_terminating() => Ok(Origin::Ends),
+        Ok(found) => Ok(Origin::Lives(Box::new(found))),
+        Err(error) if error.is_not_found() => Ok(Origin::Ends),
+        Err(error) if error.is_forbidden() => Ok(Origin::Unknown),
+        Err(error) => Err(ReconcileError::Gather(error)),
     }
 }
