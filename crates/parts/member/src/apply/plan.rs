@@ -27,9 +27,19 @@ pub(crate) struct Inputs<'a> {
     pub(crate) is_live: bool,
     /// What was written last, if that is known.
     pub(crate) written: Option<&'a Written>,
+    pub(crate) way: Way,
     pub(crate) interpreter: &'a Interpreter,
     /// What the member keeps of its object, where only a webhook can say so and was asked.
     pub(crate) retained: Option<&'a Object>,
+}
+
+/// In which way an object that is there is brought to what its manifest says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By server-side apply: everybody keeps what is theirs.
+    Apply,
+    /// As a whole: for what a member takes and cannot apply, see [`cannot_be_applied`].
+    Replace,
 }
 
 /// What is to be done for one manifest.
@@ -128,7 +138,16 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Result<Step, Refusal> {
     {
         return Ok(Step::Keep);
     }
-    Ok(Step::Bring(bring(inputs, observed, retained)))
+    Ok(Step::Bring(match inputs.way {
+        Way::Apply => bring(inputs, observed, retained),
+        Way::Replace => vec![replace(inputs, observed, retained)],
+    }))
+}
+
+/// Whether a member refuses to apply what it would store: two items of a list that are the same by the list's key, such as
+/// variables of one name or equal ports, are taken where the object is made or replaced.
+pub(crate) fn cannot_be_applied(refusal: &str) -> bool {
+    refusal.contains(": duplicate entries for key ")
 }
 
 fn check(inputs: &Inputs<'_>, observed: &Object) -> Result<(), Refusal> {
@@ -185,6 +204,27 @@ fn bring(inputs: &Inputs<'_>, observed: &Object, retained: Object) -> Vec<Action
         part: Part::Object,
     });
     actions
+}
+
+/// The action that makes a member's object what is retained of the manifest, and nothing else but what the member owns of
+/// any object's metadata.
+///
+/// Upstream: every object is written so.
+fn replace(inputs: &Inputs<'_>, observed: &Object, mut retained: Object) -> Action {
+    put(&mut retained, &["metadata", "uid"], observed.uid());
+    // Where the status is no part of its own it would go.
+    match observed.at(&["status"]) {
+        Some(status) => {
+            let status = status.clone();
+            retained.fields_mut().insert("status".to_owned(), status);
+        }
+        None => drop(retained.remove(&["status"])),
+    }
+    Action::Replace {
+        resource: inputs.resource.clone(),
+        object: retained,
+        part: Part::Object,
+    }
 }
 
 /// What is applied: of metadata only what the manifest says, so that labels, finalizers and owners that others put there

@@ -13,8 +13,19 @@ pub(crate) struct Written {
     pub(crate) manifest: u64,
     /// The member's state afterwards.
     pub(crate) version: Version,
-    /// Whether it was applied, so that its fields are known to be ours; an object that was made or found is not.
-    pub(crate) is_applied: bool,
+    /// How it came to be so.
+    pub(crate) how: How,
+}
+
+/// How a member's object came to say what a manifest says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// It was made, or found to be so: whose its fields are is not known.
+    Made,
+    /// It was applied, so that its fields are known to be ours.
+    Applied,
+    /// It was replaced, because the member cannot apply this manifest.
+    Replaced,
 }
 
 /// A state of a member's object, as far as its desired side goes.

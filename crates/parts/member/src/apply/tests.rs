@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::apply::outcome::{self, Done};
 use crate::apply::ownership::taken_over;
-use crate::apply::plan::{Inputs, Step, plan};
-use crate::apply::record::{Version, Written, fingerprint};
+use crate::apply::plan::{Inputs, Step, Way, cannot_be_applied, plan};
+use crate::apply::record::{How, Version, Written, fingerprint};
 use crate::apply::release::{Afterwards, release};
 use crate::testing::{at, check, line, object};
 use crate::works::connection::Live;
@@ -56,6 +56,15 @@ fn ours() -> Value {
 }
 
 fn decide(manifest: &Object, observed: Option<&Object>, written: Option<&Written>) -> Vec<String> {
+    decide_by(Way::Apply, manifest, observed, written)
+}
+
+fn decide_by(
+    way: Way,
+    manifest: &Object,
+    observed: Option<&Object>,
+    written: Option<&Written>,
+) -> Vec<String> {
     let interpreter = Interpreter::default();
     let resource = deployments();
     let inputs = Inputs {
@@ -65,6 +74,7 @@ fn decide(manifest: &Object, observed: Option<&Object>, written: Option<&Written
         observed,
         is_live: true,
         written,
+        way,
         interpreter: &interpreter,
         retained: None,
     };
@@ -80,7 +90,7 @@ fn written(manifest: &Object, observed: &Object) -> Written {
     Written {
         manifest: fingerprint(manifest),
         version: Version::of(observed),
-        is_applied: true,
+        how: How::Applied,
     }
 }
 
@@ -150,6 +160,62 @@ fn a_change_on_either_side_is_applied() {
         ["keep"],
         "a label taken away"
     );
+}
+
+#[test]
+fn what_a_member_cannot_apply_is_replaced_by_the_same_rules() {
+    let next = manifest("v2", json!({"metadata|labels|new": "yes"}));
+    let there = observed(
+        "v1",
+        json!({"spec|paused": true, "metadata|labels|theirs": "yes", "metadata|labels|old": "yes",
+            "metadata|annotations": {"resourcetemplate.karmada.io/managed-labels": "karmada.io/managed,old"},
+            "metadata|finalizers": ["example.com/theirs"], "metadata|managedFields": ours()}),
+    );
+    let known = written(&manifest("v1", json!({})), &there);
+    assert_eq!(
+        decide_by(Way::Replace, &next, Some(&there), Some(&known)),
+        [
+            r#"replace Deployment shop/web {"metadata":{"labels":{"karmada.io/managed":"true","new":"yes","theirs":"yes"},"annotations":{"work.karmada.io/namespace":"karmada-es-m1","work.karmada.io/name":"web-1","resourcetemplate.karmada.io/managed-labels":"karmada.io/managed,old"},"resourceVersion":"9","finalizers":["example.com/theirs"],"uid":"u"},"spec":{"replicas":2,"image":"v2"},"status":{"replicas":2}}"#
+        ]
+    );
+    let foreign = observed("v1", json!({"metadata|labels": {}}));
+    let refused = decide_by(Way::Replace, &next, Some(&foreign), None);
+    assert!(
+        refused[0].contains("will not manage this resource"),
+        "{refused:?}"
+    );
+    let going = observed(
+        "v1",
+        json!({"metadata|deletionTimestamp": "2026-01-02T03:04:05Z"}),
+    );
+    let refused = decide_by(Way::Replace, &next, Some(&going), None);
+    assert!(refused[0].contains("is being deleted"), "{refused:?}");
+}
+
+#[test]
+fn only_equal_items_of_a_list_keep_a_manifest_from_being_applied() {
+    for (refusal, expected) in [
+        (
+            r#"failed to create typed patch object (test/web; apps/v1, Kind=Deployment): .spec.template.spec.containers[name="web"].env: duplicate entries for key [name="A"]"#,
+            true,
+        ),
+        (
+            r#"failed to create typed patch object (test/web; apps/v1, Kind=Deployment): errors:
+  .spec.template.spec.containers[name="web"].ports: duplicate entries for key [containerPort=80,protocol="TCP"]
+  .spec.template.spec.containers[name="web"].env: duplicate entries for key [name="A"]"#,
+            true,
+        ),
+        (
+            r#"Deployment.apps "web" is invalid: spec.template.spec.containers[1].name: Duplicate value: "web""#,
+            false,
+        ),
+        (
+            "failed to create typed patch object: .spec.a: field not declared in schema",
+            false,
+        ),
+    ] {
+        assert_eq!(cannot_be_applied(refusal), expected, "{refusal}");
+    }
 }
 
 #[test]

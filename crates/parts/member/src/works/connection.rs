@@ -267,6 +267,15 @@ impl Connection {
                 }
                 applied.map(Some)
             }
+            Action::Replace {
+                resource,
+                object,
+                part,
+            } => self
+                .client
+                .replace(resource, object, part, &options)
+                .await
+                .map(Some),
             _ => {
                 let mut plan = Plan::default();
                 plan.push(action);

@@ -10,8 +10,8 @@ use object::{Object, ObjectKey, ResourceType};
 use telemetry::chain;
 
 use crate::apply::outcome::Done;
-use crate::apply::plan::{Inputs, Refusal, Step, plan};
-use crate::apply::record::{Version, Written, fingerprint};
+use crate::apply::plan::{Inputs, Refusal, Step, Way, cannot_be_applied, plan};
+use crate::apply::record::{How, Version, Written, fingerprint};
 use crate::works::Works;
 use crate::works::awaited::lacks_namespace;
 use crate::works::connection::work_of;
@@ -37,6 +37,16 @@ struct Seen {
     is_live: bool,
 }
 
+/// What stays the same while a manifest is brought to the member.
+struct Case<'a> {
+    resource: &'a ResourceType,
+    manifest: &'a Object,
+    /// What was written last, if that is known.
+    written: Option<&'a Written>,
+    way: Way,
+    interpreter: &'a Interpreter,
+}
+
 impl Works {
     pub(super) async fn sync(
         &self,
@@ -59,25 +69,33 @@ impl Works {
             });
         }
         let written = self.connection.records.get(manifest);
-        let step = self
-            .decide(&resource, manifest, &seen, written.as_ref(), interpreter)
-            .await?;
+        let mut case = Case {
+            resource: &resource,
+            manifest,
+            written: written.as_ref(),
+            way: way(manifest, written.as_ref()),
+            interpreter,
+        };
+        let step = self.decide(&case, &seen).await?;
         let is_sure = seen.is_live || is_untouched(&seen, written.as_ref());
         let (seen, step) = match step {
             // Whose fields they are stands only in the object itself: the cache does not keep it.
-            Step::Bring(_) if !is_sure => {
-                self.look_closely(&resource, manifest, written.as_ref(), interpreter)
-                    .await?
-            }
+            Step::Bring(_) if !is_sure => self.look_closely(&case).await?,
             step => (seen, step),
         };
-        let synced = match self.carry_out(manifest, &seen, step).await {
+        let synced = match self.carry_out(&case, &seen, step).await {
             // It was there, but not in the cache: not ours, or too new.
             Err(error) if error.is_already_exists() && !seen.is_live => {
-                let (seen, step) = self
-                    .look_closely(&resource, manifest, written.as_ref(), interpreter)
-                    .await?;
-                self.carry_out(manifest, &seen, step).await
+                let (seen, step) = self.look_closely(&case).await?;
+                self.carry_out(&case, &seen, step).await
+            }
+            result => result,
+        };
+        let synced = match synced {
+            Err(error) if case.way == Way::Apply && is_beyond_applying(&error) => {
+                case.way = Way::Replace;
+                let (seen, step) = self.look_closely(&case).await?;
+                self.carry_out(&case, &seen, step).await
             }
             result => result,
         };
@@ -117,35 +135,22 @@ impl Works {
         })
     }
 
-    async fn look_closely(
-        &self,
-        resource: &ResourceType,
-        manifest: &Object,
-        written: Option<&Written>,
-        interpreter: &Interpreter,
-    ) -> Result<(Seen, Step), Trouble> {
-        let seen = self.look_live(resource, &manifest.key()).await?;
-        let step = self
-            .decide(resource, manifest, &seen, written, interpreter)
-            .await?;
+    async fn look_closely(&self, case: &Case<'_>) -> Result<(Seen, Step), Trouble> {
+        let seen = self.look_live(case.resource, &case.manifest.key()).await?;
+        let step = self.decide(case, &seen).await?;
         Ok((seen, step))
     }
 
-    async fn decide(
-        &self,
-        resource: &ResourceType,
-        manifest: &Object,
-        seen: &Seen,
-        written: Option<&Written>,
-        interpreter: &Interpreter,
-    ) -> Result<Step, Trouble> {
+    async fn decide(&self, case: &Case<'_>, seen: &Seen) -> Result<Step, Trouble> {
+        let (manifest, interpreter) = (case.manifest, case.interpreter);
         let mut inputs = Inputs {
             cluster: &self.cluster,
-            resource,
+            resource: case.resource,
             manifest,
             observed: seen.object.as_deref(),
             is_live: seen.is_live,
-            written,
+            written: case.written,
+            way: case.way,
             interpreter,
             retained: None,
         };
@@ -168,16 +173,16 @@ impl Works {
 
     async fn carry_out(
         &self,
-        manifest: &Object,
+        case: &Case<'_>,
         seen: &Seen,
         step: Step,
     ) -> Result<Synced, CallError> {
-        let records = &self.connection.records;
-        let note = |object: &Object, is_applied: bool| {
+        let (records, manifest) = (&self.connection.records, case.manifest);
+        let note = |object: &Object, how: How| {
             let written = Written {
                 manifest: fingerprint(manifest),
                 version: Version::of(object),
-                is_applied,
+                how,
             };
             records.set(manifest, written);
         };
@@ -185,7 +190,7 @@ impl Works {
             Step::Keep => {
                 if let Some(object) = &seen.object {
                     let written = records.get(manifest);
-                    note(object, written.is_some_and(|written| written.is_applied));
+                    note(object, written.map_or(How::Made, |written| written.how));
                 }
                 Ok(Synced {
                     done: Done::Kept,
@@ -196,7 +201,7 @@ impl Works {
                 let made = self.connection.write(*action).await?;
                 let made = made.map(Arc::new);
                 if let Some(object) = &made {
-                    note(object, false);
+                    note(object, How::Made);
                 }
                 Ok(Synced {
                     done: Done::Made,
@@ -210,7 +215,13 @@ impl Works {
                 }
                 let state = state.map(Arc::new);
                 if let Some(object) = &state {
-                    note(object, true);
+                    note(
+                        object,
+                        match case.way {
+                            Way::Apply => How::Applied,
+                            Way::Replace => How::Replaced,
+                        },
+                    );
                 }
                 // A server that finds nothing to change keeps the revision.
                 let revision = |object: &Option<Arc<Object>>| {
@@ -231,7 +242,24 @@ fn is_untouched(seen: &Seen, written: Option<&Written>) -> bool {
     let (Some(object), Some(written)) = (&seen.object, written) else {
         return false;
     };
-    written.is_applied && written.version == Version::of(object)
+    written.how == How::Applied && written.version == Version::of(object)
+}
+
+/// In which way a manifest is brought: applied, unless the member is known to be unable to.
+fn way(manifest: &Object, written: Option<&Written>) -> Way {
+    let is_replaced = |written: &Written| {
+        written.how == How::Replaced && written.manifest == fingerprint(manifest)
+    };
+    match written.is_some_and(is_replaced) {
+        true => Way::Replace,
+        false => Way::Apply,
+    }
+}
+
+/// Whether the member would take the object if it were written as a whole.
+fn is_beyond_applying(error: &CallError) -> bool {
+    let refusal = error.refusal();
+    refusal.is_some_and(|refusal| cannot_be_applied(&refusal.message))
 }
 
 /// Whether a member's object is what a work brought, so that the work may speak for it.
