@@ -22,6 +22,10 @@ use crate::execute::CarryOutError;
 /// How long a reconcile may take before it counts as failed. Calls have deadlines of their own; this is for a chain of them.
 const LONGEST_RECONCILE: Duration = Duration::from_secs(300);
 
+/// How long a key rests whose write a server refused as it is: whatever forbade it there, a policy or a webhook, may be gone
+/// by then, and nobody tells.
+const REFUSED: Duration = Duration::from_secs(300);
+
 /// How a reconcile ended, as the reference names it.
 const SUCCESS: &str = "success";
 const REQUEUE: &str = "requeue";
@@ -80,6 +84,15 @@ impl ReconcileError {
             Self::Gather(error) => error.is_terminal(),
             Self::Failed { .. } => false,
             Self::Terminal(_) => true,
+        }
+    }
+
+    /// Whether it was a server that said no, and not what is known here.
+    fn is_refusal(&self) -> bool {
+        match self {
+            Self::CarryOut(error) => error.source.refusal().is_some(),
+            Self::Gather(error) => error.refusal().is_some(),
+            Self::Failed { .. } | Self::Terminal(_) => false,
         }
     }
 
@@ -376,7 +389,11 @@ impl<R: Reconcile> Shell<R> {
             tracing::warn!(controller, ?key, error = %chain(error), "reconcile failed for good");
             let terminal = Metric::ControllerTerminalErrorsTotal;
             self.cx.metrics.add(terminal, &[controller], 1.0);
-            return self.queue.forget(key);
+            self.queue.forget(key);
+            if error.is_refusal() {
+                self.queue.add_after(key.clone(), REFUSED);
+            }
+            return;
         }
         match error.retry_after() {
             Some(wait) => self.queue.add_after(key.clone(), wait),

@@ -38,6 +38,17 @@ impl Reconcile for Script {
                 source: "trouble".into(),
             }),
             "never will" => Err(ReconcileError::Terminal("bad input".to_owned())),
+            "is refused" if tries < 3 => {
+                let refusal = client::Refusal {
+                    request: "POST /x".to_owned(),
+                    code: 422,
+                    reason: "Invalid".to_owned(),
+                    message: "not now".to_owned(),
+                    details: object::Value::Null,
+                    retry_after: None,
+                };
+                Err(CallError::Refused(Box::new(refusal)).into())
+            }
             "hangs once" if tries == 1 => std::future::pending().await,
             "in a minute" if tries == 1 => Ok(Wake::After(Duration::from_secs(60))),
             "at the hour" if tries == 1 => Ok(Wake::At(cx.now().plus_seconds(3_600))),
@@ -130,6 +141,8 @@ async fn a_key_is_looked_at_again_when_it_asks_for_it() {
 async fn a_key_that_fails_waits_longer_each_time_and_a_hopeless_one_for_a_change() {
     check("fails twice", &[0, 5, 15]).await;
     check("never will", &[0]).await;
+    // Who refused it may think otherwise one day.
+    check("is refused", &[0, 300_000, 600_000]).await;
 }
 
 #[tokio::test(start_paused = true)]

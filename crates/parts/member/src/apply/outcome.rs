@@ -16,6 +16,7 @@ use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use object::condition::{Condition, ConditionStatus, find, is_true, with_condition};
 use object::{Object, time::Time};
 
+use crate::apply::release::Afterwards;
 use crate::resources;
 
 /// The message of a work that was applied.
@@ -80,6 +81,27 @@ pub(crate) fn is_first(work: &Work, done: &[(&Object, Done)]) -> bool {
 pub(crate) fn news(object: &Object, done: &[(&Object, Done)]) -> Plan {
     let mut plan = Plan::default();
     plan.extend(events(object, done));
+    plan
+}
+
+/// What there is to tell of a work that cannot go, because its member does not let go of what it made.
+pub(crate) fn kept(object: &Object, manifest: &Object, afterwards: Afterwards, why: &str) -> Plan {
+    let cluster = names::cluster_of_execution_space(object.namespace()).unwrap_or_default();
+    let what = format!("{} {}", manifest.kind(), manifest.key());
+    let message = match afterwards {
+        Afterwards::Delete => format!("cannot delete {what} from cluster {cluster}: {why}"),
+        Afterwards::Preserve | Afterwards::Leave => {
+            format!("cannot let go of {what} in cluster {cluster}: {why}")
+        }
+    };
+    let mut plan = Plan::default();
+    for about in [Some(ObjectRef::of(object)), template_of(manifest)] {
+        plan.extend(
+            about.map(|about| {
+                Action::report(about, EventKind::Warning, SYNC_FAILED, message.as_str())
+            }),
+        );
+    }
     plan
 }
 

@@ -1,11 +1,13 @@
 //! A work that goes, and what it leaves in the member.
 
 use api::{cluster::Cluster, well_known::finalizers, work::v1alpha1::Work};
+use client::CallError;
 use control::{Cx, ReconcileError, Wake};
 use intent::{Action, Part, Plan};
 use object::{Object, ObjectKey, ResourceType};
 
 use crate::apply::namespace::{Departure, Origin, depart, is_namespace};
+use crate::apply::outcome;
 use crate::apply::release::{Afterwards, is_managed, release};
 use crate::resources;
 use crate::works::Works;
@@ -39,8 +41,13 @@ impl Works {
                 false => (afterwards, None),
             };
             let key = object.key();
-            if self.release_one(&key, manifest, afterwards).await? {
-                plan.extend(told);
+            match self.release_one(&key, manifest, afterwards).await {
+                Ok(true) => plan.extend(told),
+                Ok(false) => {}
+                Err(ReconcileError::Gather(error)) => {
+                    return self.hold(object, manifest, afterwards, error, cx).await;
+                }
+                Err(error) => return Err(error),
             }
         }
         let rest: Vec<&str> = object
@@ -80,6 +87,31 @@ impl Works {
             origin: &namespace,
             is_leaving,
         }))
+    }
+
+    /// Tells why a work cannot go, where its member said no. It is tried again by and by: what forbids it there may go, and
+    /// nobody tells.
+    async fn hold(
+        &self,
+        object: &Object,
+        manifest: &Object,
+        afterwards: Afterwards,
+        error: CallError,
+        cx: &Cx,
+    ) -> Result<Wake, ReconcileError> {
+        let is_stale = error.is_conflict() || error.is_wrong_uid();
+        let Some(refusal) = error
+            .refusal()
+            .filter(|_| !is_stale && !error.is_overloaded())
+        else {
+            return Err(ReconcileError::Gather(error));
+        };
+        let told = outcome::kept(object, manifest, afterwards, &refusal.message);
+        cx.carry_out(&told).await?;
+        Err(ReconcileError::Failed {
+            doing: format!("cannot release {} {}", manifest.kind(), manifest.key()),
+            source: error.into(),
+        })
     }
 
     /// Whether there was an object of ours.
