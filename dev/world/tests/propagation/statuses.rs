@@ -262,6 +262,13 @@ async fn p24_a_kind_without_a_status_part_breaks_nothing() {
         stage.template("widgets", "test/w").field("status").await,
         json!(null)
     );
+    let said = "acme.io/v1 Widget has no subresource status";
+    stage
+        .told("Widget", "test/w", "AggregateStatusFailed", said)
+        .await;
+    let told = stage.events("Widget", "test/w").await;
+    let succeeded = |event: &&String| event.starts_with("AggregateStatusSucceed");
+    assert_eq!(told.iter().find(succeeded), None);
     // Others go on.
     stage
         .apply(&all(&[

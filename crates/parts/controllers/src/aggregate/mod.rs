@@ -185,11 +185,8 @@ impl Reconcile for Aggregator {
         }
         let found = self.template(&object, &binding.spec);
         let next = match &found {
-            // Upstream: a status that cannot be written is tried again and again.
-            Some(found) if found.has_status => {
-                self.next_status(&found.object, &folded, &expected).await
-            }
-            _ => Ok(None),
+            Some(found) => self.next_status(&found.object, &folded, &expected).await,
+            None => Ok(None),
         };
         let mut again = None;
         let next = next.map_err(|error| {
@@ -204,6 +201,7 @@ impl Reconcile for Aggregator {
             template: found.as_ref().map(|found| TemplateInputs {
                 resource: &found.resource,
                 object: &found.object,
+                has_status: found.has_status,
                 next: next.as_ref().map(Option::as_ref).map_err(String::as_str),
             }),
             now: cx.now(),

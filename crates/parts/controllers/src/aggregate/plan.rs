@@ -34,6 +34,8 @@ pub struct TemplateInputs<'a> {
     pub resource: &'a ResourceType,
     /// The template.
     pub object: &'a Object,
+    /// Whether objects of the kind have a status that can be written.
+    pub has_status: bool,
     /// Its next status; `None` if its kind has none that could be made, or nothing changes.
     pub next: Result<Option<&'a Value>, &'a str>,
 }
@@ -127,7 +129,10 @@ impl Inputs<'_> {
         } else {
             EventKind::Progress
         };
-        let template = self.template.as_ref().map(|template| template.object);
+        // Of a template that does not show it nothing is told that it would.
+        let shows = |template: &&TemplateInputs<'_>| template.next_patch().is_ok();
+        let template = self.template.as_ref().filter(shows);
+        let template = template.map(|template| template.object);
         for about in [Some(self.binding), template].into_iter().flatten() {
             plan.push(Action::report(
                 ObjectRef::of(about),
@@ -139,12 +144,9 @@ impl Inputs<'_> {
     }
 
     fn write_template(&self, plan: &mut Plan, template: &TemplateInputs<'_>) {
-        match template.next {
+        match template.next_patch() {
             Ok(None) => {}
-            Ok(Some(next)) => {
-                let Some(patch) = status::template_patch(template.object, next) else {
-                    return;
-                };
+            Ok(Some(patch)) => {
                 // Nobody else writes this status, so whatever the author does meanwhile is no conflict.
                 plan.push(Action::Patch {
                     resource: template.resource.clone(),
@@ -156,16 +158,38 @@ impl Inputs<'_> {
                 });
             }
             Err(message) => {
-                plan.problem(template.object.key().to_string(), message);
+                plan.problem(template.object.key().to_string(), &message);
                 for about in [template.object, self.binding] {
                     plan.push(Action::report(
                         ObjectRef::of(about),
                         EventKind::Warning,
                         events::binding::AGGREGATE_STATUS_FAILED,
-                        message,
+                        message.as_str(),
                     ));
                 }
             }
         }
+    }
+}
+
+impl TemplateInputs<'_> {
+    /// What makes the template's status say what it should; `None` if it does.
+    ///
+    /// Upstream: a status that cannot be written is tried again and again, and told in the same event each time.
+    fn next_patch(&self) -> Result<Option<Value>, String> {
+        let Some(next) = self.next? else {
+            return Ok(None);
+        };
+        let patch = status::template_patch(self.object, next);
+        if patch.is_some() && !self.has_status {
+            let kind = &self.resource.kind;
+            return Err(format!(
+                "the status of the template cannot be written: {} {} has no subresource status; what clusters report is in \
+                 the status of the binding",
+                kind.api_version(),
+                kind.kind
+            ));
+        }
+        Ok(patch)
     }
 }

@@ -28,6 +28,16 @@ fn work(cluster: &str, status: &str) -> String {
 const APPLIED: &str = "conditions: [{type: Applied, status: 'True'}], manifestStatuses: [{identifier: {ordinal: 0}, status: {replicas: 1}, health: Healthy}]";
 
 fn story(binding: &str, works: &str, next: Result<Option<&Value>, &str>) -> String {
+    story_of(binding, works, next, true)
+}
+
+/// The same of a template whose status can be written or cannot.
+fn story_of(
+    binding: &str,
+    works: &str,
+    next: Result<Option<&Value>, &str>,
+    has_status: bool,
+) -> String {
     let object = one(binding);
     let binding = Binding::read(&object).unwrap();
     let expected = binding::targets::expected(&binding.spec);
@@ -49,6 +59,7 @@ fn story(binding: &str, works: &str, next: Result<Option<&Value>, &str>) -> Stri
         template: Some(TemplateInputs {
             resource: &ResourceType::namespaced("apps", "v1", "Deployment", "deployments"),
             object: &template,
+            has_status,
             next,
         }),
         now,
@@ -70,6 +81,41 @@ fn reports_become_the_bindings_status_and_the_templates() {
     patch ResourceBinding test/web-deployment/status@9 {"status":{"conditions":[{"type":"FullyApplied","status":"True","lastTransitionTime":"2026-01-02T03:04:05Z","reason":"FullyAppliedSuccess","message":"applied to 2 clusters"}],"aggregatedStatus":[{"clusterName":"m1","status":{"replicas":1},"applied":true,"health":"Healthy"},{"clusterName":"m2","status":{"replicas":1},"applied":true,"health":"Healthy"}]}}
     patch Deployment test/web/status {"status":{"replicas":2}}
     "#);
+}
+
+#[test]
+fn a_status_that_cannot_be_written_is_told_and_is_no_success() {
+    let again = BINDING.replace(
+        "spec:",
+        "status: {aggregatedStatus: [], conditions: [{type: FullyApplied, status: 'False', reason: R, message: m, lastTransitionTime: '2026-01-02T03:04:05Z'}]}, spec:",
+    );
+    let works = work("m1", APPLIED) + &work("m2", APPLIED);
+    let next = json!({"replicas": 2});
+    let lines = |next: &Value, has_status: bool| -> Vec<String> {
+        let story = story_of(&again, &works, Ok(Some(next)), has_status);
+        let lines = story
+            .lines()
+            .filter(|line| !line.contains("ResourceBinding"));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(
+        lines(&next, true),
+        [
+            "report Deployment test/web Normal AggregateStatusSucceed: applied to 2 clusters",
+            r#"patch Deployment test/web/status {"status":{"replicas":2}}"#
+        ]
+    );
+    assert_eq!(
+        lines(&next, false),
+        [
+            "report Deployment test/web Warning AggregateStatusFailed: the status of the template cannot be written: apps/v1 Deployment has no subresource status; what clusters report is in the status of the binding"
+        ]
+    );
+    // Where there is nothing to write nothing is amiss.
+    assert_eq!(
+        lines(&json!({"replicas": 1}), false),
+        ["report Deployment test/web Normal AggregateStatusSucceed: applied to 2 clusters"]
+    );
 }
 
 #[test]
