@@ -35,4 +35,5 @@ pub use expression::Authority;
 pub use limits::{LimitRanges, fill_in, problems};
 pub use policies::{ValidatingPolicies, policy_status};
 pub use quota::{Measured, Quota, Quotas, measure, resource_of};
+pub use trust::judge;
 pub use webhooks::Webhooks;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use object::time::Time;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
-use rustls::crypto::CryptoProvider;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
@@ -19,6 +19,12 @@ use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureSc
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::caller::CallError;
+
+/// Judges certificates of services that are believed by these authorities, in PEM; for whoever calls them by other means.
+pub fn judge(authorities: &[u8]) -> Result<Arc<dyn ServerCertVerifier>, CallError> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    Ok(Arc::new(Trust::new(authorities, &provider)?))
+}
 
 /// Judges the certificates of one place.
 #[derive(Debug)]
@@ -296,7 +302,6 @@ mod tests {
         BasicConstraints, Certificate, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer,
         KeyPair,
     };
-    use rustls::crypto::aws_lc_rs;
 
     use super::*;
 
@@ -323,7 +328,7 @@ mod tests {
         UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(seconds).unwrap()))
     }
 
-    fn judge(bundle: &[&Certificate], shown: &Certificate, at: UnixTime) -> String {
+    fn judged(bundle: &[&Certificate], shown: &Certificate, at: UnixTime) -> String {
         let pem: String = bundle.iter().map(|one| one.pem()).collect();
         let trust = Trust::new(pem.as_bytes(), &Arc::new(aws_lc_rs::default_provider())).unwrap();
         let name = ServerName::try_from(NAME).unwrap();
@@ -388,7 +393,7 @@ mod tests {
             ),
         ] {
             let beside = alone(&[NAME], authority);
-            let judged = judge(&[&beside, &certificate], &certificate, days(0));
+            let judged = judged(&[&beside, &certificate], &certificate, days(0));
             assert!(judged.starts_with(expected), "{case}: {judged}");
         }
     }
@@ -399,11 +404,11 @@ mod tests {
         // The same name and subject, another key.
         let forged = alone(&[NAME], authority);
         assert_eq!(
-            judge(&[&ours], &forged, days(0)),
+            judged(&[&ours], &forged, days(0)),
             "x509: certificate is one of an authority, and not in caBundle itself"
         );
         let stranger = alone(&[NAME], |_| {});
-        assert_ne!(judge(&[&ours], &stranger, days(0)), "believed");
+        assert_ne!(judged(&[&ours], &stranger, days(0)), "believed");
     }
 
     #[test]
@@ -421,10 +426,10 @@ mod tests {
             (&[&other, &root], "believed"),
             (&[&other], "x509: certificate signed by unknown authority"),
         ] {
-            assert_eq!(judge(bundle, &leaf, days(0)), expected);
+            assert_eq!(judged(bundle, &leaf, days(0)), expected);
         }
         assert!(
-            judge(&[&leaf], &leaf, days(1_000_000))
+            judged(&[&leaf], &leaf, days(1_000_000))
                 .starts_with("x509: certificate has expired or is not yet valid")
         );
     }

@@ -6,7 +6,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::Config;
 use kube::client::{Body, ConfigExt as _};
 use rustls::client::Resumption;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::ServerName;
 use tower_service::Service;
 
@@ -44,6 +45,7 @@ pub(crate) struct Remote {
     /// What it takes to make another, for whoever needs more than calls.
     config: Config,
     proxy: Option<Proxy>,
+    judge: Option<Arc<dyn ServerCertVerifier>>,
     raw: OnceLock<kube::Client>,
 }
 
@@ -69,12 +71,14 @@ impl Remote {
         config: Config,
         authorization: Option<HeaderValue>,
         proxy: Option<Proxy>,
+        judge: Option<Arc<dyn ServerCertVerifier>>,
         r#use: Use,
     ) -> Result<Self, ConfigError> {
         Ok(Self {
-            caller: Caller::new(&config, authorization, proxy.as_ref(), r#use)?,
+            caller: Caller::new(&config, authorization, proxy.as_ref(), judge.clone(), r#use)?,
             config,
             proxy,
+            judge,
             raw: OnceLock::new(),
         })
     }
@@ -94,6 +98,7 @@ impl Remote {
                 &self.config,
                 authorization,
                 self.proxy.as_ref(),
+                self.judge.clone(),
                 Use::Upgrades,
             )
             .expect("invariant: the same configuration has made one before");
@@ -108,6 +113,7 @@ impl Caller {
         config: &Config,
         authorization: Option<HeaderValue>,
         proxy: Option<&Proxy>,
+        judge: Option<Arc<dyn ServerCertVerifier>>,
         r#use: Use,
     ) -> Result<Self, ConfigError> {
         let connect = |error| ConfigError::Connect(Box::new(error));
@@ -116,6 +122,9 @@ impl Caller {
             let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         }
         let mut tls = config.rustls_client_config().map_err(connect)?;
+        if let Some(judge) = judge {
+            tls.dangerous().set_certificate_verifier(judge);
+        }
         tls.resumption = Resumption::in_memory_sessions(SESSIONS);
         let way = match proxy {
             None => Way::straight(),

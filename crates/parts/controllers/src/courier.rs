@@ -163,10 +163,18 @@ impl Network {
                 .decode(text)
                 .map_err(|error| format!("clientConfig.caBundle: {error}"))?,
         };
+        // By the rules for all webhooks: a service may show the very certificate that its configuration has.
+        let judge = match ca.is_empty() {
+            true => None,
+            false => Some(
+                admission::judge(&ca).map_err(|error| format!("clientConfig.caBundle: {error}"))?,
+            ),
+        };
         let server = Server {
             server: address.server.clone(),
             server_name: address.name.clone(),
             ca,
+            judge,
             ..Server::default()
         };
         let source = KubeconfigSource::Endpoint(Box::new(server));

@@ -13,8 +13,9 @@ use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use interpret::Interpreter;
 use karavel_controllers::{Options, customizations};
-use listen::{Arriving, Authority, Limits, Listener, ServerIdentity, Subject};
+use listen::{Arriving, Authority, Issued, Limits, Listener, ServerIdentity, Subject};
 use object::{Object, Value};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use runtime::Tasks;
 use serde_json::json;
 use tokio::sync::watch;
@@ -42,6 +43,8 @@ enum Reply {
 struct Service {
     url: String,
     authority: String,
+    /// What it shows.
+    certificate: String,
     asked: Arc<Mutex<Vec<Value>>>,
     // Dropping these ends the server and its files.
     _tasks: Tasks,
@@ -50,6 +53,25 @@ struct Service {
 
 impl Service {
     async fn start(reply: Reply) -> Self {
+        Self::showing(reply, |issued| issued).await
+    }
+
+    /// A service with a certificate that is its own authority.
+    async fn alone(reply: Reply) -> Self {
+        Self::showing(reply, |issued| {
+            let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            let key = KeyPair::generate().unwrap();
+            Issued {
+                certificate_pem: params.self_signed(&key).unwrap().pem(),
+                key_pem: key.serialize_pem(),
+                ..issued
+            }
+        })
+        .await
+    }
+
+    async fn showing(reply: Reply, certificate: impl Fn(Issued) -> Issued) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
         let authority = Authority::open(directory.path(), now).unwrap();
@@ -57,7 +79,7 @@ impl Service {
             names: vec!["127.0.0.1".to_owned()],
         };
         let day = Duration::from_secs(24 * 3600);
-        let issued = authority.issue(&subject, day, now).unwrap();
+        let issued = certificate(authority.issue(&subject, day, now).unwrap());
         let identity = ServerIdentity::new(&issued).unwrap();
         let tls = identity.tls_config(authority.certificate_pem()).unwrap();
         let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await;
@@ -84,6 +106,7 @@ impl Service {
         Self {
             url,
             authority: BASE64_STANDARD.encode(authority.certificate_pem()),
+            certificate: BASE64_STANDARD.encode(&issued.certificate_pem),
             asked,
             _tasks: tasks,
             _directory: directory,
@@ -238,6 +261,20 @@ async fn a_service_with_a_certificate_of_somebody_else_is_not_asked() {
     let text = telemetry::chain(&answer.unwrap_err()).to_string();
     assert!(text.contains("certificate"), "{text}");
     assert_eq!(service.asked(), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn a_service_whose_certificate_is_its_own_authority_is_asked_if_it_is_in_the_bundle() {
+    let service = Service::alone(Reply::Fields(json!({"replicas": 7}))).await;
+    let other = Service::alone(Reply::Hang).await;
+    for (bundle, is_believed) in [(&service.certificate, true), (&other.certificate, false)] {
+        let plane = Plane::without_controllers().await;
+        let rules = interpreter(&plane, &service, bundle).await;
+        let rules = Arc::clone(&rules.borrow());
+        let answer = rules.settle(rules.ask_replicas(&web()).unwrap()).await;
+        assert_eq!(answer.is_ok(), is_believed, "{answer:?}");
+    }
+    assert_eq!(service.asked().len(), 1);
 }
 
 #[tokio::test]
