@@ -434,3 +434,30 @@ async fn a_circle_of_owners_goes_when_one_of_them_is_deleted_in_the_foreground()
         assert!(find(name).is_none(), "{name} waits for itself");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_is_replaced_keeps_its_address_and_its_ports_on_the_nodes() {
+    let tasks = Tasks::new();
+    let member = open(&tasks, "east").await;
+    let admin = user("system:masters");
+    let service = |spec: Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": spec});
+    let path = "/api/v1/namespaces/default/services";
+    let made = json!({"type": "NodePort", "ports": [{"name": "a", "port": 80}, {"name": "b", "port": 81}]});
+    let form = "application/json";
+    let post = format!("POST {path}");
+    let (code, text) = send(&member, &admin, &post, form, &service(made)).await;
+    assert_eq!(code, 201, "{text}");
+    let before: Value = serde_json::from_str(&text).unwrap();
+    let kept = |service: &Value| {
+        let port = |place: usize| service["spec"]["ports"][place]["nodePort"].clone();
+        (service["spec"]["clusterIP"].clone(), port(0), port(1))
+    };
+    for (first, second) in [(80, 81), (90, 81), (81, 80)] {
+        let spec = json!({"type": "NodePort", "ports": [{"name": "a", "port": first}, {"name": "b", "port": second}]});
+        let put = format!("PUT {path}/web");
+        let (code, text) = send(&member, &admin, &put, form, &service(spec)).await;
+        assert_eq!(code, 200, "{text}");
+        let after: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(kept(&after), kept(&before), "{first} {second}");
+    }
+}
