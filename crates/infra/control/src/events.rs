@@ -252,15 +252,30 @@ fn without_empty(value: object::Value) -> object::Value {
 }
 
 /// The object's name, and what tells its events apart: a number that grows with time, or the uid of an object that went.
-/// Object names may be as long as event names.
+/// Object names may be as long as event names, and those of some kinds have signs that names of events cannot have.
 fn event_name(object: &str, suffix: &str) -> String {
     const LONGEST: usize = 253;
     let mut end = object.len().min(LONGEST.saturating_sub(suffix.len() + 1));
     while !object.is_char_boundary(end) {
         end -= 1;
     }
-    let stem = object.get(..end).unwrap_or_default();
-    format!("{stem}.{suffix}")
+    let stem = object.get(..end).unwrap_or_default().to_lowercase();
+    let words: Vec<String> = stem
+        .split('.')
+        .map(|word| {
+            let plain = |sign: char| match sign.is_ascii_alphanumeric() {
+                true => sign,
+                false => '-',
+            };
+            let word: String = word.chars().map(plain).collect();
+            word.trim_matches('-').to_owned()
+        })
+        .filter(|word| !word.is_empty())
+        .collect();
+    match words.is_empty() {
+        true => format!("event.{suffix}"),
+        false => format!("{}.{suffix}", words.join(".")),
+    }
 }
 
 /// Upstream: a message has at most 1,024 bytes.

@@ -181,5 +181,21 @@ fn names_and_messages_fit() {
     assert!(shortened(&long).len() <= 1_024 && shortened(&long).ends_with("..."));
     assert_eq!(shortened("short"), "short");
     assert!(event_name(&long, "0123456789abcdef").len() <= 253);
-    assert_eq!(event_name("web", "a"), "web.a");
+    for (name, expected) in [
+        ("web", "web.a"),
+        ("web-1.shop", "web-1.shop.a"),
+        ("system:node", "system-node.a"),
+        ("A.b", "a.b.a"),
+        ("system:", "system.a"),
+        ("_x_..y", "x.y.a"),
+        (":", "event.a"),
+    ] {
+        let found = event_name(name, "a");
+        assert_eq!(found, expected);
+        assert!(object::names::is_dns1123_subdomain(&found), "{found}");
+    }
+    for length in 230..=253 {
+        let found = event_name(&"a-".repeat(200)[..length], "0123456789abcdef");
+        assert!(object::names::is_dns1123_subdomain(&found), "{found}");
+    }
 }
