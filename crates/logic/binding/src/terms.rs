@@ -10,7 +10,7 @@ use api::{
         Suspension, WorkloadAffinityGroups,
     },
 };
-use object::{Object, ObjectKey, OwnerReference};
+use object::{Object, ObjectKey, OwnerReference, names::check_dns1123_subdomain};
 
 /// What a template needs from clusters, as the interpreter found out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,16 +44,34 @@ pub struct Lookups {
 /// The binding of that name was made for another template; nothing may be written to it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "binding {binding} has an owner reference with the UID {found:?}, and the template has {expected:?}; it goes when its \
-     own template is collected, or two kinds of that name share the binding"
+    "binding {binding} has an owner reference with the UID {found:?}, and the template has {expected:?}: it is that of {owner}. \
+     It goes when its own template is collected; templates whose kinds and names are spelled alike share a binding, and \
+     only one of them can be propagated"
 )]
 pub struct ForeignBinding {
     /// The binding.
     pub binding: ObjectKey,
+    /// The kind and the name of its owner.
+    pub owner: String,
     /// Its owner.
     pub found: String,
     /// The template.
     pub expected: String,
+}
+
+/// What is made for a template would have a name that no object can have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the template's {what} would be named {name:?}, which no object can be: {problem}. Templates with such names are not \
+     propagated"
+)]
+pub struct UnusableName {
+    /// What is made.
+    pub what: &'static str,
+    /// Its name.
+    pub name: String,
+    /// What is wrong with it.
+    pub problem: String,
 }
 
 /// Whether a template's binding is a ResourceBinding or a ClusterResourceBinding. The kind of policy does not matter.
@@ -100,17 +118,89 @@ pub fn owner(template: &Object) -> OwnerReference {
 /// Whether an existing binding is the template's own, not that of an earlier template of the same name or of another
 /// kind that shares the name.
 pub fn check_owner(binding: &Object, template: &Object) -> Result<(), ForeignBinding> {
-    let controller = binding
-        .owner_references()
-        .find(|owner| owner.controller == Some(true));
-    match controller {
-        Some(owner) if owner.uid != template.uid() => Err(ForeignBinding {
+    let foreign = |owner: String, found: String| {
+        Err(ForeignBinding {
             binding: binding.key(),
-            found: owner.uid,
+            owner,
+            found,
             expected: template.uid().to_owned(),
-        }),
+        })
+    };
+    match controller(binding) {
+        Some(owner) if owner.uid != template.uid() => {
+            foreign(format!("{} {}", owner.kind, owner.name), owner.uid)
+        }
+        // What another template has left behind is not there for all who spell its name alike.
+        None if names_another(binding, template) => {
+            let text = |field: &str| binding.text_at(&["spec", "resource", field]);
+            let [kind, name, uid] = ["kind", "name", "uid"].map(|field| text(field).unwrap_or(""));
+            foreign(format!("{kind} {name}"), uid.to_owned())
+        }
         _ => Ok(()),
     }
+}
+
+/// Whether a binding says that it is for an object of another kind or name.
+fn names_another(binding: &Object, template: &Object) -> bool {
+    let differs = |field: &str, own: &str| {
+        let named = binding.text_at(&["spec", "resource", field]);
+        named.is_some_and(|named| named != own)
+    };
+    let group = |api_version: &str| {
+        api_version
+            .split_once('/')
+            .map(|(group, _)| group.to_owned())
+    };
+    let api_version = binding.text_at(&["spec", "resource", "apiVersion"]);
+    differs("kind", template.kind())
+        || differs("name", template.name())
+        || api_version.is_some_and(|named| group(named) != group(template.api_version()))
+}
+
+/// Whether what is made for a template can have the names that it must have.
+pub fn check_names(template: &Object) -> Result<(), UnusableName> {
+    let (kind, name) = (template.kind(), template.name());
+    for (what, name) in [
+        ("binding", names::binding_name(kind, name)),
+        ("work", names::work_name(kind, name, template.namespace())),
+    ] {
+        if let Some(problem) = check_dns1123_subdomain(&name).into_iter().next() {
+            return Err(UnusableName {
+                what,
+                name,
+                problem,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The template that owns a binding.
+#[must_use]
+pub fn controller(binding: &Object) -> Option<OwnerReference> {
+    binding
+        .owner_references()
+        .find(|owner| owner.controller == Some(true))
+}
+
+/// Whether a binding was left behind by its template: it was deleted, and what it made is to stay (`Orphan`).
+#[must_use]
+pub fn is_left(binding: &Object) -> bool {
+    controller(binding).is_none()
+}
+
+/// Whether a binding that was left behind becomes that of another template, which came after the one it was made for.
+///
+/// Invariant: from no state of its own template does it get its owner back. Who sees the template alive sees it as it was
+/// before it was deleted, and with an owner that is gone the binding would go, and all that was to stay.
+#[must_use]
+pub fn takes_over(template: &Object, binding: &Object) -> bool {
+    let made_for = binding.text_at(&["spec", "resource", "uid"]);
+    is_left(binding)
+        && !names_another(binding, template)
+        && made_for != Some(template.uid())
+        && !binding.is_terminating()
+        && !template.is_terminating()
 }
 
 /// The spec of a template's binding under a policy.

@@ -160,6 +160,23 @@ impl Action {
         }
     }
 
+    /// Takes away the object in the very state that was looked at: for whoever decides on a field that others may change.
+    #[must_use]
+    pub fn delete_as_seen(
+        resource: ResourceType,
+        object: &Object,
+        cause: impl Into<String>,
+    ) -> Self {
+        Self::Delete {
+            resource,
+            key: object.key(),
+            uid: object.uid().to_owned(),
+            revision: text(object.resource_version()),
+            propagation: None,
+            cause: cause.into(),
+        }
+    }
+
     /// An event about an object.
     #[must_use]
     pub fn report(

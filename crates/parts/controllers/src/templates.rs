@@ -10,7 +10,9 @@ use std::{
     time::Duration,
 };
 
-use client::{Cache, Caches, Change, Discovered, Discovery, Scope, Subscription};
+use client::{
+    Cache, Caches, CallError, Change, Client, Discovered, Discovery, Scope, Subscription,
+};
 use object::{GroupKind, GroupVersionKind, Object, ObjectKey, ResourceType};
 use policy::{Exemptions, Holder, Selector, selector::Which};
 use runtime::Spawner;
@@ -48,6 +50,19 @@ pub struct Found {
     pub has_status: bool,
     /// The template.
     pub object: Arc<Object>,
+}
+
+impl Found {
+    /// Asks the server itself whether the template is there and is not on its way out. Who is to own something is asked
+    /// first: what is in view may be gone, and what it owned would go too.
+    pub async fn is_there_to_stay(&self, client: &Client) -> Result<bool, CallError> {
+        let key = self.object.key();
+        match client.get_metadata(&self.resource, &key).await {
+            Ok(now) => Ok(now.uid() == self.object.uid() && !now.is_terminating()),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// Whether objects of a kind may be templates.
@@ -214,6 +229,28 @@ impl Templates {
         match cache.complete() {
             Some(view) if view.get(&key.key).is_none() => Absence::Gone,
             _ => Absence::Unseen,
+        }
+    }
+
+    /// Asks the server itself whether a template that is not in view is gone. What goes with it goes for good.
+    pub async fn is_gone(
+        &self,
+        key: &TemplateKey,
+        uid: &str,
+        client: &Client,
+    ) -> Result<bool, CallError> {
+        let Some(cache) = self.cache(&key.kind) else {
+            return Ok(false);
+        };
+        match client.get_metadata(cache.resource(), &key.key).await {
+            Ok(now) => Ok(now.uid() != uid),
+            Err(error) => match error.refusal() {
+                // A kind that is away answers so too, and names no object.
+                Some(refusal) if refusal.code == 404 => {
+                    Ok(refusal.details["name"] == *key.key.name)
+                }
+                _ => Err(error),
+            },
         }
     }
 

@@ -213,3 +213,55 @@ fn a_binding_of_another_template_is_refused() {
         );
     }
 }
+
+#[test]
+fn what_a_template_left_behind_is_for_the_next_of_its_name_alone() {
+    let web = one(WEB);
+    let left = |resource: &str| {
+        one(&format!(
+            "{{metadata: {{name: web-deployment, namespace: test}}, spec: {{resource: {{apiVersion: apps/v1, {resource}}}}}}}"
+        ))
+    };
+    let ending = "uid: u1, deletionTimestamp: '2026-01-02T03:04:05Z'";
+    let going = one(&WEB.replace("uid: u1", ending));
+    for (resource, fits, is_taken) in [
+        ("kind: Deployment, name: web, uid: u0", true, true),
+        // Its own template is not there any more, whatever is seen of it.
+        ("kind: Deployment, name: web, uid: u1", true, false),
+        ("kind: Deployment, name: 'Web', uid: u0", false, false),
+        ("kind: DeployMent, name: web, uid: u0", false, false),
+    ] {
+        let binding = left(resource);
+        assert_eq!(
+            terms::check_owner(&binding, &web).is_ok(),
+            fits,
+            "{resource}"
+        );
+        assert_eq!(terms::takes_over(&web, &binding), is_taken, "{resource}");
+        assert!(!terms::takes_over(&going, &binding), "{resource}");
+    }
+    let other = left("kind: Deployment, name: web, uid: u0");
+    let grouped = one(&WEB.replace("apps/v1", "example.com/v1"));
+    assert!(!terms::takes_over(&grouped, &other));
+}
+
+#[test]
+fn names_that_nothing_can_have_are_told_beforehand() {
+    let named = |kind: &str, name: &str| {
+        let template = one(&format!(
+            "{{apiVersion: v1, kind: {kind}, metadata: {{name: '{name}', namespace: test}}}}"
+        ));
+        terms::check_names(&template).map_err(|unusable| unusable.what)
+    };
+    for (kind, name, expected) in [
+        ("Role", "system:reader", Ok(())),
+        ("Role", "Reader", Ok(())),
+        ("Role", "a_b", Err("binding")),
+        ("ConfigMap", &"x".repeat(242), Ok(())),
+        ("ConfigMap", &"x".repeat(244), Err("binding")),
+        ("ConfigMap", &"x".repeat(253), Err("binding")),
+        ("Pod", &"x".repeat(249), Err("work")),
+    ] {
+        assert_eq!(named(kind, name), expected, "{kind} {name}");
+    }
+}

@@ -10,6 +10,7 @@
 mod figures;
 pub mod keys;
 pub mod plan;
+mod rivals;
 #[cfg(test)]
 mod tests;
 
@@ -33,13 +34,13 @@ use telemetry::chain;
 use telemetry::metrics::Metric;
 use tokio::time::Instant;
 
-use self::figures::Bearing;
+use self::{figures::Bearing, rivals::Rivals};
 use crate::{
     answers::{Answers, IN_THE_BACKGROUND, unanswered},
     bindings::template_of,
     setback::Setback,
-    templates::{Found, TemplateKey},
-    views::Views,
+    templates::{Absence, Found, TemplateKey},
+    views::{UNTIL_IN_VIEW, Views},
 };
 
 /// What is switched on or off.
@@ -65,6 +66,7 @@ pub struct Claims {
     /// Templates that could not be interpreted. Other rules may be able to, and where there is no binding nothing else
     /// would have them looked at again.
     unanswered: Arc<Mutex<BTreeSet<TemplateKey>>>,
+    rivals: Arc<Rivals>,
 }
 
 impl Claims {
@@ -84,13 +86,19 @@ impl Claims {
             options,
             priority_classes: priority_classes.clone(),
             unanswered: Arc::default(),
+            rivals: Arc::default(),
         };
+        let rivals = Arc::clone(&claims.rivals);
         let unanswered = Arc::clone(&claims.unanswered);
         let (bindings, templates) = (&views.bindings, &views.templates);
         let of_binding = |templates: &crate::templates::Templates| {
-            let templates = templates.clone();
+            let (templates, rivals) = (templates.clone(), Arc::clone(&rivals));
             move |change: &client::Change| {
-                keys::of_binding(change, |kind| templates.kinds_spelled(kind))
+                let mut keys = keys::of_binding(change, |kind| templates.kinds_spelled(kind));
+                if change.after.is_none() {
+                    keys.extend(rivals.of(&change.key()));
+                }
+                keys
             }
         };
         let rules = views.clone();
@@ -138,19 +146,19 @@ impl Claims {
         &self,
         key: &TemplateKey,
         found: &Found,
+        binding: Option<&Object>,
         cx: &Cx,
     ) -> (Plan, Option<ReconcileError>, Bearing) {
         let template = &*found.object;
         let policies = self.views.rulebook.claims();
         let overrides = self.views.rulebook.override_keys();
-        let binding = self.views.bindings.get(&terms::key(template));
         let begun = Instant::now();
         let decision = decide(&Inputs {
             template: policy::Template {
                 object: template,
                 other_versions: &found.other_versions,
             },
-            binding: binding.as_deref(),
+            binding,
             policies: &policies,
             overrides: &overrides,
             exemptions: self.views.templates.exemptions(),
@@ -165,14 +173,21 @@ impl Claims {
         } else {
             lock(&self.unanswered).remove(key);
         }
-        let plan = plan::plan(&plan::Inputs {
+        let is_another = |binding: &Object| terms::check_owner(binding, template).is_err();
+        let is_rival = binding.is_some_and(is_another);
+        self.rivals.note(key, is_rival);
+        let mut plan = plan::plan(&plan::Inputs {
             resource: &found.resource,
             template,
-            binding: binding.as_deref(),
+            binding,
             decision: &decision,
             lookups: lookups.as_ref(),
             now: cx.now(),
         });
+        if is_rival && self.views.bindings.get(&terms::key(template)).is_none() {
+            // It went before it was known that somebody waits for that.
+            plan.wake = UNTIL_IN_VIEW;
+        }
         (plan, again, Bearing::of(&decision, lookups.is_ok()))
     }
 
@@ -220,13 +235,20 @@ impl Claims {
     }
 
     /// The plan for the bindings of a template that is not found.
-    fn plan_gone(&self, key: &TemplateKey) -> Plan {
+    async fn plan_gone(&self, key: &TemplateKey, cx: &Cx) -> Result<Plan, ReconcileError> {
         let mut plan = Plan::default();
-        let absence = self.views.templates.absence(key);
+        let templates = &self.views.templates;
         for binding in self.views.bindings.of_template(key) {
+            let mut absence = templates.absence(key);
+            if let (Absence::Gone, Some(owner)) = (absence, terms::controller(&binding))
+                && !templates.is_gone(key, &owner.uid, &cx.client).await?
+            {
+                // It came back, and is about to be seen.
+                absence = Absence::Unseen;
+            }
             plan.merge(plan::plan_gone(&binding, absence));
         }
-        plan
+        Ok(plan)
     }
 }
 
@@ -238,10 +260,21 @@ impl Reconcile for Claims {
         let begun = Instant::now();
         let template = self.views.templates.find(key);
         let (plan, again, bearing) = match &template {
-            Some(found) => self.decide(key, found, cx).await,
+            Some(found) => {
+                let binding = self.views.bindings.get(&terms::key(&found.object));
+                let binding = binding.as_deref();
+                let is_in_question =
+                    binding.is_some_and(|binding| plan::is_in_question(&found.object, binding));
+                if is_in_question && !found.is_there_to_stay(&cx.client).await? {
+                    // What became of the template is about to be seen.
+                    return Ok(Wake::OnChange);
+                }
+                self.decide(key, found, binding, cx).await
+            }
             None => {
                 lock(&self.unanswered).remove(key);
-                (self.plan_gone(key), None, Bearing::default())
+                self.rivals.note(key, false);
+                (self.plan_gone(key, cx).await?, None, Bearing::default())
             }
         };
         let carried = cx.carry_out(&plan).await;
@@ -250,7 +283,7 @@ impl Reconcile for Claims {
             && let Some(refusal) = error
                 .source
                 .refusal()
-                .filter(|_| error.source.is_forbidden())
+                .filter(|_| error.source.is_forbidden() || error.source.is_terminal())
         {
             // What admission has against the binding is for the author of the template to know.
             let plan = plan::plan_refused(&found.object, &refusal.message);

@@ -68,18 +68,19 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
 
 /// What is written for a binding whose template is not found.
 ///
-/// Only a binding that its template owns goes with it: one whose owner was taken away on purpose stays.
+/// Only a binding that its template owns goes with it: one whose owner was taken away on purpose stays. What is in view of
+/// it may be older than that, so it goes only in the state that was looked at.
 #[must_use]
 pub fn plan_gone(binding: &Object, absence: Absence) -> Plan {
     let mut plan = Plan::default();
     if binding.is_terminating() {
         return plan;
     }
-    let Some(owner) = controller(binding) else {
+    let Some(owner) = terms::controller(binding) else {
         return plan;
     };
     match absence {
-        Absence::Gone => plan.push(Action::delete(
+        Absence::Gone => plan.push(Action::delete_as_seen(
             binding_view::resource(binding.namespace()),
             binding,
             format!("its template {} {} is gone", owner.kind, owner.name),
@@ -88,6 +89,13 @@ pub fn plan_gone(binding: &Object, absence: Absence) -> Plan {
         Absence::Unserved => {}
     }
     plan
+}
+
+/// Whether it matters that the template is there and stays, and is not seen as it once was: it becomes the owner of a binding
+/// that another has left behind, or another's binding makes way for it.
+#[must_use]
+pub fn is_in_question(template: &Object, binding: &Object) -> bool {
+    terms::takes_over(template, binding) || terms::check_owner(binding, template).is_err()
 }
 
 /// What is told of a template whose binding was refused.
@@ -106,6 +114,13 @@ pub fn plan_refused(template: &Object, message: &str) -> Plan {
 impl Inputs<'_> {
     fn apply(&self, policy: &Policy) -> Plan {
         let mut plan = Plan::default();
+        // A claim without a binding would say that the template is on its way.
+        if self.binding.is_none()
+            && let Err(unusable) = terms::check_names(self.template)
+        {
+            self.warn(&mut plan, APPLY_POLICY_FAILED, unusable.to_string());
+            return plan;
+        }
         self.push_template_edit(&mut plan);
         if let Some(release) = &self.decision.release
             && release.cause == ReleaseCause::Preempted
@@ -125,12 +140,15 @@ impl Inputs<'_> {
             }
         };
         let Some(binding) = self.binding else {
-            self.create(&mut plan, policy, lookups);
+            // What is going gets nothing new: whoever waits for all it owns to be gone would wait for ever.
+            if !self.template.is_terminating() {
+                self.create(&mut plan, policy, lookups);
+            }
             return plan;
         };
         if let Err(foreign) = terms::check_owner(binding, self.template) {
             if !binding.is_terminating() && self.is_of_predecessor(binding) {
-                plan.push(Action::delete(
+                plan.push(Action::delete_as_seen(
                     binding_view::resource(binding.namespace()),
                     binding,
                     "its template was deleted, and another of the same name has taken its place",
@@ -149,7 +167,7 @@ impl Inputs<'_> {
 
     /// Whether the binding is that of an earlier template of the same name, not that of another kind.
     fn is_of_predecessor(&self, binding: &Object) -> bool {
-        controller(binding).is_some_and(|owner| {
+        terms::controller(binding).is_some_and(|owner| {
             let owner_kind = GroupVersionKind::from_api_version(&owner.api_version, &owner.kind);
             let kind = self.template.group_version_kind();
             owner.name == self.template.name()
@@ -282,7 +300,8 @@ impl Inputs<'_> {
         let mut lists = Map::new();
         let owner = terms::owner(self.template);
         let owners: Vec<OwnerReference> = binding.owner_references().collect();
-        if owners != [owner.clone()] {
+        let stays_left = terms::is_left(binding) && !terms::takes_over(self.template, binding);
+        if !stays_left && owners != [owner.clone()] {
             lists.insert("ownerReferences".to_owned(), json!([owner]));
         }
         let finalizer = terms::finalizer(self.template);
@@ -400,10 +419,4 @@ fn put(patch: &mut Value, name: &str, fields: Value) {
         Some(Value::Object(present)) => present.extend(fields),
         _ => drop(patch.insert(name.to_owned(), Value::Object(fields))),
     }
-}
-
-fn controller(binding: &Object) -> Option<OwnerReference> {
-    binding
-        .owner_references()
-        .find(|owner| owner.controller == Some(true))
 }

@@ -1,5 +1,7 @@
 //! Cases: policies, a template and its binding in, what is written out.
 
+mod orphans;
+
 use std::{collections::BTreeSet, sync::Arc};
 
 use api::{

@@ -65,9 +65,21 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
         plan.wake = UNTIL_IN_VIEW;
     }
     match (inputs.binding, inputs.dependency) {
-        (None, Some(dependency)) if !inputs.referrers.is_empty() => {
-            plan.push(inputs.create(dependency));
-            inputs.tell_handed_on(&mut plan, dependency, &[]);
+        // What is going gets nothing new: whoever waits for all it owns to be gone would wait for ever.
+        (None, Some(dependency))
+            if !inputs.referrers.is_empty() && !dependency.is_terminating() =>
+        {
+            match terms::check_names(dependency) {
+                Ok(()) => {
+                    plan.push(inputs.create(dependency));
+                    inputs.tell_handed_on(&mut plan, dependency, &[]);
+                }
+                Err(unusable) => {
+                    for referrer in inputs.referrers {
+                        inputs.warn(&mut plan, referrer, unusable.to_string());
+                    }
+                }
+            }
         }
         (None, _) => {}
         (Some(binding), dependency) if !binding.is_terminating() => {
@@ -149,6 +161,12 @@ impl Inputs<'_> {
                     "annotations".to_owned(),
                     json!({ACTIVATION_FINGERPRINT: now.to_string()}),
                 );
+            }
+            // The object that it was made for is gone, and left it behind.
+            if terms::takes_over(dependency, binding) {
+                spec.resource = resource(dependency);
+                let owners = json!([terms::owner(dependency)]);
+                metadata.insert("ownerReferences".to_owned(), owners);
             }
         }
         let mut patch = Map::new();
@@ -274,6 +292,19 @@ impl Inputs<'_> {
             ..ObjectRef::default()
         }
     }
+}
+
+/// Whether a binding carries a snapshot of one that refers to its object.
+#[must_use]
+pub fn is_listed(binding: &Object, referrer: &ObjectKey) -> bool {
+    let snapshots = binding
+        .at(&["spec", "requiredBy"])
+        .and_then(Value::as_array);
+    snapshots.into_iter().flatten().any(|snapshot| {
+        let text = |field: &str| snapshot.get(field).and_then(Value::as_str);
+        text("name") == Some(&referrer.name)
+            && text("namespace").unwrap_or_default() == referrer.namespace
+    })
 }
 
 /// The label by which a binding marks what it refers to.

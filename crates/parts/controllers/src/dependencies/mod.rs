@@ -21,6 +21,7 @@ pub mod referrer;
 mod tests;
 
 use api::{names, well_known::labels::permanent_id};
+use binding::terms;
 use client::Change;
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use object::{GroupKind, GroupVersionKind, ObjectKey};
@@ -144,14 +145,18 @@ impl Reconcile for Referrers {
 }
 
 impl Attachments {
-    fn referrers(&self, key: &DependencyKey, dependency: &object::Object) -> Vec<Referrer> {
+    /// The bindings that refer to an object. To one that is gone and has left its binding behind (`None`) all refer that may
+    /// have: which labels it had is not known any more.
+    fn referrers(&self, key: &DependencyKey, dependency: Option<&object::Object>) -> Vec<Referrer> {
         let kind = GroupVersionKind::new(&*key.group, "", &*key.kind);
         let bindings = &self.views.bindings;
         let mut referrers: Vec<Referrer> = reference::entries_for(&kind, &key.object)
             .iter()
             .flat_map(|entry| bindings.referring(entry))
             .filter(|binding| binding.namespace() == key.namespace)
-            .filter(|binding| reference::refers_to(binding, &kind, dependency))
+            .filter(|binding| {
+                dependency.is_none_or(|object| reference::refers_to(binding, &kind, object))
+            })
             .filter_map(|binding| {
                 Some(Referrer {
                     key: binding.key(),
@@ -187,9 +192,22 @@ impl Reconcile for Attachments {
             .views
             .bindings
             .get(&ObjectKey::namespaced(&*key.namespace, name));
-        let referrers = match &found {
-            Some(found) => self.referrers(key, &found.object),
-            None => Vec::new(),
+        let referrers = match (&found, binding.as_deref()) {
+            (Some(found), Some(binding)) if terms::takes_over(&found.object, binding) => {
+                if !found.is_there_to_stay(&cx.client).await? {
+                    // What became of it is about to be seen.
+                    return Ok(Wake::OnChange);
+                }
+                self.referrers(key, Some(&found.object))
+            }
+            (Some(found), _) => self.referrers(key, Some(&found.object)),
+            // What it made stays for as long as those need it who did before.
+            (None, Some(binding)) if terms::is_left(binding) => {
+                let mut referrers = self.referrers(key, None);
+                referrers.retain(|referrer| attachment::is_listed(binding, &referrer.key));
+                referrers
+            }
+            (None, _) => Vec::new(),
         };
         let plan = attachment::plan(&attachment::Inputs {
             namespace: &key.namespace,
