@@ -178,7 +178,8 @@ fn usage(program: Program, error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return end(print(&error.render().to_string()));
     }
-    let said = slips::told(error);
+    let typed = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let said = slips::told(error, &typed.collect::<Vec<String>>());
     say(&said.replacen("error:", &terminal::alarm("error:"), 1));
     let is_command = std::env::args_os().any(|word| word == "exec");
     if kind == ErrorKind::UnknownArgument && is_command {

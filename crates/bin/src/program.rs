@@ -60,8 +60,13 @@ impl Program {
     /// Everything that can be typed.
     pub(crate) fn command(self) -> clap::Command {
         // Where people look at the terminal, only what they should act on is logged.
-        let command = Arguments::command()
-            .mut_subcommand("up", |up| up.mut_arg("log", |log| log.default_value(QUIET)));
+        let command = Arguments::command().mut_subcommand("up", |up| {
+            up.mut_arg("log", |log| {
+                let help = log.get_help().map(ToString::to_string).unwrap_or_default();
+                let help = format!("{help}; only what somebody should act on if absent");
+                log.default_value(QUIET).hide_default_value(true).help(help)
+            })
+        });
         match self {
             Self::Karavel => command,
             other => renamed(command, other.name())

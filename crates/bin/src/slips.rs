@@ -20,8 +20,8 @@ const NUMBERS: [(&str, &str); 4] = [
 ];
 
 /// The mistake, what was probably meant, and how it is used.
-pub(crate) fn told(error: &clap::Error) -> String {
-    let said = error.render().to_string();
+pub(crate) fn told(error: &clap::Error, typed: &[String]) -> String {
+    let said = joined(error.render().to_string(), error, typed);
     let flag = match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => Some(flag.as_str()),
         _ => None,
@@ -33,6 +33,26 @@ pub(crate) fn told(error: &clap::Error) -> String {
     NUMBERS
         .iter()
         .fold(said, |said, (found, meant)| said.replace(found, meant))
+}
+
+/// A switch and its word apart, of which only the switch is understood.
+fn joined(said: String, error: &clap::Error, typed: &[String]) -> String {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
+        return said;
+    };
+    if !matches!(word.as_str(), "true" | "false") {
+        return said;
+    }
+    let place = typed.iter().position(|typed| typed == word);
+    let before = place.and_then(|place| typed.get(place.checked_sub(1)?));
+    match before.filter(|before| before.starts_with('-') && !before.contains('=')) {
+        Some(flag) => said.replacen(
+            "\n\nUsage:",
+            &format!("\n\n  tip: write '{flag}={word}'\n\nUsage:"),
+            1,
+        ),
+        None => said,
+    }
 }
 
 /// Upstream: flags that nobody knows are called so, and scripts look for the words.
@@ -91,6 +111,14 @@ mod tests {
                 "error: unknown shorthand flag: 's' in -s\n",
             ),
             ("get pods --namspace x", "'--namespace'"),
+            (
+                "simulate -f x --dry-run-members false",
+                "tip: write '--dry-run-members=false'\n",
+            ),
+            (
+                "version false",
+                "error: unexpected argument 'false' found\n",
+            ),
             ("get pods -s foo", "not support OperationScope: foo\n"),
             ("version more", "error: unexpected argument 'more' found\n"),
             (
@@ -105,10 +133,11 @@ mod tests {
             ("sim --data-dir d --nodes many", "write a whole number"),
         ] {
             let words = format!("karavel {line}");
+            let typed: Vec<String> = words.split(' ').map(str::to_owned).collect();
             let words = words.split(' ').map(OsString::from);
             match Program::Karavel.parse(words) {
                 Err(Unusable::Usage(error)) => {
-                    let said = told(&error);
+                    let said = told(&error, &typed);
                     assert!(said.contains(expected), "{line}: {said}");
                 }
                 Err(Unusable::Configuration(failure)) => panic!("{line}: {failure}"),

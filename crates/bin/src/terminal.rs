@@ -40,6 +40,13 @@ fn wants_colours() -> bool {
     !is_off && !is_dumb
 }
 
+/// What tells somebody who looks at complaints how far something has come, in one line that is written over.
+pub(crate) fn progress() -> Option<cli::Tell> {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    let tell: cli::Tell = |line| crate::say(&format!("\r\u{1b}[K{line}"));
+    (std::io::stderr().is_terminal() && !is_dumb).then_some(tell)
+}
+
 /// Whether somebody types.
 pub(crate) fn is_input_terminal() -> bool {
     std::io::stdin().is_terminal()

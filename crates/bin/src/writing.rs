@@ -20,6 +20,7 @@ use crate::given::{named, read};
 use crate::print;
 use crate::reading::answer;
 use crate::running::block_on;
+use crate::terminal;
 
 /// Applies objects.
 pub(crate) fn apply(reach: &Reach, typed: Apply) -> Result<(), Failure> {
@@ -37,7 +38,7 @@ pub(crate) fn apply(reach: &Reach, typed: Apply) -> Result<(), Failure> {
         (false, false) => Propagation::Clusters(typed.clusters),
         (false, true) => Propagation::Elsewhere,
     };
-    if typed.prune {
+    if typed.prune || typed.applyset.is_some() || !typed.prune_allowlist.is_empty() {
         return Err(Failure::refused(
             "deleting what is not in files is left to kubectl",
             "`kubectl apply --prune` works against the control plane",
@@ -51,7 +52,7 @@ pub(crate) fn apply(reach: &Reach, typed: Apply) -> Result<(), Failure> {
     }
     let manifests = Manifest::select(read(&typed.files)?, &typed.selector)?;
     let options = cli::ApplyOptions {
-        writing: typed.writing.into(),
+        writing: typed.writing.try_into()?,
         respect_owners: typed.respect_owners || (typed.server_side && !typed.force_conflicts),
         propagation,
     };
@@ -95,10 +96,14 @@ fn view_last_applied(reach: &Reach, typed: LastApplied) -> Result<(), Failure> {
 pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
     let save_config = typed.tolerated.save_config == Some(true);
     let making = typed.making;
-    let writing: cli::Writing = typed.writing.into();
+    let pairs = making.pairs();
+    let writing: cli::Writing = typed.writing.try_into()?;
     let words = match typed.words.as_slice() {
         [] => None,
-        [kind, name] if kind == "token" => return create_token(reach, name, &making, writing),
+        [kind, name] if kind == "token" => {
+            cli::check_flags(Some(kind), &pairs)?;
+            return create_token(reach, name, &making, writing);
+        }
         [kind, sort, name] => Some((format!("{kind} {sort}"), name.clone())),
         [kind, name] => Some((kind.clone(), name.clone())),
         _ => {
@@ -108,9 +113,12 @@ pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
             ));
         }
     };
-    let (files, pairs) = match words {
-        None => (read(&typed.files)?, Vec::new()),
-        Some(_) => (Vec::new(), making.pairs()),
+    let files = match words {
+        None => {
+            cli::check_flags(None, &pairs)?;
+            Manifest::select(read(&typed.files)?, &typed.labels)?
+        }
+        Some(_) => Vec::new(),
     };
     answer(block_on(async {
         let control = match &words {
@@ -201,7 +209,7 @@ pub(crate) fn delete(reach: &Reach, typed: Delete) -> Result<(), Failure> {
         field_selector: typed.field_selector,
         all: typed.all,
         all_namespaces: typed.all_namespaces,
-        writing: typed.writing.into(),
+        writing: typed.writing.try_into()?,
         propagation: match typed.cascade {
             Cascade::Background => intent::Propagation::Background,
             Cascade::Foreground => intent::Propagation::Foreground,
@@ -236,7 +244,7 @@ fn confirm(what: &str) -> Result<bool, Failure> {
 
 /// Changes an object in an editor.
 pub(crate) fn edit(reach: &Reach, typed: Edit) -> Result<(), Failure> {
-    let mut writing: cli::Writing = typed.writing.into();
+    let mut writing: cli::Writing = typed.writing.try_into()?;
     let (words, namespace) = named(typed.words, &typed.files, writing.namespace.as_deref())?;
     writing.namespace = namespace;
     let query = cli::EditQuery {
@@ -266,7 +274,11 @@ pub(crate) fn edit(reach: &Reach, typed: Edit) -> Result<(), Failure> {
 fn with_copy(failure: Failure, text: &str) -> Failure {
     match private_file("karavel-edited", text) {
         Ok(path) => {
-            let hint = format!("{}; your text is in {}", failure.hint(), path.display());
+            let kept = format!("your text is in {}", path.display());
+            let hint = match failure.hint() {
+                "" => kept,
+                hint => format!("{hint}; {kept}"),
+            };
             failure.advised(hint)
         }
         Err(_) => failure,
@@ -296,8 +308,16 @@ fn in_editor(text: &str) -> Result<String, Failure> {
         .filter_map(|name| std::env::var(name).ok())
         .find(|editor| !editor.trim().is_empty())
         .unwrap_or_else(|| "vi".to_owned());
-    let path = private_file("karavel-edit", text)
-        .map_err(|error| failed(format!("cannot write a file to edit: {error}")))?;
+    let path = private_file("karavel-edit", text).map_err(|error| {
+        let directory = std::env::temp_dir();
+        Failure::failed(
+            format!("cannot write a file to edit: {error}"),
+            format!(
+                "make {} writable, or name another directory in TMPDIR",
+                directory.display()
+            ),
+        )
+    })?;
     // Through a shell, as kubectl does: editors are named along with their flags.
     let status = Command::new("sh")
         .arg("-c")
@@ -309,7 +329,14 @@ fn in_editor(text: &str) -> Result<String, Failure> {
     let _ = std::fs::remove_file(&path);
     match status {
         Ok(status) if status.success() => {}
-        Ok(status) => return Err(failed(format!("the editor {editor:?} ended with {status}"))),
+        Ok(status) => {
+            let what = format!("the editor {editor:?} ended with {status}");
+            return Err(match status.code() {
+                // So a shell says that there is no such program, or that it is none.
+                Some(126 | 127) => failed(what),
+                _ => Failure::failed(what, "nothing was changed; edit again"),
+            });
+        }
         Err(error) => {
             return Err(failed(format!(
                 "the editor {editor:?} cannot be started: {error}"
@@ -331,17 +358,25 @@ pub(crate) fn patch(reach: &Reach, typed: Patch) -> Result<(), Failure> {
             ));
         }
     };
-    let mut writing: cli::Writing = typed.writing.into();
+    let mut writing: cli::Writing = typed.writing.try_into()?;
+    let kind = match typed.kind {
+        PatchType::Json => PatchKind::Json,
+        PatchType::Merge => PatchKind::Merge,
+        PatchType::Strategic => PatchKind::Strategic,
+    };
+    if typed.local {
+        for (number, manifest) in read(&typed.files)?.iter().enumerate() {
+            let text = cli::patch_here(manifest, &patch, kind, &writing)?;
+            print(&format!("{}{text}", writing.separator(number)))?;
+        }
+        return Ok(());
+    }
     let (words, namespace) = named(typed.words, &typed.files, writing.namespace.as_deref())?;
     writing.namespace = namespace;
     let query = cli::PatchQuery {
         words,
         patch,
-        kind: match typed.kind {
-            PatchType::Json => PatchKind::Json,
-            PatchType::Merge => PatchKind::Merge,
-            PatchType::Strategic => PatchKind::Strategic,
-        },
+        kind,
         subresource: typed.subresource,
         writing,
     };
@@ -366,10 +401,14 @@ pub(crate) fn mark(reach: &Reach, typed: Mark, marks: Marks) -> Result<(), Failu
         field_selector: typed.field_selector,
         resource_version: typed.resource_version,
         all: typed.all,
+        all_namespaces: typed.all_namespaces,
         overwrite: typed.overwrite,
         list: typed.list,
-        writing: typed.writing.into(),
+        writing: typed.writing.try_into()?,
     };
+    if typed.local {
+        return answer(cli::mark_here(&query, &mut print)?);
+    }
     answer(block_on(async {
         let control = reach.connect().await?;
         cli::mark(&control, &query, &mut print).await
@@ -420,6 +459,7 @@ pub(crate) fn simulate(reach: &Reach, typed: Simulate) -> Result<(), Failure> {
         all: typed.all,
         only_reads: !typed.dry_run_members,
         presumed: typed.presumed.into(),
+        tell: terminal::progress(),
     };
     answer(block_on(async {
         let control = reach.connect().await?;

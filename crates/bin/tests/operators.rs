@@ -514,6 +514,28 @@ fn an_application_with_its_own_namespace_can_be_supposed_and_its_dependencies_ar
 }
 
 #[test]
+fn what_was_only_just_decided_can_be_explained() {
+    let up = Up::start(1);
+    for name in ["a", "b", "c", "d"] {
+        check(
+            &up,
+            &format!(
+                "karavel create deployment {name} --image=nginx --dry-run -o yaml | karavel apply -f - --all-clusters"
+            ),
+            "",
+            0,
+            &[],
+        );
+        let placed = "-o jsonpath='{.spec.clusters}'";
+        let line = format!("karavel get resourcebinding {name}-deployment {placed}");
+        until(&up, &line, "", &["member1"]);
+        let line = format!("karavel explain deployment/{name}");
+        let said = check(&up, &line, "", 0, &["Decision", "{member1:1}"]);
+        assert!(!said.contains("none is on record"), "{said}");
+    }
+}
+
+#[test]
 fn a_member_that_is_cut_off_takes_nothing_away_and_is_named() {
     let up = Up::start(2);
     check(
@@ -542,6 +564,7 @@ fn a_member_that_is_cut_off_takes_nothing_away_and_is_named() {
         "karavel top nodes",
         "karavel events -s members",
         "karavel explain deployment/web",
+        "karavel create deployment web --image=busybox --dry-run -o yaml | karavel simulate -f -",
     ];
     let alone = [
         "karavel describe deployment web -C member2",
@@ -564,6 +587,17 @@ fn a_member_that_is_cut_off_takes_nothing_away_and_is_named() {
                 );
             });
         }
+        // What is supposed to be lost is not asked.
+        scope.spawn(move || {
+            let line = "karavel simulate --lose member2";
+            check(
+                up,
+                line,
+                "",
+                0,
+                &["Without member2", "lost with its cluster"],
+            )
+        });
         for line in alone {
             scope.spawn(move || check(up, line, "", 2, &["karavel clusters"]));
         }

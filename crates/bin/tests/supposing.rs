@@ -320,6 +320,69 @@ fn kinds_come_along_with_their_objects() {
 }
 
 #[test]
+fn a_file_is_supposed_in_the_order_in_which_it_is_applied() {
+    let up = Up::start(1);
+    let gadgets = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.shop.io}, spec: {group: shop.io, scope: Cluster, names: {kind: Gadget, plural: gadgets, singular: gadget, listKind: GadgetList}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}";
+    let gadget = "{apiVersion: shop.io/v1, kind: Gadget, metadata: {name: g}}";
+    let space = "{apiVersion: v1, kind: Namespace, metadata: {name: bank}}";
+    let inside = config_map("a", "red").replace("{name: a}", "{name: a, namespace: bank}");
+    for (first, then, said) in [
+        (space, inside.as_str(), "namespaces \"bank\" not found"),
+        (gadgets, gadget, "no matches for kind \"Gadget\""),
+    ] {
+        let wrong = documents(&[then.to_owned(), first.to_owned()]);
+        let right = documents(&[first.to_owned(), then.to_owned()]);
+        check(
+            &up,
+            "karavel simulate -f -",
+            &right,
+            0,
+            &["Nothing was done"],
+        );
+        let words = [said, "it comes later in what was given: put it first"];
+        check(&up, "karavel simulate -f -", &wrong, 1, &words);
+        check(&up, "karavel apply -f -", &wrong, 1, &[said]);
+    }
+}
+
+#[test]
+fn only_what_is_there_is_lost_with_a_cluster_and_what_is_kept_is_not_gone() {
+    let up = Up::start(2);
+    let own = "karavel --karmada-context member1 create configmap a --from-literal=colour=green";
+    check(&up, own, "", 0, &["created"]);
+    let files = documents(&[config_map("a", "blue"), policy("")]);
+    check(&up, "karavel apply -f -", &files, 0, &["created"]);
+    let applied = ["karmada-es-member1/", "Applied False", "Applied True"];
+    until(&up, "karavel explain configmap/a", "", &applied);
+    let told = |flags: &str, expected: &str| {
+        foretell(&up, flags, "", ("ConfigMap", "a"), expected);
+    };
+    told("--lose member1", "member1 absent, member2 stays (as it is)");
+    told(
+        "--lose member2",
+        "member1 conflict, member2 lost with its cluster",
+    );
+    let keeping = "
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: nginx}]}}}}
+---
+{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: web}, spec: {preserveResourcesOnDeletion: true, resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}], placement: {clusterAffinity: {clusterNames: [member1, member2]}}}}";
+    check(&up, "karavel apply -f -", keeping, 0, &["created"]);
+    let applied = ["member1/", "Applied True", "member2/", "Applied True"];
+    until(&up, "karavel explain deployment/web", "", &applied);
+    let only = keeping.replace("[member1, member2]", "[member2]");
+    check(
+        &up,
+        "karavel simulate -f -",
+        &only,
+        0,
+        &[
+            "member1   2 replicas   stays, no longer managed",
+            "member1   0         0         0         0      0\n",
+        ],
+    );
+}
+
+#[test]
 fn namespaces_names_to_be_made_and_rules_that_fail_anyway_are_told_for_what_they_are() {
     let up = Up::start(2);
     let space = |labels: &str| {

@@ -175,6 +175,24 @@ fn wrong_words_are_answered_with_the_right_ones() {
         ("get pods --invalidflag", "unknown flag: --invalidflag"),
         ("up --members 3x", "write a whole number"),
         (
+            "create job j --image=x --replicas=3",
+            "unknown flag: --replicas",
+        ),
+        (
+            "create deployment web --image=x --rule=a",
+            "it goes with ingress; `create deployment` takes --image, --replicas, --port, -- COMMAND",
+        ),
+        ("create token t --image=x", "unknown flag: --image"),
+        ("create -f x --replicas=3", "with files, leave it out"),
+        (
+            "simulate -f x --dry-run-members false",
+            "write '--dry-run-members=false'",
+        ),
+        (
+            "apply -f /nowhere/a,/nowhere/b",
+            "error: the path \"/nowhere/a\" does not exist",
+        ),
+        (
             "apply -f /tmp/no/such.yaml",
             "error: the path \"/tmp/no/such.yaml\" does not exist",
         ),

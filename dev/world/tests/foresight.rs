@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use cli::{Manifest, Question, Supposition, Telling, explain, simulate};
+use cli::{Answer, Manifest, Question, Supposition, Telling, explain, simulate};
 use object::Value;
 use world::{Builder, World, json};
 
@@ -61,6 +61,13 @@ async fn build(builder: Builder, gates: &str, plugins: &[&str]) -> World {
 
 /// What `simulate -f` says would happen.
 async fn foresee(world: &World, yaml: &str, json: bool) -> String {
+    let answer = suppose(world, yaml, json).await;
+    assert!(answer.failure.is_none(), "{:?}", answer.failure);
+    answer.text
+}
+
+/// The same, also if not everybody could be asked.
+async fn suppose(world: &World, yaml: &str, json: bool) -> Answer {
     let supposed = Supposition {
         manifests: Manifest::parse("f.yaml", yaml).unwrap(),
         json,
@@ -69,9 +76,7 @@ async fn foresee(world: &World, yaml: &str, json: bool) -> String {
     // Somebody whom members know too: they are asked what they have.
     let admin = world.as_user("system:admin", &["system:masters"]).await;
     let answer = simulate(admin.client(), &supposed, world.now()).await;
-    let answer = answer.unwrap();
-    assert!(answer.failure.is_none(), "{:?}", answer.failure);
-    answer.text
+    answer.unwrap()
 }
 
 /// The clusters that would have an object of this kind and name.
@@ -497,7 +502,14 @@ spec:
         .member("m3")
         .refuse_connections(Some("nobody is there"));
     let change = deployment("web") + &policy("p", &to("m1, m2, m3")) + overriding;
-    let told: Value = serde_json::from_str(&foresee(&world, &change, true).await).unwrap();
+    let answer = suppose(&world, &change, true).await;
+    let failure = answer.failure.unwrap();
+    assert_eq!(failure.exit_code(), 2);
+    assert!(
+        failure.to_string().starts_with("cluster(m3): "),
+        "{failure}"
+    );
+    let told: Value = serde_json::from_str(&answer.text).unwrap();
     let templates = told["templates"].as_array().unwrap();
     let web = templates
         .iter()

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// What flags say of an object that is made of words. Which of them matter depends on its type.
+/// What flags say of an object that is made of words. Each goes with certain types only.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Objects of words")]
 pub(crate) struct Making {
@@ -10,7 +10,7 @@ pub(crate) struct Making {
     #[arg(long, value_name = "IMAGE")]
     image: Vec<String>,
     /// The replicas of a deployment.
-    #[arg(long, value_name = "N")]
+    #[arg(short, long, value_name = "N")]
     replicas: Option<String>,
     /// The port that a deployment's container listens on.
     #[arg(long, value_name = "PORT")]
@@ -189,6 +189,10 @@ impl Making {
             ("description", &self.description),
             ("global-default", &self.global_default),
             ("preemption-policy", &self.preemption_policy),
+            ("duration", &self.duration),
+            ("bound-object-kind", &self.bound_object_kind),
+            ("bound-object-name", &self.bound_object_name),
+            ("bound-object-uid", &self.bound_object_uid),
         ];
         let several = [
             ("image", &self.image),
@@ -207,6 +211,7 @@ impl Making {
             ("serviceaccount", &self.serviceaccount),
             ("hard", &self.hard),
             ("scopes", &self.scopes),
+            ("audience", &self.audience),
             ("", &self.command),
         ];
         let single = single

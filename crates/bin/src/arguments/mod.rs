@@ -200,7 +200,7 @@ pub(crate) enum Command {
     Edit(Box<Edit>),
     /// Change part of an object.
     ///
-    /// Example: karavel patch cluster member1 --type merge -p '{"spec":{"region":"north"}}'
+    /// Example: karavel patch cluster member1 --type merge -p '{"spec":{"region":"eu"}}'
     Patch(Box<Patch>),
     /// Set and remove labels.
     ///

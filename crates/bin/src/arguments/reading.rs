@@ -38,6 +38,9 @@ pub(crate) struct Get {
     /// The template for -o go-template and -o jsonpath, where it is not given along with them.
     #[arg(long, value_name = "TEMPLATE")]
     pub(crate) template: Option<String>,
+    /// Has no effect: what a template does not find is nothing.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) allow_missing_template_keys: Option<bool>,
     /// Leave the headline out.
     #[arg(long)]
     pub(crate) no_headers: bool,
@@ -89,13 +92,20 @@ fn format(text: &str) -> Result<Format, String> {
 impl Get {
     /// How the answer is written.
     pub(crate) fn written(&self) -> Result<cli::Output, String> {
-        match (&self.output, &self.template) {
-            (Format::Whole(cli::Output::Table), Some(template)) => {
+        self.output.with(self.template.as_deref())
+    }
+}
+
+impl Format {
+    /// The whole, with a template that was given apart from it.
+    pub(crate) fn with(&self, template: Option<&str>) -> Result<cli::Output, String> {
+        match (self, template) {
+            (Self::Whole(cli::Output::Table), Some(template)) => {
                 cli::Output::with_template("go-template", template)
             }
-            (Format::Whole(output), _) => Ok(output.clone()),
-            (Format::Word(word), Some(template)) => cli::Output::with_template(word, template),
-            (Format::Word(word), None) => cli::Output::parse(word),
+            (Self::Whole(output), _) => Ok(output.clone()),
+            (Self::Word(word), Some(template)) => cli::Output::with_template(word, template),
+            (Self::Word(word), None) => cli::Output::parse(word),
         }
     }
 }

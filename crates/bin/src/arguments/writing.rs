@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::reading::Format;
+
 /// What all writes share.
 #[derive(Args, Debug)]
 pub(crate) struct Writing {
@@ -22,11 +24,33 @@ pub(crate) struct Writing {
     )]
     pub(crate) dry_run: DryRun,
     /// Print the object afterwards: json, yaml, name, jsonpath=..., custom-columns=..., go-template=...
-    #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse_written)]
-    pub(crate) output: Option<cli::Output>,
+    #[arg(short, long, value_name = "FORMAT", value_parser = written)]
+    pub(crate) output: Option<Format>,
     /// Who owns the fields that are written; the program itself if absent.
     #[arg(long, value_name = "NAME", hide = true)]
     pub(crate) field_manager: Option<String>,
+    /// The template for -o go-template and -o jsonpath, where it is not given along with them.
+    #[arg(long, value_name = "TEMPLATE", hide = true)]
+    pub(crate) template: Option<String>,
+    /// Show who wrote which field, where objects are printed.
+    #[arg(long, hide = true)]
+    pub(crate) show_managed_fields: bool,
+    /// Has no effect: what a template does not find is nothing.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) allow_missing_template_keys: Option<bool>,
+    /// Has no effect.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) record: Option<bool>,
+    /// Has no effect: lines end as they do here.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) windows_line_endings: Option<bool>,
+}
+
+fn written(text: &str) -> Result<Format, String> {
+    match cli::Output::needs_template(text) {
+        true => Ok(Format::Word(text.to_owned())),
+        false => cli::Output::parse_written(text).map(Format::Whole),
+    }
 }
 
 /// How far a write goes.
@@ -54,19 +78,13 @@ pub(crate) struct Tolerated {
     /// Note what was written as kubectl does, for its next `apply`; `apply` itself leaves records to the server.
     #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) save_config: Option<bool>,
-    /// Has no effect.
-    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub(crate) record: Option<bool>,
-    /// Has no effect.
-    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub(crate) show_managed_fields: Option<bool>,
 }
 
 /// Which files.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Files {
-    /// A file or directory with objects in YAML or JSON; - for standard input. May be given several times.
-    #[arg(short, long = "filename", value_name = "FILE")]
+    /// A file or directory with objects in YAML or JSON; - for standard input. Several with commas, or the flag again.
+    #[arg(short, long = "filename", value_name = "FILE", value_delimiter = ',')]
     pub(crate) files: Vec<PathBuf>,
     /// Look into directories below too.
     #[arg(short = 'R', long)]
@@ -145,6 +163,12 @@ pub(crate) struct Apply {
     /// Delete what is not in the files, which is left to kubectl.
     #[arg(long, hide = true)]
     pub(crate) prune: bool,
+    /// Goes with --prune.
+    #[arg(long, hide = true, value_name = "KINDS")]
+    pub(crate) prune_allowlist: Vec<String>,
+    /// Goes with --prune.
+    #[arg(long, hide = true, value_name = "NAME")]
+    pub(crate) applyset: Option<String>,
     /// Has no effect: nothing is deleted that could be waited for.
     #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) wait: Option<bool>,
@@ -203,6 +227,14 @@ pub(crate) struct Create {
     /// priorityclass; token for a token of a service account.
     #[arg(value_name = "TYPE NAME")]
     pub(crate) words: Vec<String>,
+    /// Only objects of the files with these labels.
+    #[arg(
+        short = 'l',
+        value_name = "SELECTOR",
+        default_value = "",
+        id = "labels"
+    )]
+    pub(crate) labels: String,
     #[command(flatten)]
     pub(crate) writing: Writing,
     #[command(flatten)]
@@ -319,6 +351,9 @@ pub(crate) struct Patch {
     /// The part of the object, such as status or scale.
     #[arg(long, value_name = "NAME")]
     pub(crate) subresource: Option<String>,
+    /// Change the object of the file and print it with -o; the control plane is not asked.
+    #[arg(long, conflicts_with_all = ["words", "subresource"])]
+    pub(crate) local: bool,
     #[command(flatten)]
     pub(crate) writing: Writing,
 }
@@ -330,7 +365,7 @@ pub(crate) enum PatchType {
     Json,
     /// The fields to change.
     Merge,
-    /// The fields to change, by Kubernetes' rules for lists; for built-in kinds.
+    /// The fields to change, lists by rules of built-in kinds.
     Strategic,
 }
 
@@ -352,6 +387,12 @@ pub(crate) struct Mark {
     /// All of the type in the namespace.
     #[arg(long)]
     pub(crate) all: bool,
+    /// In all namespaces; with --all or a selector.
+    #[arg(short = 'A', long)]
+    pub(crate) all_namespaces: bool,
+    /// Change the objects of files and print them with -o; the control plane is not asked.
+    #[arg(long)]
+    pub(crate) local: bool,
     /// Those with these fields, such as metadata.name=web.
     #[arg(long, value_name = "SELECTOR", default_value = "")]
     pub(crate) field_selector: String,
@@ -474,17 +515,27 @@ pub(crate) struct Interpret {
     pub(crate) show_doc: bool,
 }
 
-impl From<Writing> for cli::Writing {
-    fn from(typed: Writing) -> Self {
-        Self {
+impl TryFrom<Writing> for cli::Writing {
+    type Error = cli::Failure;
+
+    fn try_from(typed: Writing) -> Result<Self, cli::Failure> {
+        let output = match (typed.output, &typed.template) {
+            (None, None) => Ok(None),
+            (None, Some(template)) => cli::Output::with_template("go-template", template).map(Some),
+            (Some(format), template) => format.with(template.as_deref()).map(Some),
+        };
+        let output =
+            output.map_err(|why| cli::Failure::refused(why, "correct --output and --template"))?;
+        Ok(Self {
             namespace: typed.namespace,
             dry_run: match typed.dry_run {
                 DryRun::None => cli::DryRun::No,
                 DryRun::Client => cli::DryRun::Client,
                 DryRun::Server => cli::DryRun::Server,
             },
-            output: typed.output,
+            output,
             manager: typed.field_manager,
-        }
+            managed_fields: typed.show_managed_fields,
+        })
     }
 }

@@ -62,12 +62,13 @@ pub use proposals::{Proposal, contexts, proposals};
 pub use reach::{Reach, call_failure};
 pub use reading::{Answer, GoTemplate, Output, Query, Scope, Sink, get, watch};
 pub use schema::{SchemaQuery, explain_kind};
-pub use simulate::{Supposition, simulate};
+pub use simulate::{Supposition, Tell, simulate};
 pub use table::Table;
 pub use tokens::{NewToken, authority_pin, create_token, delete_token, tokens};
 pub use usage::{SortBy, UsageQuery, top_nodes, top_pods};
 pub use writing::{
     AccountTokenQuery, ApplyOptions, Asking, CreateOptions, DeleteQuery, DryRun, EditQuery,
-    MarkQuery, Marks, PatchQuery, Propagation, Writing, apply, check_words, create,
-    create_account_token, delete, edit, generate, mark, patch, view_last_applied,
+    MarkQuery, Marks, PatchQuery, Propagation, Writing, apply, check_flags, check_words, create,
+    create_account_token, delete, edit, generate, mark, mark_here, patch, patch_here,
+    view_last_applied,
 };

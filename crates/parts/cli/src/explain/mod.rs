@@ -105,10 +105,7 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
     }
     places.retain(|name| question.cluster.as_ref().is_none_or(|only| only == name));
     let members: Vec<(String, Result<Object, Unseen>)> = stream::iter(places)
-        .map(|member| {
-            let is_ready = picture.is_ready(&member);
-            ask_member(control, (member, is_ready), resource, &template)
-        })
+        .map(|member| ask_member(picture.member(control, &member), resource, &template))
         .buffered(MEMBERS)
         .collect()
         .await;
@@ -174,22 +171,16 @@ impl std::fmt::Display for Unseen {
 
 /// What a member has of the template.
 async fn ask_member(
-    control: &Client,
-    (member, is_ready): (String, bool),
+    place: Place,
     resource: &ResourceType,
     template: &Object,
 ) -> (String, Result<Object, Unseen>) {
-    let place = Place::member(control, &member);
-    let place = match is_ready {
-        true => place,
-        false => place.with_little_patience(),
-    };
     let found = place.client().get(resource, &template.key()).await;
     let found = found.map_err(|error| match error.is_not_found() {
         true => Unseen::Absent,
         false => Unseen::Unknown(place.failure(&error)),
     });
-    (member, found)
+    (place.name, found)
 }
 
 /// The scheduler's last decisions about a binding, the newest first.

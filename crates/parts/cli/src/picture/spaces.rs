@@ -3,11 +3,13 @@
 use api::names::{execution_space, work_name};
 use api::well_known::annotations::{TEMPLATE_UID, WORK_NAME, WORK_NAMESPACE};
 use api::well_known::labels::{MANAGED, SKIP_AUTO_PROPAGATION, TRUE, permanent_id};
+use client::Client;
 use object::object::SetError;
 use object::{Object, ResourceType, condition};
 
 use super::Picture;
 use super::shares::Share;
+use crate::reading::Place;
 
 /// Where namespaces are found.
 pub(crate) fn namespaces() -> ResourceType {
@@ -47,6 +49,15 @@ impl Picture {
         let known = self.clusters.get(cluster);
         let ready = known.and_then(|known| condition::find(&known.status.conditions, "Ready"));
         ready.is_some_and(|ready| ready.status.as_str() == "True")
+    }
+
+    /// A cluster as a place to ask, with little patience for one that is not known to be well.
+    pub(crate) fn member(&self, control: &Client, cluster: &str) -> Place {
+        let place = Place::member(control, cluster);
+        match self.is_ready(cluster) {
+            true => place,
+            false => place.with_little_patience(),
+        }
     }
 
     /// A namespace as a cluster is sent it, given the work that is there; or why it cannot be made.

@@ -32,7 +32,7 @@ pub(crate) use fetch::key;
 pub(crate) use format::write_document;
 pub(crate) use kinds::{expand, resolve};
 pub(crate) use lists::mark;
-pub(crate) use place::{Place, place, places, within_reach};
+pub(crate) use place::{Place, READINESS, place, places, within_reach};
 pub(crate) use tables::clean;
 pub(crate) use words::{Wanted, read as read_words, read_one};
 
@@ -288,24 +288,42 @@ fn look(query: &Query, section: &Section, several: bool) -> Look {
 
 /// All that went wrong, each with its place unless only the control plane was asked.
 pub(crate) fn blame(failures: Vec<(String, Failure)>, one: bool) -> Option<Failure> {
-    let said = failures.into_iter().map(|(place, failure)| {
-        let line = match one {
-            true => failure.to_string(),
-            false => format!("cluster({place}): {failure}"),
-        };
-        (line, failure)
-    });
-    worst(said.collect())
+    if one {
+        let said = failures.into_iter();
+        return worst(
+            said.map(|(_, failure)| (failure.to_string(), failure))
+                .collect(),
+        );
+    }
+    worst(of_members(failures).collect())
+}
+
+fn of_members(
+    failures: impl IntoIterator<Item = (String, Failure)>,
+) -> impl Iterator<Item = (String, Failure)> {
+    let failures = failures.into_iter();
+    failures.map(|(place, failure)| (format!("cluster({place}): {failure}"), failure))
 }
 
 /// All that went wrong, each with where it did. What a server says begins as it always does: scripts look for that.
 pub(crate) fn blame_places(failures: Vec<(String, Failure)>) -> Option<Failure> {
-    let said = failures.into_iter().map(|(place, failure)| {
+    worst(in_places(failures).collect())
+}
+
+/// The same, and what went wrong in members.
+pub(crate) fn blame_places_and_members(
+    places: Vec<(String, Failure)>,
+    members: impl IntoIterator<Item = (String, Failure)>,
+) -> Option<Failure> {
+    worst(in_places(places).chain(of_members(members)).collect())
+}
+
+fn in_places(failures: Vec<(String, Failure)>) -> impl Iterator<Item = (String, Failure)> {
+    failures.into_iter().map(|(place, failure)| {
         let said = failure.to_string();
         let (head, message) = said.split_at(server_words(&said));
         (format!("{head}{place}: {message}"), failure)
-    });
-    worst(said.collect())
+    })
 }
 
 /// All that went wrong, each with what it happened to; a server says that itself.

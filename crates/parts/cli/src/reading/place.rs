@@ -27,7 +27,7 @@ const LITTLE_PATIENCE: Duration = Duration::from_secs(4);
 /// Tables where the server can make them, objects where it cannot.
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 /// What to do about a member that does not answer.
-const READINESS: &str = "`karavel clusters` shows which clusters are ready";
+pub(crate) const READINESS: &str = "`karavel clusters` shows which clusters are ready";
 /// How many calls to one member run at once.
 const CALLS: usize = 16;
 

@@ -4,13 +4,15 @@
 //! Only clusters are asked of which works do not tell that they have what they were sent.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 
 use client::{Client, Discovery};
 use futures_util::stream::{self, StreamExt as _};
 use object::{Object, ObjectKey, ResourceType};
 
 use super::Templates;
-use super::fate::{ClusterFate, Simulated, What};
+use super::fate::{ClusterFate, Look, Simulated, What};
+use super::progress::Progress;
 use super::settle::settle;
 use super::troubles::Troubles;
 use crate::failure::Failure;
@@ -19,6 +21,8 @@ use crate::reading::Place;
 
 /// How many members are asked at once.
 pub(super) const MEMBERS: usize = 32;
+/// How many objects one of them is asked about at once.
+pub(super) const AT_ONCE: usize = 8;
 /// What every cluster has.
 const EVERYWHERE: &str = "default";
 
@@ -41,19 +45,21 @@ struct Asked<'o> {
     needs_space: bool,
 }
 
-/// Asks members, and puts right what was taken for granted; gives those that do not answer.
+/// Asks members, and puts right what was taken for granted; gives those that do not answer, with why.
 pub(super) async fn look(
     control: &Client,
     after: &Picture,
     templates: &Templates,
     outcome: &mut Simulated,
-) -> BTreeSet<String> {
+    progress: &Progress,
+) -> BTreeMap<String, Failure> {
     let homes = Homes::of(after, templates, outcome);
     let mut asked: BTreeMap<&str, Vec<Asked<'_>>> = BTreeMap::new();
     for fate in outcome.templates.iter().flat_map(|fate| &fate.clusters) {
         if let Some(look) = &fate.look {
             let object = look.object();
-            let needs_space = homes.why_absent(&fate.cluster, object).is_some();
+            let is_sent = matches!(look, Look::Sent { .. });
+            let needs_space = is_sent && homes.why_absent(&fate.cluster, object).is_some();
             let wanted = Asked {
                 object,
                 needs_space,
@@ -62,14 +68,14 @@ pub(super) async fn look(
         }
     }
     let discovery = &templates.discovery;
+    progress.begin(
+        "looking what members have",
+        asked.values().map(Vec::len).sum(),
+    );
     let seen: Vec<(String, Vec<Seen>)> = stream::iter(asked)
         .map(|(cluster, objects)| {
-            let place = Place::member(control, cluster);
-            let place = match after.is_ready(cluster) {
-                true => place,
-                false => place.with_little_patience(),
-            };
-            ask(place, discovery, objects)
+            let place = after.member(control, cluster);
+            ask(place, discovery, objects, progress)
         })
         .buffered(MEMBERS)
         .collect()
@@ -78,7 +84,7 @@ pub(super) async fn look(
         .into_iter()
         .map(|(cluster, found)| (cluster, found.into_iter()))
         .collect();
-    let (mut unseen, mut silent) = (Troubles::default(), BTreeSet::new());
+    let (mut unseen, mut silent) = (Troubles::default(), BTreeMap::new());
     let fates = outcome.templates.iter_mut();
     for fate in fates.flat_map(|fate| &mut fate.clusters) {
         let Some(look) = fate.look.take() else {
@@ -91,11 +97,10 @@ pub(super) async fn look(
             Ok(sight) if sight.lacks_space => lack(fate, &homes, look.object()),
             Ok(sight) => settle(fate, &look, sight.observed.as_ref(), &after.interpreter),
             Err(failure) => {
-                let cluster = &fate.cluster;
+                unseen.note(&fate.cluster, failure.to_string());
                 if matches!(failure, Failure::Failed { .. }) {
-                    silent.insert(cluster.clone());
+                    silent.insert(fate.cluster.clone(), failure);
                 }
-                unseen.note(cluster, failure.to_string());
             }
         }
     }
@@ -146,27 +151,40 @@ impl Homes {
 /// What has no namespace to go to.
 fn lack(fate: &mut ClusterFate, homes: &Homes, object: &Object) {
     let why = homes.why_absent(&fate.cluster, object).unwrap_or_default();
+    (fate.before, fate.after) = (None, None);
     fate.what = What::Refused(format!(
         "the cluster has no namespace {}, which is not sent there: {why}",
         object.namespace()
     ));
 }
 
-/// Asks one member about all objects, one after the other. One that does not answer once is not asked again.
-async fn ask(place: Place, discovery: &Discovery, objects: Vec<Asked<'_>>) -> (String, Vec<Seen>) {
+/// Asks one member about all objects, a few at a time. One that does not answer once is not asked again.
+async fn ask(
+    place: Place,
+    discovery: &Discovery,
+    objects: Vec<Asked<'_>>,
+    progress: &Progress,
+) -> (String, Vec<Seen>) {
     let client = place.client();
     let mut found: Vec<Seen> = Vec::new();
-    for asked in objects {
-        let resource = discovery.find(&asked.object.group_version_kind());
-        let seen = match resource {
-            Some(found) => see(&place, &client, &found.resource, &asked).await,
-            // A kind that nobody serves yet has no objects.
-            None => Ok(Sight::default()),
-        };
-        let is_lost = matches!(&seen, Err(Failure::Failed { .. }));
-        found.push(seen);
-        if is_lost {
-            break;
+    {
+        let (place, client) = (&place, &client);
+        let answers = stream::iter(objects).map(async |asked| {
+            let resource = discovery.find(&asked.object.group_version_kind());
+            match resource {
+                Some(found) => see(place, client, &found.resource, &asked).await,
+                // A kind that nobody serves yet has no objects.
+                None => Ok(Sight::default()),
+            }
+        });
+        let mut answers = pin!(answers.buffered(AT_ONCE));
+        while let Some(seen) = answers.next().await {
+            progress.step();
+            let is_lost = matches!(&seen, Err(Failure::Failed { .. }));
+            found.push(seen);
+            if is_lost {
+                break;
+            }
         }
     }
     (place.name, found)
@@ -218,10 +236,13 @@ mod tests {
         let mut fate = ClusterFate {
             cluster: "east".to_owned(),
             what: What::Created,
+            before: Some(1),
+            after: Some(2),
             ..ClusterFate::default()
         };
         lack(&mut fate, &homes, &object);
         let why = "the cluster has no namespace n, which is not sent there: it has opted out";
         assert_eq!(fate.what, What::Refused(why.to_owned()));
+        assert_eq!((fate.before, fate.after), (None, None));
     }
 }

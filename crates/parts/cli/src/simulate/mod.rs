@@ -13,6 +13,7 @@ mod fate;
 mod groups;
 mod kinds;
 mod look;
+mod progress;
 mod rehearsal;
 mod settle;
 mod spaces;
@@ -28,6 +29,7 @@ use object::time::Time;
 
 pub(crate) use change::Line;
 pub(crate) use kinds::kinds_of;
+pub use progress::Tell;
 pub(crate) use templates::{Template, Templates};
 
 use crate::failure::Failure;
@@ -36,6 +38,7 @@ use crate::nearest::cluster_hint;
 use crate::picture::{Picture, Presumption};
 use crate::reading::Answer;
 use claims::Claims;
+use progress::Progress;
 use stage::Stage;
 use works::Scene;
 
@@ -58,6 +61,8 @@ pub struct Supposition {
     pub only_reads: bool,
     /// What the control plane is presumed to run with, in place of what it says itself.
     pub presumed: Presumption,
+    /// Whom to tell how far it has come when it takes long.
+    pub tell: Option<Tell>,
 }
 
 /// Says what would happen.
@@ -72,6 +77,18 @@ pub async fn simulate(
             "name a file with -f, or a cluster with --lose",
         ));
     }
+    let progress = Progress::default();
+    let told = foretell(control, supposed, now, &progress);
+    progress.tell(supposed.tell, told).await
+}
+
+async fn foretell(
+    control: &Client,
+    supposed: &Supposition,
+    now: Time,
+    progress: &Progress,
+) -> Result<Answer, Failure> {
+    progress.begin("reading the control plane", 0);
     let before = Picture::read(control, &supposed.presumed).await?;
     let lost = lost(&supposed.lost, &before)?;
     let home = Home::new(supposed.namespace.as_deref(), control);
@@ -81,7 +98,8 @@ pub async fn simulate(
     let (mut order, mut refused) = (Vec::new(), Vec::new());
     let manager = supposed.manager.as_deref();
     let (manifests, discovery) = (&supposed.manifests, &templates.discovery);
-    let stage = Stage::read(control, home, manager, manifests, discovery).await?;
+    let mut stage = Stage::read(control, home, manager, manifests, discovery).await?;
+    progress.begin("trying objects on", supposed.manifests.len());
     for manifest in &supposed.manifests {
         match stage.try_on(manifest, &templates.discovery).await {
             Ok(supposed) => {
@@ -92,7 +110,9 @@ pub async fn simulate(
             }
             Err(failure) => refused.push((manifest.place.clone(), failure)),
         }
+        progress.step();
     }
+    progress.begin("reading templates", 0);
     templates.add_selected(control, &after).await?;
     let mut claims = Claims::after_each(&before, &templates, &order);
     claims.complete(&after, &templates);
@@ -116,12 +136,17 @@ pub async fn simulate(
         outcome.doubts.extend(stage.unchecked());
     }
     outcome.doubts.extend(unread.into_iter().chain(unlisted));
-    let silent = look::look(control, &after, &templates, &mut outcome).await;
+    let mut silent = look::look(control, &after, &templates, &mut outcome, progress).await;
     let discovery = &templates.discovery;
     match supposed.only_reads {
         true => rehearsal::pass_over(&mut outcome),
-        false => rehearsal::rehearse(control, &after, discovery, &silent, &mut outcome).await,
+        false => {
+            let (silent, outcome) = (&mut silent, &mut outcome);
+            rehearsal::rehearse(control, &after, discovery, silent, outcome, progress).await;
+        }
     }
+    // What is supposed to be lost need not answer.
+    silent.retain(|cluster, _| !lost.contains(cluster));
     let text = match supposed.json {
         true => crate::reading::write_document(&text::to_value(&outcome), false)?,
         false => text::write(&outcome, supposed.all, refused.len()),
@@ -129,7 +154,7 @@ pub async fn simulate(
     Ok(Answer {
         text,
         notes: before.unreadable,
-        failure: crate::reading::blame_places(refused),
+        failure: crate::reading::blame_places_and_members(refused, silent),
     })
 }
 

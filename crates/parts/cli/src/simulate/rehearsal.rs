@@ -13,7 +13,8 @@
 //!
 //! [`Supposition::only_reads`]: super::Supposition::only_reads
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::pin::pin;
 
 use client::{CallError, Client, Discovery, Refusal, WriteOptions};
 use futures_util::stream::{self, StreamExt as _};
@@ -23,11 +24,13 @@ use object::{Object, ObjectKey, ResourceType};
 use super::bringing::Records;
 use super::fate::{ClusterFate, Simulated, What};
 use super::kinds::definitions;
-use super::look::MEMBERS;
+use super::look::{AT_ONCE, MEMBERS};
+use super::progress::Progress;
 use super::troubles::Troubles;
 use super::verdict::{Verdict, is_about_object, is_undeclared, judge};
+use crate::failure::Failure;
 use crate::picture::Picture;
-use crate::reading::Place;
+use crate::reading::{Place, READINESS};
 use crate::writing::MANAGER;
 
 /// So many objects are tried on in one member. Whoever moves more learns of the kinds of trouble by these.
@@ -69,30 +72,33 @@ struct Asked<'o> {
 }
 
 /// Asks members about what they would get or see changed, and puts down what they would refuse. Those that have not
-/// answered before are not asked.
+/// answered before are not asked; further ones that do not answer are added to them.
 pub(super) async fn rehearse(
     control: &Client,
     after: &Picture,
     discovery: &Discovery,
-    silent: &BTreeSet<String>,
+    silent: &mut BTreeMap<String, Failure>,
     outcome: &mut Simulated,
+    progress: &Progress,
 ) {
     let mut asked: BTreeMap<&str, Vec<Asked<'_>>> = BTreeMap::new();
-    for fate in fates(outcome).filter(|fate| is_asked(fate) && !silent.contains(&fate.cluster)) {
+    for fate in fates(outcome).filter(|fate| is_asked(fate) && !silent.contains_key(&fate.cluster))
+    {
         let objects = asked.entry(&fate.cluster).or_default();
         objects.extend(fate.sent.as_ref().map(|object| Asked {
             object,
             is_new: fate.what == What::Created,
         }));
     }
+    let count = |objects: &Vec<Asked<'_>>| objects.len().min(MOST);
+    progress.begin(
+        "asking members what they would take",
+        asked.values().map(count).sum(),
+    );
     let heard: BTreeMap<String, Vec<Verdict>> = stream::iter(asked)
         .map(|(cluster, objects)| {
-            let place = Place::member(control, cluster);
-            let place = match after.is_ready(cluster) {
-                true => place,
-                false => place.with_little_patience(),
-            };
-            ask(place, discovery, objects)
+            let place = after.member(control, cluster);
+            ask(place, discovery, objects, progress)
         })
         .buffered(MEMBERS)
         .collect()
@@ -116,7 +122,11 @@ pub(super) async fn rehearse(
                 fate.what = What::Refused(format!("the cluster would not take it: {why}"));
             }
             Some(Verdict::Open(why)) => open.note(cluster, why),
-            Some(Verdict::Silent(why)) => unasked.note(cluster, why),
+            Some(Verdict::Silent(why)) => {
+                let failure = Failure::failed(why.clone(), READINESS);
+                silent.insert(cluster.clone(), failure);
+                unasked.note(cluster, why);
+            }
             None => {}
         }
     }
@@ -147,28 +157,52 @@ fn is_asked(fate: &ClusterFate) -> bool {
     is_sent && fate.sent.is_some() && fate.is_affected()
 }
 
-/// Asks one member about all objects, one after the other. One that does not answer once is not asked again.
-async fn ask(place: Place, discovery: &Discovery, asked: Vec<Asked<'_>>) -> (String, Vec<Verdict>) {
+/// Asks one member about all objects, a few at a time. One that does not answer once is not asked again.
+async fn ask(
+    place: Place,
+    discovery: &Discovery,
+    asked: Vec<Asked<'_>>,
+    progress: &Progress,
+) -> (String, Vec<Verdict>) {
     let client = place.client();
     let mut member = Member {
         place: &place,
         client: &client,
         unsent: BTreeMap::new(),
     };
-    let mut verdicts = Vec::new();
+    let kind = |one: &Asked<'_>| {
+        let found = discovery.find(&one.object.group_version_kind());
+        found.map(|found| &found.resource)
+    };
     for one in asked.iter().take(MOST) {
-        let verdict = match discovery.find(&one.object.group_version_kind()) {
-            Some(found) => member.hear(&found.resource, one).await,
-            // A kind that comes along with its objects is served by nobody yet; that nobody checks them is said once.
-            None => Verdict::Taken,
+        let Some(resource) = kind(one) else {
+            continue;
         };
-        let is_silent = matches!(verdict, Verdict::Silent(_));
-        verdicts.push(verdict);
-        if is_silent {
+        if let Some(silent @ Verdict::Silent(_)) = member.learn(resource, one.object).await {
+            let verdicts = vec![silent.clone()];
             return (place.name, verdicts);
         }
     }
-    if asked.len() > MOST {
+    let mut verdicts = Vec::new();
+    {
+        let (member, kind) = (&member, &kind);
+        let answers = stream::iter(asked.iter().take(MOST)).map(async |one| match kind(one) {
+            Some(resource) => member.hear(resource, one).await,
+            // A kind that comes along with its objects is served by nobody yet; that nobody checks them is said once.
+            None => Verdict::Taken,
+        });
+        let mut answers = pin!(answers.buffered(AT_ONCE));
+        while let Some(verdict) = answers.next().await {
+            progress.step();
+            let is_silent = matches!(verdict, Verdict::Silent(_));
+            verdicts.push(verdict);
+            if is_silent {
+                break;
+            }
+        }
+    }
+    let is_silent = matches!(verdicts.last(), Some(Verdict::Silent(_)));
+    if asked.len() > MOST && !is_silent {
         verdicts.push(Verdict::Open(format!(
             "it was asked about the first {MOST} of {} objects",
             asked.len()
@@ -186,21 +220,24 @@ struct Member<'p> {
 }
 
 impl Member<'_> {
-    /// What the member says to an object.
-    async fn hear(&mut self, resource: &ResourceType, asked: &Asked<'_>) -> Verdict {
-        if !BUILT_IN.contains(&resource.kind.group.as_str()) {
-            let name = format!("{}.{}", resource.plural, resource.kind.group);
-            let unsent = match self.unsent.get(&name) {
-                Some(known) => known.clone(),
-                None => {
-                    let unsent = self.why_unsent(resource, &name, asked.object).await;
-                    self.unsent.insert(name, unsent.clone());
-                    unsent
-                }
-            };
-            if let Some(verdict) = unsent {
-                return verdict;
-            }
+    /// Learns whether objects of a kind are sent, such as this one; those of what is built in are. Gives what is said of
+    /// those that are not.
+    async fn learn(&mut self, resource: &ResourceType, object: &Object) -> Option<&Verdict> {
+        if BUILT_IN.contains(&resource.kind.group.as_str()) {
+            return None;
+        }
+        let name = definition_of(resource);
+        if !self.unsent.contains_key(&name) {
+            let unsent = self.why_unsent(resource, &name, object).await;
+            self.unsent.insert(name.clone(), unsent);
+        }
+        self.unsent.get(&name)?.as_ref()
+    }
+
+    /// What the member says to an object of a kind that has been learnt about.
+    async fn hear(&self, resource: &ResourceType, asked: &Asked<'_>) -> Verdict {
+        if let Some(Some(verdict)) = self.unsent.get(&definition_of(resource)) {
+            return verdict.clone();
         }
         match asked.is_new {
             true => self.try_new(resource, asked.object).await,
@@ -311,6 +348,11 @@ impl Member<'_> {
             None => Verdict::Silent(self.place.failure(error).to_string()),
         }
     }
+}
+
+/// The name of the definition of a kind, if it has one.
+fn definition_of(resource: &ResourceType) -> String {
+    format!("{}.{}", resource.plural, resource.kind.group)
 }
 
 /// In the name that works are written under, so that nothing is kept.

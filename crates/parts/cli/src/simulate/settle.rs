@@ -28,9 +28,12 @@ pub(super) fn settle(
 
 /// What comes of a work that goes without having been seen to arrive.
 fn settle_withdrawn(fate: &mut ClusterFate, work: &(String, String), observed: Option<&Object>) {
+    let is_lost = fate.what == What::Lost;
     let Some(observed) = observed else {
         fate.what = What::Absent;
-        fate.before = None;
+        (fate.before, fate.after) = (None, None);
+        // Where nothing is, nothing is lost.
+        fate.is_old |= is_lost;
         return;
     };
     let is_of_another = |annotation: &str, ours: &str| {
@@ -41,9 +44,15 @@ fn settle_withdrawn(fate: &mut ClusterFate, work: &(String, String), observed: O
         || is_of_another(WORK_NAMESPACE, &work.0)
         || is_of_another(WORK_NAME, &work.1)
     {
-        fate.what = What::Stays;
-        fate.before = None;
-        fate.note = Some("is not managed from here, and is left as it is".to_owned());
+        (fate.before, fate.after) = (None, None);
+        fate.is_old |= is_lost;
+        (fate.what, fate.note) = match is_lost {
+            true => (What::Absent, None),
+            false => {
+                let note = "is not managed from here, and is left as it is";
+                (What::Stays, Some(note.to_owned()))
+            }
+        };
     }
 }
 
@@ -315,13 +324,24 @@ mod tests {
             (marked(there("true", "red").unwrap(), "w"), "deleted"),
             (marked(there("true", "red").unwrap(), "another"), left),
         ] {
-            let mut fate = ClusterFate {
-                what: What::Deleted,
-                ..ClusterFate::default()
+            let observed = observed.map(object);
+            let settled = |what| {
+                let mut fate = ClusterFate {
+                    what,
+                    before: Some(2),
+                    ..ClusterFate::default()
+                };
+                let work = ("karmada-es-east".to_owned(), "w".to_owned());
+                settle_withdrawn(&mut fate, &work, observed.as_ref());
+                fate
             };
-            let work = ("karmada-es-east".to_owned(), "w".to_owned());
-            settle_withdrawn(&mut fate, &work, observed.map(object).as_ref());
-            assert_eq!(told(&fate), expected);
+            assert_eq!(told(&settled(What::Deleted)), expected);
+            // What is not there, or somebody else's, is not lost with its cluster either.
+            let lost = settled(What::Lost);
+            let is_lost = expected == "deleted";
+            let words = if is_lost { "lost" } else { "absent" };
+            assert_eq!((told(&lost).as_str(), lost.is_old), (words, !is_lost));
+            assert_eq!(lost.before, is_lost.then_some(2));
         }
     }
 }

@@ -6,7 +6,7 @@ use object::Object;
 
 use super::Template;
 use super::fate::{ClusterFate, Fate, What};
-use super::works::{Scene, send, works_of};
+use super::works::{Scene, lost, send, works_of};
 use crate::picture::is_namespace;
 
 /// Whether an object is a namespace that goes to clusters by itself.
@@ -28,10 +28,7 @@ pub(super) fn fate(scene: Scene<'_>, template: &Template) -> Option<Fate> {
     names.extend(works.keys());
     let one = |cluster: &str| {
         let mut fate = match scene.lost.iter().any(|lost| lost == cluster) {
-            true => ClusterFate {
-                what: What::Lost,
-                ..ClusterFate::default()
-            },
+            true => lost(works.get(cluster).copied()),
             false => in_cluster(scene, template, cluster, works.get(cluster).copied()),
         };
         fate.cluster = cluster.to_owned();

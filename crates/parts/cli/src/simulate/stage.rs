@@ -18,6 +18,10 @@ use crate::reach::call_failure;
 use crate::schema::write_failure;
 use crate::writing::{MANAGER, finish_rehearsal};
 
+/// What to do about objects that need what comes after them.
+const FIRST: &str =
+    "it comes later in what was given: put it first, as objects are applied one after the other";
+
 /// Where objects are tried on.
 pub(super) struct Stage {
     control: Client,
@@ -25,12 +29,16 @@ pub(super) struct Stage {
     home: Home,
     /// Who applies, in the fields' records.
     manager: String,
-    /// Namespaces that the supposed objects bring along.
+    /// Namespaces that supposed objects bring along: those tried on so far, as each is applied after the other.
     coming: BTreeSet<String>,
+    /// Those that come later.
+    spaces_to_come: BTreeSet<String>,
     /// Namespaces there are, the usual one first.
     present: Vec<String>,
-    /// Kinds that the supposed objects bring along, and nobody serves yet.
+    /// Kinds that supposed objects bring along, and nobody serves yet; those tried on so far too.
     pub(super) announced: Vec<Announced>,
+    /// Those that come later.
+    kinds_to_come: Vec<Announced>,
     /// Those of them of which objects are supposed.
     used: BTreeSet<String>,
 }
@@ -54,35 +62,32 @@ impl Stage {
         discovery: &Discovery,
     ) -> Result<Self, Failure> {
         let objects = || manifests.iter().map(|manifest| &manifest.object);
-        let mut announced = kinds::announced(manifests);
-        announced.retain(|known| discovery.find(&known.resource.kind).is_none());
-        let used = objects().filter(|object| {
-            let kind = object.group_version_kind();
-            kinds::find(&announced, &kind).is_some()
-        });
-        let used = used.map(|object| object.kind().to_owned()).collect();
-        let mut coming: BTreeSet<String> = objects()
+        let mut kinds_to_come = kinds::announced(manifests);
+        kinds_to_come.retain(|known| discovery.find(&known.resource.kind).is_none());
+        let mut spaces_to_come: BTreeSet<String> = objects()
             .filter(|object| is_namespace(object))
             .map(|object| object.name().to_owned())
             .collect();
         let mut present = Vec::new();
-        if !coming.is_empty() {
+        if !spaces_to_come.is_empty() {
             let options = ListOptions::default();
             let listed = control.list_all(&namespaces(), "", &options).await;
             let listed = listed.map_err(|error| call_failure(&error))?.items;
             let lasting = listed.iter().filter(|object| !object.is_terminating());
             present = lasting.map(|object| object.name().to_owned()).collect();
             present.sort_by_key(|name| (name != "default", name.clone()));
-            coming.retain(|name| !present.contains(name));
+            spaces_to_come.retain(|name| !present.contains(name));
         }
         Ok(Self {
             control: control.clone(),
             home,
             manager: manager.unwrap_or(MANAGER).to_owned(),
-            coming,
+            coming: BTreeSet::new(),
+            spaces_to_come,
             present,
-            announced,
-            used,
+            announced: Vec::new(),
+            kinds_to_come,
+            used: BTreeSet::new(),
         })
     }
 
@@ -95,34 +100,69 @@ impl Stage {
         })
     }
 
-    /// What the server would make of an object.
+    /// What the server would make of an object, after those that were tried on before it.
     pub(super) async fn try_on(
-        &self,
+        &mut self,
         manifest: &Manifest,
         discovery: &Discovery,
     ) -> Result<Supposed, Failure> {
         let kind = manifest.object.group_version_kind();
         if let Some(resource) = kinds::find(&self.announced, &kind) {
             let object = manifest.settle(resource, &self.home)?;
+            self.used.insert(kind.kind);
             return Ok(Supposed { object, was: None });
         }
-        let (resource, object) = manifest.locate(discovery, &self.home)?;
+        let located = manifest.locate(discovery, &self.home);
+        let (resource, object) = match kinds::find(&self.kinds_to_come, &kind) {
+            Some(_) => located.map_err(|failure| failure.advised(FIRST))?,
+            None => located?,
+        };
+        let supposed = self.try_located(&resource, &object).await?;
+        self.take_along(&supposed.object);
+        Ok(supposed)
+    }
+
+    /// From now on there is what an object brings along.
+    fn take_along(&mut self, object: &Object) {
+        if is_namespace(object) && self.spaces_to_come.remove(object.name()) {
+            self.coming.insert(object.name().to_owned());
+        }
+        let brought = kinds::kinds_of(object);
+        let kinds = self.kinds_to_come.iter();
+        let kinds = kinds.filter(|known| brought.contains(&known.resource.kind));
+        self.announced.extend(kinds.cloned());
+        let is_still_to_come = |known: &Announced| !brought.contains(&known.resource.kind);
+        self.kinds_to_come.retain(is_still_to_come);
+    }
+
+    async fn try_located(
+        &self,
+        resource: &ResourceType,
+        object: &Object,
+    ) -> Result<Supposed, Failure> {
         let failed = |error: CallError| call_failure(&error);
         let mut tried = match self.coming.contains(object.namespace()) {
-            true => self.try_elsewhere(&resource, &object).await?,
-            false => match self.rehearse(&resource, &object).await {
+            true => self.try_elsewhere(resource, object).await?,
+            false => match self.rehearse(resource, object).await {
                 Ok(tried) => tried,
-                Err(error) => return Err(write_failure(&self.control, &resource, &error).await),
+                Err(error) => {
+                    let is_late = self.spaces_to_come.contains(object.namespace());
+                    let failure = write_failure(&self.control, resource, &error).await;
+                    return Err(match is_late && error.is_not_found() {
+                        true => failure.advised(FIRST),
+                        false => failure,
+                    });
+                }
             },
         };
         let was = match object.name() {
             // Whatever name the server makes, nothing has it yet.
             "" => None,
-            _ => self.find(&resource, &object.key()).await?,
+            _ => self.find(resource, &object.key()).await?,
         };
         // What is not there yet has no revision, whatever the server says it would have.
         if was.is_some() {
-            tried = finish_rehearsal(&self.control, &resource, tried, &self.options())
+            tried = finish_rehearsal(&self.control, resource, tried, &self.options())
                 .await
                 .map_err(failed)?;
         } else {

@@ -112,7 +112,7 @@ fn write_fate(page: &mut Page, fate: &Fate) {
         table.rows.push(vec![
             cluster.cluster.clone(),
             replicas(cluster),
-            word(&cluster.what).to_owned(),
+            told(cluster),
         ]);
     }
     table.narrow(WIDTH - INDENT);
@@ -197,6 +197,16 @@ fn replicas(cluster: &ClusterFate) -> String {
         (Some(before), Some(after)) => format!("{before} -> {after} replicas"),
         (Some(before), None) => format!("{before} -> 0 replicas"),
         (None, Some(after)) => format!("0 -> {after} replicas"),
+    }
+}
+
+/// What happens in a cluster, in a few words. What happens whatever is supposed is not counted, and said to be so.
+fn told(cluster: &ClusterFate) -> String {
+    let word = word(&cluster.what);
+    match cluster.what {
+        What::Created | What::Changed(_) if cluster.is_old => format!("{word} anyway"),
+        What::Refused(_) | What::Conflict(_) if cluster.is_old => format!("{word} already"),
+        _ => word.to_owned(),
     }
 }
 

@@ -98,7 +98,7 @@ pub(super) fn in_clusters(scene: Scene<'_>, bound: Bound<'_>) -> Vec<ClusterFate
         });
         let before = replicas(before);
         let fate = if scene.lost.iter().any(|lost| lost == cluster) {
-            what(work.map_or(What::Absent, |_| What::Lost))
+            lost(work)
         } else if let Some(count) = gets.get(cluster).copied() {
             let share = Share {
                 replicas: replicas(Some(count)),
@@ -123,8 +123,8 @@ pub(super) fn in_clusters(scene: Scene<'_>, bound: Bound<'_>) -> Vec<ClusterFate
         } else {
             work.map_or_else(|| what(What::Absent), |work| bound.leave(cluster, work))
         };
-        // What does not come about leaves the cluster with what it has.
-        let keeps = matches!(fate.what, What::Held(_) | What::Refused(_));
+        // What does not come about leaves the cluster with what it has, and so does what only nobody looks after.
+        let keeps = matches!(fate.what, What::Held(_) | What::Refused(_) | What::LetGo);
         ClusterFate {
             cluster: cluster.to_owned(),
             before,
@@ -210,6 +210,20 @@ fn is_suspended(work: &Object) -> bool {
 /// Whether a work has been held back ever since it was made, so that its cluster has nothing of it.
 fn has_waited(work: &Object) -> bool {
     is_suspended(work) && applied(work).is_none()
+}
+
+/// What becomes of an object in a cluster that is lost: what is not known to have come is asked for, as long as one can.
+pub(super) fn lost(work: Option<&Object>) -> ClusterFate {
+    match work.filter(|work| !has_waited(work)) {
+        Some(work) => ClusterFate {
+            what: What::Lost,
+            ..withdrawn(work, false)
+        },
+        None => ClusterFate {
+            is_old: true,
+            ..what(What::Absent)
+        },
+    }
 }
 
 /// What becomes of an object whose work goes. Deletion is never held back; but what never arrived cannot be deleted, and
@@ -475,6 +489,8 @@ mod tests {
         waiting.remove(&["status"]);
         let fate = compare(Some(&waiting), &work("blue", true, false), (true, false));
         assert_eq!(told(&fate), "absent looks=false old=true");
+        assert_eq!(told(&lost(Some(&waiting))), "absent looks=false old=true");
+        assert_eq!(told(&lost(None)), "absent looks=false old=true");
     }
 
     #[test]
@@ -520,6 +536,8 @@ mod tests {
         for (applied, looks) in [("True", false), ("False", true)] {
             let fate = withdrawn(&work("blue", abort, applied), false);
             assert_eq!((fate.what, fate.look.is_some()), (What::Deleted, looks));
+            let fate = lost(Some(&work("blue", abort, applied)));
+            assert_eq!((fate.what, fate.look.is_some()), (What::Lost, looks));
         }
     }
 

@@ -78,7 +78,7 @@ pub async fn apply(
             }
             notes.extend(done.warning);
             match writing.document() {
-                Some(_) => documents.push(reading::mark(done.object, None, false)),
+                Some(_) => documents.push(reading::mark(done.object, None, writing.managed_fields)),
                 None => print(&writing.say(&resource, &done.object, done.word)?)?,
             }
             let clusters = match &options.propagation {
@@ -90,7 +90,7 @@ pub async fn apply(
             let done = one(control, &kind, &policy, options).await?;
             notes.extend(done.warning);
             match writing.document() {
-                Some(_) => documents.push(reading::mark(done.object, None, false)),
+                Some(_) => documents.push(reading::mark(done.object, None, writing.managed_fields)),
                 None => print(&writing.say(&kind, &done.object, done.word)?)?,
             }
             Ok(())

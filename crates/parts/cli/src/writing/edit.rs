@@ -90,7 +90,7 @@ fn read(text: &str, before: &Object) -> Result<Option<Object>, Failure> {
     let (Some(manifest), true) = (found.pop(), found.is_empty()) else {
         return Err(Failure::refused(
             "the edited text is not one object",
-            "edit again",
+            "leave one object in it; others are made with `karavel create -f`",
         ));
     };
     let mut after = manifest.object;
@@ -104,7 +104,7 @@ fn read(text: &str, before: &Object) -> Result<Option<Object>, Failure> {
     {
         return Err(Failure::refused(
             "the name, the namespace and the kind of an object cannot be edited",
-            "create another object with `karavel create -f`",
+            "leave them as they are; a text without uid and resourceVersion makes another object by `karavel create -f`",
         ));
     }
     let set = after.set(&["metadata", "resourceVersion"], before.resource_version());

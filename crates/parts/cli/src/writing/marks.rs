@@ -5,7 +5,7 @@ use intent::Part;
 use object::{Object, ResourceType, Value, names};
 use serde_json::json;
 
-use super::{DryRun, Writing, discover};
+use super::{DryRun, Writing, discover, kind_here};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::missing;
@@ -38,6 +38,8 @@ pub struct MarkQuery {
     pub resource_version: Option<String>,
     /// All of the type in the namespace.
     pub all: bool,
+    /// In all namespaces.
+    pub all_namespaces: bool,
     /// Change what is there already.
     pub overwrite: bool,
     /// Show what is there afterwards.
@@ -78,6 +80,40 @@ pub async fn mark(control: &Client, query: &MarkQuery, print: Sink<'_>) -> Resul
     })
 }
 
+/// Marks the objects of files as they are written there; nobody is asked, and nothing is kept.
+pub fn mark_here(query: &MarkQuery, print: Sink<'_>) -> Result<Answer, Failure> {
+    let (words, changes) = take_apart(query.marks, &query.words)?;
+    if query.manifests.is_empty() || !words.is_empty() {
+        return Err(Failure::refused(
+            "one or more files must be specified as -f when --local is set",
+            "give files with -f, and only KEY=VALUE and KEY- beside them",
+        ));
+    }
+    let mut failures = Vec::new();
+    for (number, manifest) in query.manifests.iter().enumerate() {
+        let object = &manifest.object;
+        let told = is_same(object, query, &changes).and_then(|is_same| {
+            let after = marked(object, query.marks, &changes);
+            told(
+                &kind_here(object),
+                (object, &after),
+                query,
+                &changes,
+                is_same,
+            )
+        });
+        match told {
+            Ok(lines) if query.list => print(&lines)?,
+            Ok(lines) => print(&format!("{}{lines}", query.writing.separator(number)))?,
+            Err(failure) => failures.push((manifest.place.clone(), failure)),
+        }
+    }
+    Ok(Answer {
+        failure: blame_objects(failures),
+        ..Answer::default()
+    })
+}
+
 type Found = (Vec<(ResourceType, Object)>, Vec<(String, Failure)>);
 
 /// The objects that are meant, and those that could not be found.
@@ -85,6 +121,10 @@ async fn find(control: &Client, query: &MarkQuery, words: &[String]) -> Result<F
     let discovery = discover(control).await?;
     let home = query.writing.home(control);
     let namespace = &home.namespace;
+    let everywhere = match query.all_namespaces {
+        true => "",
+        false => namespace,
+    };
     let (mut found, mut failures) = (Vec::new(), Vec::new());
     for manifest in &query.manifests {
         let located = manifest.locate(&discovery, &home);
@@ -113,9 +153,15 @@ async fn find(control: &Client, query: &MarkQuery, words: &[String]) -> Result<F
                 field_selector: query.field_selector.clone(),
                 ..ListOptions::default()
             };
-            let listed = control.list_all(resource, namespace, &options).await;
+            let listed = control.list_all(resource, everywhere, &options).await;
             let items = listed.map_err(|error| call_failure(&error))?.items;
             found.extend(items.into_iter().map(|object| (resource.clone(), object)));
+        }
+        if query.all_namespaces && !wanted.names.is_empty() {
+            return Err(Failure::refused(
+                "a resource cannot be retrieved by name across all namespaces",
+                "leave -A or the name out",
+            ));
         }
         for name in &wanted.names {
             let key = reading::key(resource, namespace, name);
@@ -173,31 +219,13 @@ async fn one(
     query: &MarkQuery,
     changes: &[Change],
 ) -> Result<String, Setback> {
-    let field = field(query.marks);
-    let present = |key: &str| object.at(&["metadata", field, key]).and_then(Value::as_str);
-    for (key, value) in changes {
-        if let (Some(value), Some(there)) = (value, present(key))
-            && there != value
-            && !query.overwrite
-        {
-            return Err(Setback::Final(Failure::refused(
-                format!("'{key}' already has a value ({there}), and --overwrite is false"),
-                "add --overwrite to change it",
-            )));
-        }
-    }
-    let is_same = changes
-        .iter()
-        .all(|(key, value)| present(key) == value.as_deref());
-    let mut after = object.clone();
+    let is_same = is_same(object, query, changes).map_err(Setback::Final)?;
+    let mut after = marked(object, query.marks, changes);
     if !is_same && query.writing.dry_run != DryRun::Client {
-        let marks: object::Map = changes
-            .iter()
-            .map(|(key, value)| (key.clone(), value.clone().map_or(Value::Null, Value::from)))
-            .collect();
         let revision = query.resource_version.as_deref();
         let revision = revision.unwrap_or_else(|| object.resource_version());
-        let patch = json!({"metadata": {field: marks, "resourceVersion": revision}});
+        let mut patch = patch(query.marks, changes);
+        patch["metadata"]["resourceVersion"] = Value::from(revision);
         let options = query.writing.options();
         after = control
             .patch(
@@ -214,6 +242,58 @@ async fn one(
                 false => Setback::Final(call_failure(&error)),
             })?;
     }
+    told(resource, (object, &after), query, changes, is_same).map_err(Setback::Final)
+}
+
+/// The marks that an object has, by key.
+fn present<'o>(object: &'o Object, marks: Marks, key: &str) -> Option<&'o str> {
+    object
+        .at(&["metadata", field(marks), key])
+        .and_then(Value::as_str)
+}
+
+/// Whether an object is marked so already; refused if it is marked otherwise, and that is to stay.
+fn is_same(object: &Object, query: &MarkQuery, changes: &[Change]) -> Result<bool, Failure> {
+    let present = |key: &str| present(object, query.marks, key);
+    for (key, value) in changes {
+        if let (Some(value), Some(there)) = (value, present(key))
+            && there != value
+            && !query.overwrite
+        {
+            return Err(Failure::refused(
+                format!("'{key}' already has a value ({there}), and --overwrite is false"),
+                "add --overwrite to change it",
+            ));
+        }
+    }
+    let mut changes = changes.iter();
+    Ok(changes.all(|(key, value)| present(key) == value.as_deref()))
+}
+
+/// The changes as a merge patch.
+fn patch(marks: Marks, changes: &[Change]) -> Value {
+    let marked: object::Map = changes
+        .iter()
+        .map(|(key, value)| (key.clone(), value.clone().map_or(Value::Null, Value::from)))
+        .collect();
+    json!({"metadata": {field(marks): marked}})
+}
+
+/// An object as it is once it is marked.
+fn marked(object: &Object, marks: Marks, changes: &[Change]) -> Object {
+    let value = object.clone().into_value();
+    let merged = object::patch::merge(&value, &patch(marks, changes));
+    Object::from_value(merged).unwrap_or_else(|_| object.clone())
+}
+
+/// What is said of an object that was marked.
+fn told(
+    resource: &ResourceType,
+    (before, after): (&Object, &Object),
+    query: &MarkQuery,
+    changes: &[Change],
+    is_same: bool,
+) -> Result<String, Failure> {
     if query.list {
         let marks = match query.marks {
             Marks::Labels => after.labels(),
@@ -232,12 +312,12 @@ async fn one(
         // Upstream: annotations are always said to be annotated.
         (Marks::Annotations, ..) => "annotated",
     };
-    let said = query.writing.say(resource, &after, word);
-    let said = said.map_err(Setback::Final)?;
+    let said = query.writing.say(resource, after, word)?;
     let is_line = query.writing.document().is_none();
+    let is_there = |key: &str| present(before, query.marks, key).is_some();
     let absent = changes
         .iter()
-        .filter(|(key, value)| is_line && value.is_none() && present(key).is_none());
+        .filter(|(key, value)| is_line && value.is_none() && !is_there(key));
     let mut lines: String = absent
         .map(|(key, _)| format!("{} {key:?} not found.\n", noun(query.marks)))
         .collect();
@@ -307,6 +387,66 @@ fn take_apart(marks: Marks, words: &[String]) -> Result<(Vec<String>, Vec<Change
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_are_marked_without_asking_anybody() {
+        let manifests = Manifest::parse(
+            "f.yaml",
+            "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {a: b, gone: x}}}",
+        );
+        let query = |words: &str, overwrite: bool, output: Option<reading::Output>| MarkQuery {
+            marks: Marks::Labels,
+            words: words.split(' ').map(str::to_owned).collect(),
+            manifests: manifests.as_ref().unwrap().clone(),
+            selector: String::new(),
+            field_selector: String::new(),
+            resource_version: None,
+            all: false,
+            all_namespaces: false,
+            overwrite,
+            list: false,
+            writing: Writing {
+                output,
+                ..Writing::default()
+            },
+        };
+        let said = |query: &MarkQuery| {
+            let mut text = String::new();
+            let mut print = |part: &str| {
+                text.push_str(part);
+                Ok(())
+            };
+            let failure = mark_here(query, &mut print).map_or_else(Some, |answer| answer.failure);
+            failure.map_or(text, |failure| failure.to_string())
+        };
+        let labels = reading::Output::parse("jsonpath={.metadata.labels}").unwrap();
+        for (words, overwrite, output, expected) in [
+            (
+                "c=d gone-",
+                false,
+                Some(labels.clone()),
+                "{\"a\":\"b\",\"c\":\"d\"}",
+            ),
+            ("c=d", false, None, "deployment.apps/web labeled\n"),
+            ("a=b", false, None, "deployment.apps/web not labeled\n"),
+            (
+                "a=c",
+                false,
+                None,
+                "f.yaml: 'a' already has a value (b), and --overwrite is false",
+            ),
+            ("a=c gone-", true, Some(labels.clone()), "{\"a\":\"c\"}"),
+            (
+                "deploy web a=c",
+                true,
+                None,
+                "one or more files must be specified as -f when --local is set",
+            ),
+        ] {
+            let query = query(words, overwrite, output);
+            assert_eq!(said(&query), expected, "{words}");
+        }
+    }
 
     #[test]
     fn objects_come_first_and_changes_after() {

@@ -20,10 +20,10 @@ pub use apply::{ApplyOptions, Propagation, apply};
 pub use create::{CreateOptions, create};
 pub use delete::{Asking, DeleteQuery, delete};
 pub use edit::{EditQuery, edit};
-pub use generate::{check_words, generate};
+pub use generate::{check_flags, check_words, generate};
 pub use last_applied::view_last_applied;
-pub use marks::{MarkQuery, Marks, mark};
-pub use patch::{PatchQuery, patch};
+pub use marks::{MarkQuery, Marks, mark, mark_here};
+pub use patch::{PatchQuery, patch, patch_here};
 
 pub(crate) use handover::finish_rehearsal;
 pub(crate) use policies::{Strictness, policy_for};
@@ -73,6 +73,8 @@ pub struct Writing {
     pub output: Option<Output>,
     /// Who owns the fields that are written; the program itself if absent.
     pub manager: Option<String>,
+    /// Whether objects that are printed tell who wrote which field.
+    pub managed_fields: bool,
 }
 
 impl Writing {
@@ -110,7 +112,7 @@ impl Writing {
             )),
             Some(Output::Name) => Ok(format!("{}\n", name_of(resource, object.name()))),
             Some(output) => {
-                let marked = reading::mark(object.clone(), None, false);
+                let marked = reading::mark(object.clone(), None, self.managed_fields);
                 reading::show_objects(vec![marked], output)
             }
         }
@@ -123,7 +125,8 @@ impl Writing {
     }
 
     /// What stands before an object that is printed after so many others.
-    fn separator(&self, printed: usize) -> &'static str {
+    #[must_use]
+    pub fn separator(&self, printed: usize) -> &'static str {
         match (&self.output, printed) {
             (Some(Output::Yaml), 1..) => "---\n",
             _ => "",
@@ -143,6 +146,12 @@ pub(crate) fn kind_of(resource: &ResourceType) -> String {
         "" => kind,
         group => format!("{kind}.{group}"),
     }
+}
+
+/// The kind of an object of a file, as far as the file tells it: enough to name it.
+fn kind_here(object: &Object) -> ResourceType {
+    let kind = object.group_version_kind();
+    ResourceType::cluster(&kind.group, &kind.version, &kind.kind, "")
 }
 
 async fn discover(control: &Client) -> Result<Discovery, Failure> {

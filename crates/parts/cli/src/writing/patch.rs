@@ -2,10 +2,12 @@
 
 use client::{Client, PatchKind};
 use intent::Part;
-use object::Value;
+use object::patch::{JsonPatch, Replace, merge};
+use object::{Object, Value};
 
-use super::{DryRun, Writing, discover};
+use super::{DryRun, Writing, discover, kind_here};
 use crate::failure::Failure;
+use crate::manifests::Manifest;
 use crate::nearest::missing;
 use crate::reading;
 use crate::schema::write_failure;
@@ -38,14 +40,21 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<String, Failu
         Ok(before) => before,
         Err(error) => return Err(missing(control, resource, &key, &error).await),
     };
-    if query.writing.dry_run == DryRun::Client {
+    if query.writing.dry_run == DryRun::Client && query.writing.document().is_none() {
         return query.writing.say(resource, &before, "patched");
+    }
+    if query.writing.dry_run == DryRun::Client
+        && let Some(after) = patched(&before, &patch, query.kind)?
+    {
+        return query.writing.say(resource, &after, "patched");
     }
     let part = match &query.subresource {
         None => Part::Object,
         Some(name) => Part::Named(name.clone().into()),
     };
-    let options = query.writing.options();
+    let mut options = query.writing.options();
+    // Only the server knows how lists are merged; it keeps nothing of what it shows.
+    options.dry_run |= query.writing.dry_run == DryRun::Client;
     let after = control
         .patch(resource, &key, query.kind, &patch, &part, &options)
         .await;
@@ -64,6 +73,42 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<String, Failu
             "patched"
         },
     )
+}
+
+/// Changes part of an object of a file as it is written there; nobody is asked, and nothing is kept.
+pub fn patch_here(
+    manifest: &Manifest,
+    text: &str,
+    kind: PatchKind,
+    writing: &Writing,
+) -> Result<String, Failure> {
+    let patch = read(text, kind)?;
+    let before = &manifest.object;
+    let Some(after) = patched(before, &patch, kind)? else {
+        return Err(Failure::refused(
+            "how a strategic patch merges lists is known to servers alone",
+            "add --type merge or --type json, or leave --local out",
+        ));
+    };
+    writing.say(&kind_here(before), &after, "patched")
+}
+
+/// An object after a change; `None` if only a server can tell.
+fn patched(before: &Object, patch: &Value, kind: PatchKind) -> Result<Option<Object>, Failure> {
+    let refused = |error: String| Failure::refused(error, example(kind));
+    let value = before.clone().into_value();
+    let after = match kind {
+        PatchKind::Json => {
+            let operations =
+                JsonPatch::decode(patch).map_err(|error| refused(error.to_string()))?;
+            let applied = operations.apply(&value, Replace::ExistingOrMissing);
+            applied.map_err(|error| refused(error.to_string()))?
+        }
+        PatchKind::Merge => merge(&value, patch),
+        _ => return Ok(None),
+    };
+    let after = Object::from_value(after).map_err(|error| refused(error.to_string()))?;
+    Ok(Some(after))
 }
 
 /// Reads a change: a list of operations for a JSON patch, an object otherwise.
@@ -100,6 +145,44 @@ fn example(kind: PatchKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_are_patched_without_asking_anybody() {
+        let manifests = Manifest::parse(
+            "f.yaml",
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, data: {a: b}}",
+        );
+        let manifest = manifests.unwrap().remove(0);
+        let writing = Writing {
+            output: Some(reading::Output::parse("jsonpath={.data}").unwrap()),
+            ..Writing::default()
+        };
+        for (kind, patch, expected) in [
+            (
+                PatchKind::Merge,
+                "{data: {a: null, c: d}}",
+                Ok("{\"c\":\"d\"}"),
+            ),
+            (
+                PatchKind::Json,
+                "[{op: replace, path: /data/a, value: e}]",
+                Ok("{\"a\":\"e\"}"),
+            ),
+            (
+                PatchKind::Json,
+                "[{op: remove, path: /data/x}]",
+                Err("-p '["),
+            ),
+            (PatchKind::Strategic, "{data: {}}", Err("--type merge")),
+        ] {
+            let found = patch_here(&manifest, patch, kind, &writing);
+            match (found, expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found, expected),
+                (Err(failure), Err(hint)) => assert!(failure.hint().contains(hint), "{failure}"),
+                (found, expected) => panic!("{patch}: {found:?} instead of {expected:?}"),
+            }
+        }
+    }
 
     #[test]
     fn a_patch_is_an_object_or_a_list_of_operations() {

@@ -3,6 +3,7 @@
 //! What comes of them is what kubectl's words make, without the empty fields it writes along.
 
 mod entries;
+mod flags;
 mod hash;
 mod ingress;
 mod roles;
@@ -12,42 +13,19 @@ mod workloads;
 #[cfg(test)]
 mod tests;
 
+pub use flags::check_flags;
+
 use client::Client;
 use object::{Map, Object, ObjectKey, ResourceType, Value};
 use serde_json::json;
 
+use self::flags::{KINDS, TOKEN, full_name};
 use super::{Writing, discover};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::nearest;
 use crate::reach::call_failure;
 use crate::reading;
-
-/// What can be made of words.
-const KINDS: [&str; 22] = [
-    "namespace",
-    "deployment",
-    "job",
-    "cronjob",
-    "configmap",
-    "secret",
-    "secret generic",
-    "secret tls",
-    "secret docker-registry",
-    "serviceaccount",
-    "service clusterip",
-    "service nodeport",
-    "service loadbalancer",
-    "service externalname",
-    "ingress",
-    "poddisruptionbudget",
-    "role",
-    "clusterrole",
-    "rolebinding",
-    "clusterrolebinding",
-    "quota",
-    "priorityclass",
-];
 
 /// Where roles and their bindings are.
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -63,6 +41,7 @@ pub async fn generate(
     (kind, name): (&str, &str),
     pairs: &[(String, String)],
 ) -> Result<Manifest, Failure> {
+    check_flags(Some(kind), pairs)?;
     let words = Words { name, pairs };
     match kind {
         "role" | "clusterrole" if words.has("resource") => {
@@ -93,6 +72,7 @@ pub async fn generate(
 
 /// Says what is wrong with words, as far as nobody has to be asked.
 pub fn check_words(kind: &str, name: &str, pairs: &[(String, String)]) -> Result<(), Failure> {
+    check_flags(Some(kind), pairs)?;
     let words = Words { name, pairs };
     match kind {
         "job" if words.has("from") => {
@@ -150,23 +130,23 @@ fn make(
     let core = |kind: &str, plural: &str| ResourceType::namespaced("", "v1", kind, plural);
     let service = || core("Service", "services");
     let secret = || core("Secret", "secrets");
-    Ok(match kind {
-        "namespace" | "ns" => (
+    Ok(match full_name(kind) {
+        "namespace" => (
             ResourceType::cluster("", "v1", "Namespace", "namespaces"),
             json!({}),
         ),
-        "serviceaccount" | "sa" => (core("ServiceAccount", "serviceaccounts"), json!({})),
-        "configmap" | "cm" => (core("ConfigMap", "configmaps"), entries::configmap(words)?),
+        "serviceaccount" => (core("ServiceAccount", "serviceaccounts"), json!({})),
+        "configmap" => (core("ConfigMap", "configmaps"), entries::configmap(words)?),
         "secret" | "secret generic" => (secret(), entries::secret(words)?),
         "secret tls" => (secret(), entries::tls(words)?),
         "secret docker-registry" => (secret(), entries::registry(words)?),
-        "deployment" | "deploy" => (
+        "deployment" => (
             ResourceType::namespaced("apps", "v1", "Deployment", "deployments"),
             workloads::deployment(words)?,
         ),
         "job" => (workloads::jobs(), workloads::job(words)?),
-        "cronjob" | "cj" => (workloads::cronjobs(), workloads::cronjob(words)?),
-        "poddisruptionbudget" | "pdb" => (
+        "cronjob" => (workloads::cronjobs(), workloads::cronjob(words)?),
+        "poddisruptionbudget" => (
             ResourceType::namespaced(
                 "policy",
                 "v1",
@@ -179,7 +159,7 @@ fn make(
         "service nodeport" => (service(), services::service(words, "NodePort")?),
         "service loadbalancer" => (service(), services::service(words, "LoadBalancer")?),
         "service externalname" => (service(), services::external(words)?),
-        "ingress" | "ing" => (
+        "ingress" => (
             ResourceType::namespaced("networking.k8s.io", "v1", "Ingress", "ingresses"),
             ingress::ingress(words)?,
         ),
@@ -199,8 +179,8 @@ fn make(
             ResourceType::cluster(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings"),
             roles::binding(words, false)?,
         ),
-        "quota" | "resourcequota" => (core("ResourceQuota", "resourcequotas"), quota(words)?),
-        "priorityclass" | "pc" => (
+        "quota" => (core("ResourceQuota", "resourcequotas"), quota(words)?),
+        "priorityclass" => (
             ResourceType::cluster(
                 "scheduling.k8s.io",
                 "v1",
@@ -214,16 +194,19 @@ fn make(
 }
 
 fn unknown(kind: &str) -> Failure {
+    let kinds = || {
+        let kinds = KINDS.iter().map(|(kind, _)| *kind);
+        // A token has words of its own, and gets here with a word too many.
+        kinds.filter(|kind| *kind != TOKEN)
+    };
     let below = |above: &str| -> Vec<&str> {
-        let words = KINDS
-            .iter()
-            .filter_map(|known| known.strip_prefix(above)?.strip_prefix(' '));
+        let words = kinds().filter_map(|known| known.strip_prefix(above)?.strip_prefix(' '));
         words.collect()
     };
     // A name stands where the sort should: `create service web`.
     let first = kind.split(' ').next().unwrap_or_default();
     let sorts = below(first);
-    let hint = match nearest(kind, KINDS) {
+    let hint = match nearest(kind, kinds()) {
         Some(kind) => format!("did you mean {kind:?}?"),
         None if !sorts.is_empty() => format!(
             "say which sort of {first}: karavel create {first} {} NAME",
@@ -231,7 +214,7 @@ fn unknown(kind: &str) -> Failure {
         ),
         None => format!(
             "write a file and give it with -f; words make: {}",
-            KINDS.join(", ")
+            kinds().collect::<Vec<_>>().join(", ")
         ),
     };
     let what = format!("objects of type {kind:?} cannot be made of words");

@@ -426,10 +426,7 @@ fn a_job_is_made_as_its_cronjob_would_make_it() {
     }
     for (hash, expected) in [
         (None, None),
-        (
-            Some("append-hash"),
-            Some("--append-hash is for configmaps and secrets"),
-        ),
+        (Some("append-hash"), Some("unknown flag: --append-hash")),
     ] {
         let pairs = [Some("from"), hash].into_iter().flatten();
         let pairs: Vec<(String, String)> = pairs

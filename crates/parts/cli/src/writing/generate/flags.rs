@@ -1,0 +1,237 @@
+//! Which flags say something of which kind. A flag of another kind is refused: it would be dropped in silence.
+
+use crate::failure::Failure;
+use crate::nearest::nearest;
+
+/// What runs, under the name that commands have among pairs.
+const COMMAND: &str = "";
+
+/// What can be made of words, and the flags that say how, without their dashes.
+pub(super) const KINDS: [(&str, &[&str]); 23] = [
+    ("namespace", &[]),
+    ("deployment", &["image", "replicas", "port", COMMAND]),
+    ("job", &["image", "from", COMMAND]),
+    ("cronjob", &["image", "schedule", "restart", COMMAND]),
+    (
+        "configmap",
+        &["from-literal", "from-file", "from-env-file", "append-hash"],
+    ),
+    ("secret", GENERIC),
+    ("secret generic", GENERIC),
+    ("secret tls", &["cert", "key", "append-hash"]),
+    (
+        "secret docker-registry",
+        &[
+            "docker-server",
+            "docker-username",
+            "docker-password",
+            "docker-email",
+            "from-file",
+            "append-hash",
+        ],
+    ),
+    ("serviceaccount", &[]),
+    ("service clusterip", &["tcp", "clusterip"]),
+    ("service nodeport", &["tcp", "node-port"]),
+    ("service loadbalancer", &["tcp"]),
+    ("service externalname", &["external-name", "tcp"]),
+    (
+        "ingress",
+        &["rule", "default-backend", "class", "annotation"],
+    ),
+    (
+        "poddisruptionbudget",
+        &["selector", "min-available", "max-unavailable"],
+    ),
+    ("role", &["verb", "resource", "resource-name"]),
+    (
+        "clusterrole",
+        &[
+            "verb",
+            "resource",
+            "resource-name",
+            "non-resource-url",
+            "aggregation-rule",
+        ],
+    ),
+    (
+        "rolebinding",
+        &["role", "clusterrole", "user", "group", "serviceaccount"],
+    ),
+    (
+        "clusterrolebinding",
+        &["clusterrole", "user", "group", "serviceaccount"],
+    ),
+    ("quota", &["hard", "scopes"]),
+    (
+        "priorityclass",
+        &[
+            "value",
+            "description",
+            "global-default",
+            "preemption-policy",
+        ],
+    ),
+    (
+        TOKEN,
+        &[
+            "audience",
+            "duration",
+            "bound-object-kind",
+            "bound-object-name",
+            "bound-object-uid",
+        ],
+    ),
+];
+
+/// What is no object, but made by the same word: a token of a service account.
+pub(super) const TOKEN: &str = "token";
+
+const GENERIC: &[&str] = &[
+    "from-literal",
+    "from-file",
+    "from-env-file",
+    "append-hash",
+    "type",
+];
+
+/// A kind by its full name, as far as it has one.
+pub(super) fn full_name(kind: &str) -> &str {
+    match kind {
+        "ns" => "namespace",
+        "deploy" => "deployment",
+        "cj" => "cronjob",
+        "cm" => "configmap",
+        "sa" => "serviceaccount",
+        "svc clusterip" => "service clusterip",
+        "svc nodeport" => "service nodeport",
+        "svc loadbalancer" => "service loadbalancer",
+        "svc externalname" => "service externalname",
+        "ing" => "ingress",
+        "pdb" => "poddisruptionbudget",
+        "resourcequota" => "quota",
+        "pc" => "priorityclass",
+        other => other,
+    }
+}
+
+/// Refuses flags that say nothing of a kind; all of them if objects come from files.
+pub fn check_flags(kind: Option<&str>, pairs: &[(String, String)]) -> Result<(), Failure> {
+    let known = match kind.map(full_name) {
+        None => &[],
+        Some(kind) => match KINDS.iter().find(|(known, _)| *known == kind) {
+            Some((_, flags)) => *flags,
+            // What cannot be made of words is told so, and its flags do not matter.
+            None => return Ok(()),
+        },
+    };
+    let foreign = pairs
+        .iter()
+        .find(|(flag, _)| !known.contains(&flag.as_str()));
+    let Some((flag, _)) = foreign else {
+        return Ok(());
+    };
+    let what = match flag.as_str() {
+        COMMAND => "a command behind two dashes is not known here".to_owned(),
+        flag => format!("unknown flag: --{flag}"),
+    };
+    Err(Failure::refused(what, hint(kind, flag, known)))
+}
+
+/// Whose flag it is, and which ones may have been meant.
+fn hint(kind: Option<&str>, flag: &str, known: &[&str]) -> String {
+    let owners = KINDS
+        .iter()
+        .filter(|(_, flags)| flags.contains(&flag))
+        .map(|(kind, _)| *kind);
+    let owners: Vec<&str> = owners.collect();
+    let owners = format!("it goes with {}", owners.join(", "));
+    let Some(kind) = kind else {
+        return format!("{owners}; with files, leave it out");
+    };
+    if let Some(near) = nearest(flag, known.iter().copied().filter(|flag| *flag != COMMAND)) {
+        return format!("did you mean --{near}? {owners}");
+    }
+    let mut takes: Vec<String> = known
+        .iter()
+        .filter(|flag| **flag != COMMAND)
+        .map(|flag| format!("--{flag}"))
+        .collect();
+    if known.contains(&COMMAND) {
+        takes.push("-- COMMAND".to_owned());
+    }
+    match takes.is_empty() {
+        true => format!("{owners}; `create {kind}` takes no flags of its own"),
+        false => format!("{owners}; `create {kind}` takes {}", takes.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_other_kinds_are_refused_with_those_that_were_meant() {
+        for (kind, flag, expected) in [
+            (Some("deployment"), "replicas", None),
+            (Some("deploy"), "", None),
+            (Some("svc nodeport"), "node-port", None),
+            (Some("nonsense"), "replicas", None),
+            (
+                Some("job"),
+                "replicas",
+                Some((
+                    "unknown flag: --replicas",
+                    "it goes with deployment; `create job` takes --image, --from, -- COMMAND",
+                )),
+            ),
+            (
+                Some("clusterrolebinding"),
+                "role",
+                Some((
+                    "unknown flag: --role",
+                    "it goes with rolebinding; `create clusterrolebinding` takes --clusterrole, --user, --group, --serviceaccount",
+                )),
+            ),
+            (
+                Some("service clusterip"),
+                "node-port",
+                Some((
+                    "unknown flag: --node-port",
+                    "it goes with service nodeport; `create service clusterip` takes --tcp, --clusterip",
+                )),
+            ),
+            (
+                Some("ns"),
+                "",
+                Some((
+                    "a command behind two dashes is not known here",
+                    "it goes with deployment, job, cronjob; `create ns` takes no flags of its own",
+                )),
+            ),
+            (
+                Some("deployment"),
+                "audience",
+                Some((
+                    "unknown flag: --audience",
+                    "it goes with token; `create deployment` takes --image, --replicas, --port, -- COMMAND",
+                )),
+            ),
+            (
+                None,
+                "replicas",
+                Some((
+                    "unknown flag: --replicas",
+                    "it goes with deployment; with files, leave it out",
+                )),
+            ),
+        ] {
+            let pairs = [(flag.to_owned(), "1".to_owned())];
+            let told = check_flags(kind, &pairs).err();
+            let told = told.map(|failure| (failure.to_string(), failure.hint().to_owned()));
+            let expected = expected.map(|(what, hint)| (what.to_owned(), hint.to_owned()));
+            assert_eq!(told, expected, "{kind:?} --{flag}");
+        }
+        assert!(check_flags(None, &[]).is_ok());
+    }
+}
