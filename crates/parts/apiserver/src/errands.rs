@@ -145,12 +145,8 @@ fn is_claim(key: &str) -> bool {
 /// The fields that two objects do not have in common.
 fn differing(old: &Value, new: &Value) -> Vec<String> {
     let nothing = Map::new();
-    let fields = |value: &'_ Value| value.as_object().cloned();
-    let (old, new) = (fields(old), fields(new));
-    let (old, new) = (
-        old.as_ref().unwrap_or(&nothing),
-        new.as_ref().unwrap_or(&nothing),
-    );
+    let old = old.as_object().unwrap_or(&nothing);
+    let new = new.as_object().unwrap_or(&nothing);
     let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
     names.sort();
     names.dedup();

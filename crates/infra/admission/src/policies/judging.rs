@@ -89,10 +89,11 @@ impl Followed {
         if !audited.is_empty() {
             note(FAILURES, Value::from(audited).to_string());
         }
-        // Upstream: who is refused is warned too.
-        refusal.map_or(Ok(warnings.clone()), |status: Status| {
-            Err(status.with_warnings(&warnings))
-        })
+        match refusal {
+            None => Ok(warnings),
+            // Upstream: who is refused is warned too.
+            Some(status) => Err(status.with_warnings(&warnings)),
+        }
     }
 
     fn hold(&self, policy: &Policy, binding: &Binding, asked: &Asked<'_>) -> Findings {

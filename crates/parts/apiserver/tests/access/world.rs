@@ -106,7 +106,8 @@ impl World {
     /// Writes an object as the administrator, who must be let.
     pub(crate) async fn create(&self, path: &str, object: Value) -> Value {
         let answer = self.ask(&master(), &format!("POST {path}"), object).await;
-        assert_eq!(answer.code, 201, "{path}: {}", answer.body);
+        let told = &answer.warnings;
+        assert_eq!(answer.code, 201, "{path}: {} {told:?}", answer.body);
         answer.body
     }
 
