@@ -20,6 +20,8 @@ use crate::{dependencies::reference, kinds, templates::TemplateKey};
 
 const BY_TEMPLATE: &str = "template";
 const BY_CLUSTER: &str = "cluster";
+/// Those that are to go, all under one text.
+const ENDING: &str = "ending";
 const BY_POLICY: &str = "policy";
 const BY_DEPENDENCY: &str = "dependency";
 const BY_REFERRER: &str = "referrer";
@@ -50,6 +52,10 @@ impl Bindings {
                 template_of(binding).map(entry).into_iter().collect()
             });
             cache.index_by(BY_CLUSTER, clusters_of);
+            cache.index_by(ENDING, |binding| {
+                let is_ending = binding.is_terminating();
+                is_ending.then(|| ENDING.to_owned()).into_iter().collect()
+            });
             cache.index_by(BY_POLICY, |binding| {
                 let holder = Holder::of(binding);
                 holder
@@ -76,11 +82,12 @@ impl Bindings {
     }
 
     /// Whether the binding is there, is to stay, and has the cluster among those it goes to or leaves.
+    ///
+    /// It is asked of every work there is after a restart, so no binding is opened for it.
     #[must_use]
     pub fn wants(&self, key: &ObjectKey, cluster: &str) -> bool {
-        self.get(key).is_some_and(|binding| {
-            !binding.is_terminating() && clusters_of(&binding).iter().any(|name| name == cluster)
-        })
+        let cache = self.cache(&key.namespace);
+        cache.is_indexed(BY_CLUSTER, cluster, key) && !cache.is_indexed(ENDING, ENDING, key)
     }
 
     /// Whether it is known that the binding is not there.

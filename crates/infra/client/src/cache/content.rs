@@ -94,6 +94,12 @@ impl Content {
         entries.into_iter().flatten().cloned().collect()
     }
 
+    pub(super) fn is_indexed(&self, name: &str, text: &str, key: &ObjectKey) -> bool {
+        let entries = self.indexes.get(name);
+        let entries = entries.and_then(|index| index.entries.get(text));
+        entries.is_some_and(|entries| entries.contains(key))
+    }
+
     fn insert(&mut self, after: Packed, before: Option<&Packed>) {
         for index in self.indexes.values_mut() {
             match before {

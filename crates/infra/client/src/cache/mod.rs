@@ -373,6 +373,13 @@ impl Cache {
         found.into_iter().map(|packed| packed.open())
     }
 
+    /// The keys of all objects of one namespace, by name; nothing is opened to say so.
+    #[must_use]
+    pub fn keys_in_namespace(&self, namespace: &str) -> Vec<ObjectKey> {
+        let found = content::in_namespace(&self.content().objects, namespace);
+        found.iter().map(|packed| packed.key().clone()).collect()
+    }
+
     /// Whether there is an object with this uid, whatever its name.
     #[must_use]
     pub fn has_uid(&self, uid: &str) -> bool {
@@ -405,6 +412,12 @@ impl Cache {
         // Opened after the lock is let go of.
         let found = self.content().indexed(name, key);
         found.iter().map(Packed::open).collect()
+    }
+
+    /// Whether an index has this object under a text; nothing is opened to say so.
+    #[must_use]
+    pub fn is_indexed(&self, name: &str, text: &str, key: &ObjectKey) -> bool {
+        self.content().is_indexed(name, text, key)
     }
 
     /// All objects with nothing missing; `None` before the first list is finished, and while the watch is broken.

@@ -136,6 +136,12 @@ async fn indexes_follow_the_objects() {
     assert_eq!((names("x").as_str(), names("y").as_str()), ("a b", ""));
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert_eq!((names("x").as_str(), names("y").as_str()), ("b", "a"));
+    let is_on = |node, name| {
+        let key = ObjectKey::namespaced("n", name);
+        watched.cache.is_indexed("node", node, &key)
+    };
+    assert!(is_on("x", "b") && is_on("y", "a"));
+    assert!(!is_on("x", "a") && !is_on("z", "b") && !is_on("x", "c"));
     // An index that is made later knows what is there.
     watched.cache.index_by("again", by_node);
     assert_eq!(watched.cache.indexed("again", "y").len(), 1);

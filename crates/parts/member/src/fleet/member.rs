@@ -15,7 +15,7 @@ use telemetry::metrics::{MEMBER, Metric, Registry};
 use tokio::sync::{Notify, watch};
 
 use crate::connect::{Link, LinkError};
-use crate::fleet::{Fleet, Shared, priority, write};
+use crate::fleet::{Fleet, GROUND, Shared, priority, write};
 use crate::health::Damping;
 use crate::lease::Renewal;
 use crate::report::{Linked, Reporter};
@@ -233,8 +233,8 @@ impl Member {
                     // Nobody can change them any more.
                     return stop.cancelled().await;
                 }
-                for work in works.in_namespace(&space) {
-                    connection.look_at(work.key(), BY_NEW_RULES);
+                for work in works.keys_in_namespace(&space) {
+                    connection.look_at(work, BY_NEW_RULES);
                 }
             }
         });
@@ -245,9 +245,14 @@ impl Member {
         let Ok(connection) = self.link.borrow().clone() else {
             return;
         };
+        let space = execution_space(&self.name);
         runtime::in_the_background(0, || {
-            for work in works.walk_namespace(&execution_space(&self.name)) {
+            for work in works.indexed(GROUND, &space) {
                 connection.look_at(work.key(), priority(&work));
+            }
+            // The others are not opened for it: there may be a hundred thousand.
+            for work in works.keys_in_namespace(&space) {
+                connection.look_at(work, 0);
             }
         });
     }

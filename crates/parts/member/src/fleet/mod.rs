@@ -125,6 +125,10 @@ pub fn run(fleet: Fleet, spawner: &Spawner) -> Members {
         supervisor.secrets.clone(),
         supervisor.works.clone(),
     );
+    works.index_by(GROUND, |work| match priority(work) {
+        0 => Vec::new(),
+        _ => vec![work.namespace().to_owned()],
+    });
     let route = route_works(&works, &shared.routes);
     spawner.spawn("route works", |stop| async move {
         stop.cancelled().await;
@@ -297,6 +301,9 @@ fn is_news(change: &Change) -> bool {
         || before.uid() != after.uid()
         || before.at(&["spec"]) != after.at(&["spec"])
 }
+
+/// The works of a namespace that other works wait for.
+pub(crate) const GROUND: &str = "ground";
 
 /// What other objects need comes first: namespaces, and the definitions of kinds.
 pub(crate) fn priority(work: &Object) -> i32 {
