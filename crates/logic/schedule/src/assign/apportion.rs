@@ -57,11 +57,7 @@ pub struct Claim {
 
 /// How many of `seats` each name gets by its weight.
 #[must_use]
-pub fn shares<'n>(
-    seats: i64,
-    mut weights: Vec<(&'n str, i32)>,
-    ties: Ties,
-) -> BTreeMap<&'n str, i64> {
+pub fn shares(seats: i64, mut weights: Vec<(&str, i32)>, ties: Ties) -> BTreeMap<&str, i64> {
     weights.sort_unstable();
     let claims: Vec<Claim> = weights
         .iter()

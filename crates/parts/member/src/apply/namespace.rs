@@ -6,10 +6,7 @@
 //!
 //! Upstream: it goes with its work, whatever the work went for.
 
-use api::well_known::{
-    annotations::{CLUSTER_RESOURCE_BINDING_NAME, TEMPLATE_UID},
-    labels::SKIP_AUTO_PROPAGATION,
-};
+use api::well_known::{annotations::TEMPLATE_UID, labels::SKIP_AUTO_PROPAGATION};
 use intent::{Action, EventKind, ObjectRef};
 use object::{Object, ObjectKey};
 
@@ -70,8 +67,9 @@ pub(crate) fn depart(departure: &Departure<'_>) -> (Afterwards, Option<Action>) 
         Origin::Lives(namespace) if !is_leaving && !has_opted_out(namespace) => Afterwards::Leave,
         Origin::Unknown if !is_leaving => Afterwards::Leave,
         Origin::Lives(_) | Origin::Unknown => Afterwards::Preserve,
-        Origin::Ends if has_template(departure) || !is_leaving => Afterwards::Delete,
-        // Somebody wrote the work by hand, and it did not go because they wanted the namespace to go.
+        Origin::Ends if is_owned(departure.work) || !is_leaving => Afterwards::Delete,
+        // The work was written by hand, or the namespace was deleted and left behind what it owned (`Orphan`): it did not go
+        // because anybody wanted the namespace to go.
         Origin::Ends => Afterwards::Preserve,
     };
     if fate == Afterwards::Delete {
@@ -92,13 +90,10 @@ fn has_opted_out(namespace: &Object) -> bool {
     label.is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
-/// Whether the work was made for a namespace of the control plane, and not written by hand.
-fn has_template(departure: &Departure<'_>) -> bool {
-    let Departure { work, manifest, .. } = departure;
+/// Whether the work belongs to a namespace of the control plane, and goes with it.
+fn is_owned(work: &Object) -> bool {
     let mut owners = work.owner_references();
     owners.any(|owner| owner.kind == "Namespace")
-        || work.annotation(CLUSTER_RESOURCE_BINDING_NAME).is_some()
-        || manifest.annotation(TEMPLATE_UID).is_some()
 }
 
 fn about(departure: &Departure<'_>) -> ObjectRef {
@@ -122,7 +117,7 @@ fn message(departure: &Departure<'_>) -> String {
     };
     let but = match departure.origin {
         Origin::Lives(_) => "it is not deleted in the control plane",
-        Origin::Ends => "it was never in the control plane",
+        Origin::Ends => "it does not belong to a namespace of the control plane",
         Origin::Unknown => "nobody may say whether it was deleted in the control plane",
     };
     format!("namespace {name} stays in cluster {cluster} with what is in it: {why}, but {but}")

@@ -7,7 +7,7 @@ use api::well_known::annotations::{
 };
 use intent::{Action, Part};
 use interpret::Interpreter;
-use object::{Map, Object, ResourceType, Value};
+use object::{Map, Object, ObjectKey, ResourceType, Value};
 
 use crate::apply::namespace::is_returning;
 use crate::apply::ownership::{MANAGER, is_ours_alone, taken_over};
@@ -28,6 +28,8 @@ pub(crate) struct Inputs<'a> {
     /// What was written last, if that is known.
     pub(crate) written: Option<&'a Written>,
     pub(crate) way: Way,
+    /// Another work that brings the object, to which this one gives way.
+    pub(crate) rival: Option<&'a ObjectKey>,
     pub(crate) interpreter: &'a Interpreter,
     /// What the member keeps of its object, where only a webhook can say so and was asked.
     pub(crate) retained: Option<&'a Object>,
@@ -64,6 +66,16 @@ pub(crate) enum Refusal {
         kind: String,
         place: String,
         cluster: String,
+    },
+    /// Another work brings the object.
+    #[error(
+        "resource(kind={kind}, {place}) in the cluster {cluster} is brought by the work {by}: delete one of the two works, or take it out of one"
+    )]
+    Brought {
+        kind: String,
+        place: String,
+        cluster: String,
+        by: ObjectKey,
     },
     /// The object is on its way out; it is made again once it is gone.
     #[error("resource(kind={kind}, {place}) is being deleted in the cluster {cluster}")]
@@ -162,6 +174,14 @@ fn check(inputs: &Inputs<'_>, observed: &Object) -> Result<(), Refusal> {
             cluster,
         });
     }
+    if let Some(by) = inputs.rival {
+        return Err(Refusal::Brought {
+            kind,
+            place: place(manifest),
+            cluster,
+            by: by.clone(),
+        });
+    }
     if observed.is_terminating() {
         return Err(Refusal::Ending {
             kind,
@@ -212,6 +232,12 @@ fn bring(inputs: &Inputs<'_>, observed: &Object, retained: Object) -> Vec<Action
 /// Upstream: every object is written so.
 fn replace(inputs: &Inputs<'_>, observed: &Object, mut retained: Object) -> Action {
     put(&mut retained, &["metadata", "uid"], observed.uid());
+    // Whoever says what is kept may leave it out, and somebody else's change would be overwritten.
+    put(
+        &mut retained,
+        &["metadata", "resourceVersion"],
+        observed.resource_version(),
+    );
     // Where the status is no part of its own it would go.
     match observed.at(&["status"]) {
         Some(status) => {

@@ -75,6 +75,7 @@ fn decide_by(
         is_live: true,
         written,
         way,
+        rival: None,
         interpreter: &interpreter,
         retained: None,
     };

@@ -26,6 +26,7 @@ use crate::works::atlas::Atlas;
 use crate::works::awaited::Awaited;
 use crate::works::figures::Counted;
 use crate::works::kinds::Kinds;
+use crate::works::rivals;
 
 /// How long a change in the member waits for those that follow it: controllers there report in several small steps.
 const GATHERING: Duration = Duration::from_millis(15);
@@ -163,6 +164,18 @@ impl Connection {
         if let Some(queue) = self.queue.get() {
             self.awaited.wait(work, namespace, &self.caches, queue);
         }
+    }
+
+    /// The work to which another gives way about an object of the member.
+    pub(crate) fn rival(
+        &self,
+        work: &ObjectKey,
+        manifest: &Object,
+        observed: &Object,
+    ) -> Option<ObjectKey> {
+        let works = self.works.get()?;
+        let own = works.get(work)?;
+        rivals::rival(&own, manifest, observed, |key| works.get(key))
     }
 
     /// Keeps nothing about a work that is gone.

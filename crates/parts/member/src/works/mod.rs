@@ -12,6 +12,7 @@ pub(crate) mod connection;
 mod figures;
 mod kinds;
 mod release;
+mod rivals;
 mod sync;
 
 use std::sync::Arc;

@@ -39,6 +39,7 @@ struct Seen {
 
 /// What stays the same while a manifest is brought to the member.
 struct Case<'a> {
+    work: &'a ObjectKey,
     resource: &'a ResourceType,
     manifest: &'a Object,
     /// What was written last, if that is known.
@@ -70,6 +71,7 @@ impl Works {
         }
         let written = self.connection.records.get(manifest);
         let mut case = Case {
+            work,
             resource: &resource,
             manifest,
             written: written.as_ref(),
@@ -143,8 +145,12 @@ impl Works {
 
     async fn decide(&self, case: &Case<'_>, seen: &Seen) -> Result<Step, Trouble> {
         let (manifest, interpreter) = (case.manifest, case.interpreter);
+        let observed = seen.object.as_deref();
+        let rival =
+            observed.and_then(|observed| self.connection.rival(case.work, case.manifest, observed));
         let mut inputs = Inputs {
             cluster: &self.cluster,
+            rival: rival.as_ref(),
             resource: case.resource,
             manifest,
             observed: seen.object.as_deref(),

@@ -98,6 +98,10 @@ struct Shared {
 }
 
 /// What the task that writes down is handed, in order.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are decisions, and a box would be one more allocation for each"
+)]
 enum Handed {
     Decision(Made),
     /// Somebody who wants to be told when all that came before is written down.

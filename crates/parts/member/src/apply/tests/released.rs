@@ -67,6 +67,14 @@ fn a_namespace_goes_only_when_it_was_deleted_in_the_control_plane() {
         }))
     };
     let (made, written) = (work(owned), work(json!([])));
+    // By a policy, and its namespace was deleted with `--cascade=orphan`.
+    let mut left = work(json!([]));
+    let binding = [
+        "metadata",
+        "annotations",
+        "clusterresourcebinding.karmada.io/name",
+    ];
+    left.set(&binding, "shop-namespace").unwrap();
     let mut plain = namespace("t");
     plain.remove(&["metadata", "annotations"]);
     let lives = |skip: &str| {
@@ -79,7 +87,7 @@ fn a_namespace_goes_only_when_it_was_deleted_in_the_control_plane() {
     let by_hand = "report Namespace shop Normal NamespaceStays: namespace shop stays in cluster m1 with what is in it: its work karmada-es-m1/shop-1 was deleted, but it is not deleted in the control plane";
     let cluster_goes = "report Namespace shop Normal NamespaceStays: namespace shop stays in cluster m1 with what is in it: cluster m1 is being removed, but it is not deleted in the control plane";
     let unknown = "report Work karmada-es-m1/shop-1 Normal NamespaceStays: namespace shop stays in cluster m1 with what is in it: its work karmada-es-m1/shop-1 was deleted, but nobody may say whether it was deleted in the control plane";
-    let never = "report Work karmada-es-m1/shop-1 Normal NamespaceStays: namespace shop stays in cluster m1 with what is in it: cluster m1 is being removed, but it was never in the control plane";
+    let never = "report Work karmada-es-m1/shop-1 Normal NamespaceStays: namespace shop stays in cluster m1 with what is in it: cluster m1 is being removed, but it does not belong to a namespace of the control plane";
     for (claim, work, origin, is_leaving, said, expected, told) in [
         ("deleted", &made, Origin::Ends, false, delete, delete, None),
         ("both go", &made, Origin::Ends, true, delete, delete, None),
@@ -138,6 +146,15 @@ fn a_namespace_goes_only_when_it_was_deleted_in_the_control_plane() {
             None,
         ),
         (
+            "left behind, its cluster",
+            &left,
+            Origin::Ends,
+            true,
+            delete,
+            preserve,
+            Some(never),
+        ),
+        (
             "by hand, its cluster",
             &written,
             Origin::Ends,
@@ -147,10 +164,11 @@ fn a_namespace_goes_only_when_it_was_deleted_in_the_control_plane() {
             Some(never),
         ),
     ] {
-        let manifest = if work.owner_references().next().is_some() {
-            namespace("t")
-        } else {
+        let is_by_hand = std::ptr::eq(work, &written);
+        let manifest = if is_by_hand {
             plain.clone()
+        } else {
+            namespace("t")
         };
         let (fate, event) = depart(&Departure {
             work,
