@@ -84,10 +84,7 @@ impl Manifest {
 
     /// Those with some labels; all if `selector` is empty.
     pub fn select(mut all: Vec<Self>, selector: &str) -> Result<Vec<Self>, Failure> {
-        let wanted: Selector = selector.parse().map_err(|error| {
-            let what = format!("--selector {selector:?}: {error}");
-            Failure::refused(what, "write for example: -l app=web")
-        })?;
+        let wanted = self::selector(selector)?;
         all.retain(|manifest| wanted.matches(|key| manifest.object.label(key)));
         match all.is_empty() {
             false => Ok(all),
@@ -175,11 +172,21 @@ impl Home {
     /// The one that was asked for; what the kubeconfig names otherwise.
     pub(crate) fn new(asked: Option<&str>, control: &Client) -> Self {
         let usual = || control.raw().default_namespace().to_owned();
+        // What a script gives whose variable is not set is none, and never all of them.
+        let asked = asked.filter(|namespace| !namespace.is_empty());
         Self {
             namespace: asked.map_or_else(usual, str::to_owned),
             is_asked_for: asked.is_some(),
         }
     }
+}
+
+/// Reads what is given with `-l`.
+pub(crate) fn selector(text: &str) -> Result<Selector, Failure> {
+    text.parse().map_err(|error| {
+        let what = format!("--selector {text:?}: {error}");
+        Failure::refused(what, "write for example: -l app=web")
+    })
 }
 
 /// Upstream: the words of kubectl.

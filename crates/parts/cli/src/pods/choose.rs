@@ -17,7 +17,7 @@ pub(super) fn pods() -> ResourceType {
 
 /// The namespace that is meant.
 pub(super) fn namespace(control: &Client, given: Option<&str>) -> String {
-    match given {
+    match given.filter(|namespace| !namespace.is_empty()) {
         Some(namespace) => namespace.to_owned(),
         None => control.raw().default_namespace().to_owned(),
     }

@@ -202,8 +202,9 @@ pub(crate) fn with_unreached(
 fn namespace_of(control: &Client, query: &Query) -> String {
     match (&query.namespace, query.all_namespaces) {
         (_, true) => String::new(),
-        (Some(namespace), _) => namespace.clone(),
-        (None, _) => control.raw().default_namespace().to_owned(),
+        // What a script gives whose variable is not set is none, and not all of them.
+        (Some(namespace), _) if !namespace.is_empty() => namespace.clone(),
+        _ => control.raw().default_namespace().to_owned(),
     }
 }
 

@@ -7,6 +7,7 @@ use client::{CallError, Client, DeleteOptions, Deleted, ListOptions};
 use intent::Propagation;
 use object::{Object, ResourceType, Value};
 
+use super::choice::Choice;
 use super::policies::made_for;
 use super::{DryRun, Writing, discover, kind_of, name_of};
 use crate::failure::Failure;
@@ -204,7 +205,18 @@ async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
     let namespace = &home.namespace;
     let (mut found, mut failures) = (Vec::new(), Vec::new());
     let ignored = |error: &CallError| query.ignore_not_found && error.is_not_found();
-    for manifest in &query.manifests {
+    let choice = Choice {
+        selector: &query.selector,
+        field_selector: &query.field_selector,
+        all: query.all,
+    };
+    if !query.manifests.is_empty() && !query.words.is_empty() {
+        return Err(Failure::refused(
+            "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well",
+            "leave -f or the words out",
+        ));
+    }
+    for manifest in choice.of_manifests(&query.manifests)? {
         let located = manifest.locate(&discovery, &home);
         match located {
             Ok((resource, object)) => match control.get(&resource, &object.key()).await {
@@ -224,6 +236,7 @@ async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
         all = reading::expand(&discovery, all);
     }
     for wanted in all {
+        choice.check_names(&wanted)?;
         if query.all_namespaces && !wanted.names.is_empty() {
             return Err(Failure::refused(
                 "an object cannot be named in all namespaces",

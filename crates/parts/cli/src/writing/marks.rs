@@ -5,6 +5,7 @@ use intent::Part;
 use object::{Object, ResourceType, Value, names};
 use serde_json::json;
 
+use super::choice::Choice;
 use super::{DryRun, Writing, discover, kind_here};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
@@ -126,7 +127,12 @@ async fn find(control: &Client, query: &MarkQuery, words: &[String]) -> Result<F
         false => namespace,
     };
     let (mut found, mut failures) = (Vec::new(), Vec::new());
-    for manifest in &query.manifests {
+    let choice = Choice {
+        selector: &query.selector,
+        field_selector: &query.field_selector,
+        all: query.all,
+    };
+    for manifest in choice.of_manifests(&query.manifests)? {
         let located = manifest.locate(&discovery, &home);
         match located {
             Ok((resource, object)) => match control.get(&resource, &object.key()).await {
@@ -140,6 +146,7 @@ async fn find(control: &Client, query: &MarkQuery, words: &[String]) -> Result<F
         return Ok((found, failures));
     }
     for wanted in reading::read_words(words)? {
+        choice.check_names(&wanted)?;
         let resource = &reading::resolve(&discovery, &wanted.word)?.resource;
         if wanted.names.is_empty() {
             if !query.all && query.selector.is_empty() && query.field_selector.is_empty() {

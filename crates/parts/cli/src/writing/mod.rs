@@ -5,6 +5,7 @@
 
 mod account_token;
 mod apply;
+mod choice;
 mod create;
 mod delete;
 mod edit;

@@ -1,0 +1,96 @@
+//! Objects that are chosen by what they are, and not by their names.
+
+use crate::failure::Failure;
+use crate::manifests::{Manifest, selector};
+use crate::reading::Wanted;
+
+/// How objects are chosen.
+pub(super) struct Choice<'a> {
+    pub(super) selector: &'a str,
+    pub(super) field_selector: &'a str,
+    pub(super) all: bool,
+}
+
+impl Choice<'_> {
+    /// Refuses names beside a choice: whoever gives both may mean either, and one of them is more than was meant.
+    pub(super) fn check_names(&self, wanted: &Wanted) -> Result<(), Failure> {
+        let is_made = self.all || !self.selector.is_empty() || !self.field_selector.is_empty();
+        match is_made && !wanted.names.is_empty() {
+            true => Err(Failure::refused(
+                "name cannot be provided when a selector is specified",
+                "leave the name out, or -l, --field-selector and --all",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Those of a file's objects that are chosen.
+    pub(super) fn of_manifests<'m>(
+        &self,
+        all: &'m [Manifest],
+    ) -> Result<Vec<&'m Manifest>, Failure> {
+        if !all.is_empty() && !self.field_selector.is_empty() {
+            return Err(Failure::refused(
+                "the objects of a file cannot be chosen by their fields",
+                "leave --field-selector out, or choose them with -l",
+            ));
+        }
+        let wanted = selector(self.selector)?;
+        let is_chosen = |manifest: &&Manifest| wanted.matches(|key| manifest.object.label(key));
+        Ok(all.iter().filter(is_chosen).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading;
+
+    fn choice<'a>(selector: &'a str, field_selector: &'a str, all: bool) -> Choice<'a> {
+        Choice {
+            selector,
+            field_selector,
+            all,
+        }
+    }
+
+    #[test]
+    fn names_and_choices_are_not_mixed() {
+        let words = |text: &str| {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            reading::read_words(&words).unwrap().remove(0)
+        };
+        for (text, choice, is_fine) in [
+            ("cm a", choice("", "", false), true),
+            ("cm", choice("a=b", "", false), true),
+            ("cm", choice("", "", true), true),
+            ("cm a", choice("a=b", "", false), false),
+            ("cm/a", choice("", "metadata.name=b", false), false),
+            ("cm a", choice("", "", true), false),
+        ] {
+            assert_eq!(choice.check_names(&words(text)).is_ok(), is_fine, "{text}");
+        }
+    }
+
+    #[test]
+    fn of_a_file_only_what_is_chosen_counts() {
+        let file = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {keep: 'yes'}}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b, labels: {keep: 'no'}}}";
+        let all = Manifest::parse("file", file).unwrap();
+        let names = |selector: &str| -> Vec<String> {
+            let chosen = choice(selector, "", false).of_manifests(&all).unwrap();
+            let names = chosen
+                .iter()
+                .map(|manifest| manifest.object.name().to_owned());
+            names.collect()
+        };
+        assert_eq!(names(""), ["a", "b"]);
+        assert_eq!(names("keep=no"), ["b"]);
+        assert!(names("keep=never").is_empty());
+        assert!(choice("=", "", false).of_manifests(&all).is_err());
+        assert!(
+            choice("", "metadata.name=a", false)
+                .of_manifests(&all)
+                .is_err()
+        );
+    }
+}
