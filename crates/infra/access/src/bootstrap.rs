@@ -1,7 +1,8 @@
-//! What every start makes sure of: the roles and bindings an API has, completed and never cut back.
+//! What every start makes sure of: the roles and bindings an API has.
 //!
-//! A role keeps what was added to it, unless it is one of this process's own parts', and gets back what it lacks; a binding keeps its subjects and gets back those it
-//! lacks; both are left alone if they say so by `rbac.authorization.kubernetes.io/autoupdate: "false"`.
+//! A role keeps what was added to it and gets back what it lacks; one of this process's own parts is also cut back to what
+//! the part does. A binding keeps its subjects and gets back those it lacks. Both are left alone if they say so
+//! by `rbac.authorization.kubernetes.io/autoupdate: "false"`.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! Brings the works of one cluster to it, and brings back what became of them.
 //!
 //! Reads:  the works in the cluster's execution namespace, the cluster, the member's objects they are about.
-//! Writes: objects in the member; conditions and reports in the works' status, and their finalizer when they go.
+//! Writes: objects in the member; conditions and reports in the works' status; their finalizer when they go, and where somebody wrote one
+//!         without.
 //! Keeps:  an object without our mark is never written or deleted unless the work says so; nothing is deleted that was
 //!         not read from the member itself just before.
 
