@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use object::{field::FieldError, names};
 
 use super::{
+    admission_match::{FAILURE_POLICIES, MATCH_POLICIES, choice, conditions},
     client_config::client_config,
     spot::{Errors, Spot},
     words::port_number,
@@ -12,6 +13,17 @@ use super::{
 
 /// Versions of the admission review a webhook may understand.
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+
+/// What asking a webhook may change elsewhere.
+const HARMLESS: [&str; 2] = ["None", "NoneOnDryRun"];
+
+/// What a webhook may be told, if anything; an empty text is none of it.
+const CHOICES: [(&str, &[&str]); 4] = [
+    ("failurePolicy", &FAILURE_POLICIES),
+    ("matchPolicy", &MATCH_POLICIES),
+    ("sideEffects", &HARMLESS),
+    ("reinvocationPolicy", &["IfNeeded", "Never"]),
+];
 
 pub(super) fn webhooks(configuration: &Spot<'_>, errors: &mut Errors) {
     let mut seen = BTreeSet::new();
@@ -23,24 +35,14 @@ pub(super) fn webhooks(configuration: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-/// What follows from a check that fails is told once.
-pub(super) fn policy_binding(spec: &Spot<'_>, errors: &mut Errors) {
-    let actions = spec.field("validationActions");
-    let has = |wanted: &str| actions.elements().any(|action| action.text() == wanted);
-    if has("Deny") && has("Warn") {
-        errors.push(actions.invalid(
-            "must not contain both Deny and Warn (repeating the same validation failure information in the API response \
-             and headers serves no purpose)",
-        ));
-    }
-}
-
 /// One webhook of either sort.
 pub(super) fn webhook(webhook: &Spot<'_>, errors: &mut Errors) {
     let name = webhook.field("name");
     if !name.is_empty() {
-        name.complain(names::check_dns1123_subdomain(name.text()), errors);
-        if name.text().split('.').count() < 3 {
+        let problems = names::check_dns1123_subdomain(name.text());
+        if !problems.is_empty() {
+            errors.push(name.invalid(problems.join(",")));
+        } else if name.text().split('.').count() < 3 {
             errors.push(
                 name.invalid("should be a domain with at least three segments separated by dots"),
             );
@@ -65,14 +67,16 @@ pub(super) fn webhook(webhook: &Spot<'_>, errors: &mut Errors) {
     for version in versions.elements() {
         if !seen.insert(version.text()) {
             errors.push(version.invalid("duplicate version"));
+            continue;
         }
+        version.complain(names::check_dns1035_label(version.text()), errors);
     }
     let effects = webhook.field("sideEffects");
-    let harmless = ["None", "NoneOnDryRun"];
-    if effects.is_empty() {
-        errors.push(effects.required(format!("must specify one of {}", harmless.join(", "))));
-    } else if matches!(effects.text(), "Some" | "Unknown") {
-        errors.push(effects.not_supported(&harmless));
+    if !effects.is_set() {
+        errors.push(effects.required(format!("must specify one of {}", HARMLESS.join(", "))));
+    }
+    for (field, values) in CHOICES {
+        choice(&webhook.field(field), values, errors);
     }
     let timeout = webhook.field("timeoutSeconds");
     if timeout
@@ -82,30 +86,7 @@ pub(super) fn webhook(webhook: &Spot<'_>, errors: &mut Errors) {
         errors.push(timeout.invalid("the timeout value must be between 1 and 30 seconds"));
     }
     client_config(&webhook.field("clientConfig"), errors);
-}
-
-/// Requests a webhook wants to see.
-pub(super) fn webhook_rule(rule: &Spot<'_>, errors: &mut Errors) {
-    for (field, what) in [
-        ("operations", "operations"),
-        ("apiGroups", "API groups"),
-        ("apiVersions", "API versions"),
-        ("resources", ""),
-    ] {
-        let list = rule.field(field);
-        let nothing = list.elements().filter(|item| item.text().is_empty());
-        if matches!(field, "resources" | "apiVersions") {
-            errors.extend(nothing.map(|item| item.required("")));
-        }
-        if list.is_empty() {
-            errors.push(list.required(""));
-        } else if !what.is_empty()
-            && list.len() > 1
-            && list.elements().any(|item| item.text() == "*")
-        {
-            errors.push(list.invalid(format!("if '*' is present, must not specify other {what}")));
-        }
-    }
+    conditions(&webhook.field("matchConditions"), errors);
 }
 
 pub(super) fn api_service(service: &Spot<'_>, errors: &mut Errors) {

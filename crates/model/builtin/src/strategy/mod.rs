@@ -12,6 +12,8 @@
 
 mod access;
 mod addresses;
+mod admission_match;
+mod admission_policy;
 mod bounds;
 mod client_config;
 mod cluster;

@@ -1,8 +1,8 @@
 //! Which rules belong to which type, and the bounds of single numbers.
 
 use super::{
-    access, bounds, cluster, config, container, definition, extension, network, pod, scaling,
-    scheduling, selector, service,
+    access, admission_match, admission_policy, bounds, cluster, config, container, definition,
+    extension, network, pod, scaling, scheduling, selector, service,
     spot::{Errors, Spot},
     storage, volume, words, workload,
 };
@@ -17,6 +17,9 @@ pub(super) fn is_closed(type_name: &str) -> bool {
         "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
             | "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
             | "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+            | "io.k8s.api.admissionregistration.v1.AuditAnnotation"
+            | "io.k8s.api.admissionregistration.v1.Validation"
+            | "io.k8s.api.admissionregistration.v1.Variable"
             | "io.k8s.api.rbac.v1.RoleRef"
             | "io.k8s.api.rbac.v1.Subject"
             | "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceValidation"
@@ -140,8 +143,12 @@ pub(super) fn of(type_name: &str) -> Option<Rule> {
                 extension::webhooks
             }
             "MutatingWebhook" | "ValidatingWebhook" => extension::webhook,
-            "RuleWithOperations" => extension::webhook_rule,
-            "ValidatingAdmissionPolicyBindingSpec" => extension::policy_binding,
+            "RuleWithOperations" => admission_match::rule,
+            "NamedRuleWithOperations" => admission_match::named_rule,
+            "MatchResources" => admission_match::match_resources,
+            "MatchCondition" => admission_match::condition,
+            "ValidatingAdmissionPolicy" => admission_policy::policy,
+            "ValidatingAdmissionPolicyBinding" => admission_policy::binding,
             _ => return None,
         },
         "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"

@@ -36,6 +36,14 @@ const MAY_BE_EMPTY: [(&str, &str); 3] = [
     ("NodeAddress", "address"),
 ];
 
+/// Types whose rules judge the choices among their fields: an empty text is none of them there.
+const OWN_CHOICES: [&str; 4] = [
+    "MatchResources",
+    "MutatingWebhook",
+    "ValidatingAdmissionPolicySpec",
+    "ValidatingWebhook",
+];
+
 /// Reports what is wrong with `spot`, a value of the type called `name`, and with everything below it.
 pub(super) fn check(name: &str, spot: &Spot<'_>, errors: &mut Errors) {
     if let Some(id) = catalog().id(name) {
@@ -75,6 +83,7 @@ fn field_check(catalog: &Catalog, type_name: &str, field: &Field<'static>) -> Op
         ty => (ty, false),
     };
     let content = match ty {
+        TypeExpr::Choice(_) if OWN_CHOICES.contains(&type_name) => Content::Plain,
         TypeExpr::Choice(values) => Content::Choice(values.clone()),
         ty => catalog.named(ty).map_or(Content::Plain, Content::Type),
     };

@@ -1,3 +1,4 @@
+mod admission;
 mod prepare;
 mod update;
 mod validate;
@@ -117,8 +118,14 @@ fn sample(group: &str, kind: &str) -> Value {
         ("authorization.k8s.io", "SelfSubjectAccessReview") => {
             json!({"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}})
         }
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => json!({"spec": {
+            "matchConstraints": {"resourceRules": [
+                {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]},
+            ]},
+            "validations": [{"expression": "true"}],
+        }}),
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
-            json!({"spec": {"policyName": "p"}})
+            json!({"spec": {"policyName": "p", "validationActions": ["Deny"]}})
         }
         ("resource.k8s.io", "ResourceSlice") => {
             json!({"spec": {"driver": "d", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}}})
