@@ -250,7 +250,8 @@ fn resource_matches(known: &str, resource: &str, part: &str) -> bool {
     }
 }
 
-fn url_covers(known: &str, path: &str) -> bool {
+/// Whether a path of a rule means this one.
+pub(crate) fn url_covers(known: &str, path: &str) -> bool {
     known == "*"
         || known == path
         || (known.ends_with('*') && path.starts_with(known.trim_end_matches('*')))

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use object::Value;
-use serde_json::json;
+use object::{Value, names};
 use serve::call::User;
+use serve::target::ResourceTarget;
 
 use super::event::Stage;
 use super::secrecy::Secrecy;
 use crate::attempt::{Attempt, What};
-use crate::rule::Rule;
+use crate::rule::url_covers;
 
 /// How much is written about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,8 +56,19 @@ struct AuditRule {
     groups: BTreeSet<String>,
     verbs: BTreeSet<String>,
     namespaces: BTreeSet<String>,
-    /// Resources and paths, as roles name them.
-    on: Vec<Rule>,
+    resources: Vec<Resources>,
+    /// Paths that are no resources, as roles name them.
+    urls: BTreeSet<String>,
+}
+
+/// Resources of one group.
+#[derive(Clone, Debug)]
+struct Resources {
+    group: String,
+    /// `pods`, `pods/log`, `pods/*`, `*/scale`, `*`; none means all.
+    resources: BTreeSet<String>,
+    /// Which of their objects; none means all.
+    names: BTreeSet<String>,
 }
 
 /// A policy that cannot be read.
@@ -163,21 +174,14 @@ impl AuditPolicy {
         };
         let mut omitted = stages(rule, "omitStages")?;
         omitted.extend(&self.omitted);
-        let texts = |field: &str| -> BTreeSet<String> {
-            let texts = rule[field].as_array().into_iter().flatten();
-            texts.filter_map(Value::as_str).map(str::to_owned).collect()
-        };
-        let (namespaces, urls) = (texts("namespaces"), texts("nonResourceURLs"));
-        let mut on = resources(rule)?;
+        let (namespaces, urls) = (texts(rule, "namespaces"), texts(rule, "nonResourceURLs"));
+        let resources = resources(rule)?;
         if !urls.is_empty() {
-            if !on.is_empty() || !namespaces.is_empty() {
+            if !resources.is_empty() || !namespaces.is_empty() {
                 let why = "a rule is about resources or about other paths, not about both";
                 return Err(wrong("nonResourceURLs", why.to_owned()));
             }
             check_urls(&urls)?;
-            on.push(Rule::from_value(
-                &json!({"verbs": ["*"], "nonResourceURLs": urls}),
-            ));
         }
         Ok(AuditRule {
             level,
@@ -185,11 +189,12 @@ impl AuditPolicy {
             omits_managed_fields: rule["omitManagedFields"]
                 .as_bool()
                 .unwrap_or(self.omits_managed_fields),
-            users: texts("users"),
-            groups: texts("userGroups"),
-            verbs: texts("verbs"),
+            users: texts(rule, "users"),
+            groups: texts(rule, "userGroups"),
+            verbs: texts(rule, "verbs"),
             namespaces,
-            on,
+            resources,
+            urls,
         })
     }
 }
@@ -205,43 +210,72 @@ impl AuditRule {
                 groups.any(|group| self.groups.contains(group))
             });
         let place_fits = match &attempt.what {
-            What::Resource(target) => among(&self.namespaces, &target.namespace),
-            What::Path(_) => self.namespaces.is_empty(),
+            What::Resource(target) => {
+                let mut resources = self.resources.iter();
+                among(&self.namespaces, &target.namespace)
+                    && self.urls.is_empty()
+                    && (self.resources.is_empty() || resources.any(|one| one.covers(target)))
+            }
+            What::Path(path) => {
+                let mut urls = self.urls.iter();
+                self.namespaces.is_empty()
+                    && self.resources.is_empty()
+                    && (self.urls.is_empty() || urls.any(|url| url_covers(url, path)))
+            }
         };
-        users_fit
-            && groups_fit
-            && among(&self.verbs, &attempt.verb)
-            && place_fits
-            && (self.on.is_empty() || self.on.iter().any(|rule| rule.allows(attempt)))
+        users_fit && groups_fit && among(&self.verbs, &attempt.verb) && place_fits
+    }
+}
+
+impl Resources {
+    /// Upstream: the same. `pods/*` is the pods themselves too, unlike in roles, where it means nothing.
+    fn covers(&self, target: &ResourceTarget) -> bool {
+        if self.group != target.group {
+            return false;
+        }
+        if self.resources.is_empty() {
+            return true;
+        }
+        let (resource, part) = (target.resource.as_str(), target.subresource.as_str());
+        let means = |known: &String| match known.split_once('/') {
+            None => known == "*" || (known == resource && part.is_empty()),
+            Some((known, "*")) => known == resource,
+            Some(("*", known)) => known == part,
+            Some((known, known_part)) => known == resource && known_part == part,
+        };
+        (self.names.is_empty() || self.names.contains(&target.name))
+            && self.resources.iter().any(means)
     }
 }
 
 /// The resources a rule is about.
-fn resources(rule: &Value) -> Result<Vec<Rule>, AuditPolicyError> {
+fn resources(rule: &Value) -> Result<Vec<Resources>, AuditPolicyError> {
     let mut on = Vec::new();
     let entries = rule["resources"].as_array().into_iter().flatten();
-    for (place, resources) in entries.enumerate() {
-        let is_empty = |field: &str| resources[field].as_array().is_none_or(Vec::is_empty);
-        if is_empty("resources") && !is_empty("resourceNames") {
-            let field = format!("resources[{place}].resourceNames");
-            return Err(AuditPolicyError {
-                field,
-                why: "names need at least one resource they are of".to_owned(),
-            });
+    for (place, entry) in entries.enumerate() {
+        let wrong = |field: &str, why: String| wrong(&format!("resources[{place}].{field}"), why);
+        let group = entry["group"].as_str().unwrap_or_default();
+        let problems = names::check_dns1123_subdomain(group);
+        if !group.is_empty() && !problems.is_empty() {
+            return Err(wrong("group", format!("{group:?}: {}", problems.join(","))));
         }
-        let all = json!(["*"]);
-        let names = if is_empty("resources") {
-            &all
-        } else {
-            &resources["resources"]
-        };
-        let group = resources["group"].as_str().unwrap_or_default();
-        on.push(Rule::from_value(&json!({
-            "verbs": ["*"], "apiGroups": [group], "resources": names,
-            "resourceNames": resources["resourceNames"],
-        })));
+        let (resources, names) = (texts(entry, "resources"), texts(entry, "resourceNames"));
+        if resources.is_empty() && !names.is_empty() {
+            let why = "names need at least one resource they are of";
+            return Err(wrong("resourceNames", why.to_owned()));
+        }
+        on.push(Resources {
+            group: group.to_owned(),
+            resources,
+            names,
+        });
     }
     Ok(on)
+}
+
+fn texts(value: &Value, field: &str) -> BTreeSet<String> {
+    let texts = value[field].as_array().into_iter().flatten();
+    texts.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn check_urls(urls: &BTreeSet<String>) -> Result<(), AuditPolicyError> {

@@ -1,4 +1,5 @@
 use http::Method;
+use serde_json::json;
 
 use super::*;
 
@@ -92,6 +93,37 @@ fn the_first_rule_that_fits_says_how_much_is_written() {
 }
 
 #[test]
+fn parts_of_resources_are_named_by_star_too() {
+    let of = |path: &str| Attempt::read(&Method::GET, path, "").unwrap();
+    let (pods, log) = (
+        of("/api/v1/namespaces/a/pods/p"),
+        of("/api/v1/namespaces/a/pods/p/log"),
+    );
+    let (size, status) = (
+        of("/apis/apps/v1/namespaces/a/deployments/d/scale"),
+        of("/apis/apps/v1/namespaces/a/deployments/d/status"),
+    );
+    for (group, resource, expected) in [
+        ("", "pods", [true, false, false, false]),
+        ("", "pods/*", [true, true, false, false]),
+        ("", "pods/log", [false, true, false, false]),
+        ("", "*", [true, true, false, false]),
+        ("apps", "deployments/*", [false, false, true, true]),
+        ("apps", "*/scale", [false, false, true, false]),
+        // Upstream: a star for both is no name of anything.
+        ("apps", "*/*", [false; 4]),
+        ("", "*/scale", [false; 4]),
+    ] {
+        let resources = json!([{"group": group, "resources": [resource]}]);
+        let rules = json!({"rules": [{"level": "Metadata", "resources": resources}]});
+        let policy = AuditPolicy::read(&rules).unwrap();
+        let found = [&pods, &log, &size, &status]
+            .map(|attempt| policy.extent(None, attempt).level == Level::Metadata);
+        assert_eq!(found, expected, "{group}/{resource}");
+    }
+}
+
+#[test]
 fn stages_and_managed_fields_are_left_out_by_rule_or_by_policy() {
     let policy = AuditPolicy::read(&json!({
         "omitStages": ["RequestReceived"], "omitManagedFields": true,
@@ -142,6 +174,10 @@ fn a_policy_that_makes_no_sense_is_refused_with_the_place() {
         (
             json!({"level": "None", "resources": [{"group": "", "resourceNames": ["a"]}]}),
             "rules[0].resources[0].resourceNames: names need at least one resource they are of",
+        ),
+        (
+            json!({"level": "None", "resources": [{"group": ""}, {"group": "apps/v1"}]}),
+            "rules[0].resources[1].group: \"apps/v1\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
         ),
     ] {
         let refused = AuditPolicy::read(&json!({"rules": [rule]})).unwrap_err();
