@@ -232,9 +232,13 @@ fn split(words: &[String]) -> Result<(Vec<&str>, Vec<TaintChange>), Failure> {
         let what = format!("invalid resource type {kind:?}: only clusters can be tainted");
         // Names alone are of clusters: there is nothing else to taint.
         let is_name = !matches!(kind.as_str(), "node" | "nodes" | "no") && !is_change(kind);
-        let hint = match is_name && words.iter().any(|word| is_change(word)) {
-            true => format!("did you mean: karavel taint clusters {}", all.join(" ")),
-            false => example.to_owned(),
+        let has_names = words.iter().any(|word| !is_change(word));
+        let near = cli::nearest(kind, ["clusters", "cluster"]).filter(|_| has_names);
+        let is_short = is_name && words.iter().any(|word| is_change(word));
+        let hint = match (near, is_short) {
+            (Some(near), _) => format!("did you mean {near:?}? {example}"),
+            (None, true) => format!("did you mean: karavel taint clusters {}", all.join(" ")),
+            (None, false) => example.to_owned(),
         };
         return Err(Failure::refused(what, hint));
     }
@@ -270,6 +274,9 @@ mod tests {
         let failure = split(&words).unwrap_err();
         let meant = "did you mean: karavel taint clusters member1 gpu=yes:NoSchedule";
         assert_eq!(failure.hint(), meant);
+        let words = ["cluser", "member1", "gpu=yes:NoSchedule"].map(str::to_owned);
+        let hint = split(&words).unwrap_err().hint().to_owned();
+        assert!(hint.starts_with("did you mean \"cluster\"?"), "{hint}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use api::registry::RESOURCES;
 use object::Value;
 
 use crate::failure::Failure;
+use crate::nearest::nearest;
 
 /// How values are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +36,16 @@ pub fn crds(name: Option<&str>, format: Format) -> Result<String, Failure> {
         } else {
             format!("no definition is called {name:?}")
         };
+        let words = all.iter().flat_map(words);
+        let meant = nearest(&name.to_lowercase(), words).filter(|_| !served);
+        let meant = meant.map(|near| format!("did you mean {near:?}? "));
         return Err(Failure::refused(
             what,
-            format!("choose one of: {}", known.join(", ")),
+            format!(
+                "{}choose one of: {}",
+                meant.unwrap_or_default(),
+                known.join(", ")
+            ),
         ));
     }
     match format {
@@ -58,6 +66,17 @@ pub fn crds(name: Option<&str>, format: Format) -> Result<String, Failure> {
                 .collect())
         }
     }
+}
+
+/// What a definition may be called by, and is mistyped as.
+fn words(definition: &Value) -> impl Iterator<Item = &str> {
+    let names = &definition["spec"]["names"];
+    let all = [
+        &names["plural"],
+        &names["singular"],
+        &definition["metadata"]["name"],
+    ];
+    all.into_iter().filter_map(Value::as_str)
 }
 
 fn is_called(definition: &Value, name: Option<&str>) -> bool {
@@ -111,6 +130,18 @@ mod tests {
         }
         let refusal = crds(Some("wroks"), Format::Yaml).unwrap_err();
         assert_eq!(refusal.exit_code(), 1);
-        assert!(refusal.hint().contains("works"));
+        assert!(
+            refusal
+                .hint()
+                .starts_with("did you mean \"works\"? choose one of: ")
+        );
+        let hint = |name| {
+            crds(Some(name), Format::Yaml)
+                .unwrap_err()
+                .hint()
+                .to_owned()
+        };
+        assert!(hint("propagationpolices").starts_with("did you mean \"propagationpolicies\"?"));
+        assert!(hint("unicorns").starts_with("choose one of: "));
     }
 }

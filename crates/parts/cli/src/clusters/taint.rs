@@ -6,6 +6,7 @@ use object::names;
 
 use super::change_taints;
 use crate::failure::Failure;
+use crate::nearest::nearest;
 
 /// What a taint may do.
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -44,6 +45,7 @@ impl TaintChange {
             Some(body) => (body, true),
             None => (text, false),
         };
+        let end = if removes { "-" } else { "" };
         let (mark, effect) = match body.rsplit_once(':') {
             Some((mark, effect)) => (mark, Some(effect)),
             None => (body, None),
@@ -51,10 +53,11 @@ impl TaintChange {
         if let Some(effect) = effect
             && !EFFECTS.contains(&effect)
         {
-            return Err(wrong(&format!(
-                "the effect must be one of {}",
-                EFFECTS.join(", ")
-            )));
+            let why = format!("the effect must be one of {}", EFFECTS.join(", "));
+            return Err(match meant(effect) {
+                Some(near) => wrong(&why).advised(format!("did you mean {mark}:{near}{end}?")),
+                None => wrong(&why),
+            });
         }
         let (key, value) = mark.split_once('=').unwrap_or((mark, ""));
         let problems = names::check_qualified_name(key);
@@ -94,6 +97,16 @@ impl TaintChange {
                 }
             }
     }
+}
+
+/// The effect that was probably meant by a word, in whatever case of letters.
+fn meant(word: &str) -> Option<&'static str> {
+    let lower = word.to_ascii_lowercase();
+    let known = EFFECTS.map(str::to_ascii_lowercase);
+    let near = nearest(&lower, known.iter().map(String::as_str))?;
+    EFFECTS
+        .into_iter()
+        .find(|effect| effect.eq_ignore_ascii_case(near))
 }
 
 /// Changes the taints of a cluster, and says what came of it.
