@@ -170,6 +170,9 @@ fn ask(
                 "add --desired-file and --observed-file",
             ));
         };
+        if !interpreter.covers(KindRef::of(&desired.object), operation) {
+            return Err(no_rule(operation, &desired.object, trial));
+        }
         let kept = interpreter
             .retain(desired.object.clone(), &observed.object)
             .map_err(failed)?;
@@ -190,6 +193,10 @@ fn ask(
             ));
         }
     };
+    // For the control plane, what nobody has a rule for is healthy; whoever tries a rule wants to know that there is none.
+    if !interpreter.covers(KindRef::of(object), operation) {
+        return Err(no_rule(operation, object, trial));
+    }
     Ok(match operation {
         Operation::InterpretReplica => {
             let replicas = interpreter.replicas(object).map_err(failed)?;
@@ -243,6 +250,37 @@ fn ask(
     })
 }
 
+/// Upstream: in these words, and as if nothing were wrong.
+fn no_rule(operation: Operation, object: &Object, trial: &Trial) -> Failure {
+    let kind = KindRef::of(object);
+    let target = |manifest: &Manifest, field: &str| {
+        let text = manifest.object.text_at(&["spec", "target", field]);
+        text.unwrap_or_default().to_owned()
+    };
+    let is_about = |manifest: &Manifest| {
+        target(manifest, "apiVersion") == kind.api_version && target(manifest, "kind") == kind.kind
+    };
+    let hint = match trial.customizations.first() {
+        None => "no rule comes with the program: write a ResourceInterpreterCustomization and give it with -f"
+            .to_owned(),
+        Some(_) if trial.customizations.iter().any(is_about) => {
+            "add it to the customization; --check shows which rules are set".to_owned()
+        }
+        Some(other) => format!(
+            "{} is about {} {}: correct spec.target, or the object",
+            other.place,
+            target(other, "apiVersion"),
+            target(other, "kind"),
+        ),
+    };
+    let what = format!("rule is not enabled: there is no {operation} for {kind}");
+    let what = match operation {
+        Operation::InterpretHealth => format!("{what}; the control plane takes it for healthy"),
+        _ => what,
+    };
+    Failure::refused(what, hint)
+}
+
 fn statuses(values: &[Value]) -> Result<Vec<AggregatedStatusItem>, Failure> {
     let items = values.iter().map(|value| {
         parse::shape::<AggregatedStatusItem, _>(value).map_err(|error| {
@@ -260,4 +298,79 @@ fn configured(customizations: &[Manifest]) -> Interpreter {
     let engine = Arc::new(Engine::new(Limits::default(), options, Arc::new(Secluded)));
     let objects = customizations.iter().map(|manifest| &manifest.object);
     Interpreter::configured(&engine, objects, [], None, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_there_is_no_rule_for_is_told() {
+        let one = |text: &str| Manifest::parse("f.yaml", text).unwrap().remove(0);
+        let customization = |kind: &str| {
+            one(&format!(
+                "{{apiVersion: config.karmada.io/v1alpha1, kind: ResourceInterpreterCustomization, metadata: {{name: c}}, spec: {{target: {{apiVersion: shop.io/v1, kind: {kind}}}, customizations: {{healthInterpretation: {{luaScript: 'function InterpretHealth(o) return false end'}}}}}}}}"
+            ))
+        };
+        let custom = "{apiVersion: shop.io/v1, kind: Cart, metadata: {name: a}}";
+        let deployment =
+            "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {replicas: 2}}";
+        for (customizations, operation, object, expected) in [
+            (
+                vec![],
+                Operation::InterpretHealth,
+                custom,
+                Err("no rule comes with the program"),
+            ),
+            (
+                vec![customization("Cart")],
+                Operation::InterpretHealth,
+                custom,
+                Ok("healthy:\nfalse\n"),
+            ),
+            (
+                vec![customization("Cart")],
+                Operation::InterpretReplica,
+                custom,
+                Err("--check shows"),
+            ),
+            (
+                vec![customization("Basket")],
+                Operation::InterpretHealth,
+                custom,
+                Err("f.yaml is about shop.io/v1 Basket"),
+            ),
+            (
+                vec![],
+                Operation::InterpretReplica,
+                deployment,
+                Ok("replica:\n2\n"),
+            ),
+        ] {
+            let trial = Trial {
+                customizations,
+                operation: Some(operation),
+                desired: Some(one(object)),
+                ..Trial::default()
+            };
+            let mut text = String::new();
+            let mut print = |part: &str| {
+                text.push_str(part);
+                Ok(())
+            };
+            match (run(&trial, &mut print), expected) {
+                (Ok(()), Ok(expected)) => assert!(text.contains(expected), "{text}"),
+                (Err(failure), Err(expected)) => {
+                    assert_eq!(failure.exit_code(), 1);
+                    let said = failure.to_string();
+                    assert!(
+                        said.contains("error: rule is not enabled: there is no "),
+                        "{said}"
+                    );
+                    assert!(failure.hint().contains(expected), "{}", failure.hint());
+                }
+                (found, expected) => panic!("{operation}: {found:?} instead of {expected:?}"),
+            }
+        }
+    }
 }
