@@ -10,6 +10,8 @@ use crate::failure::Failure;
 use crate::reach::call_failure;
 use crate::yaml::QUOTES;
 
+/// So begins what is said of a patch; all that it made of the object follows, in quotes.
+const PATCHED: &str = "is invalid: patch: Invalid value: \"";
 /// So many wrong fields are looked up.
 const LOOKED_UP: usize = 5;
 
@@ -21,10 +23,12 @@ pub(crate) async fn write_failure(
     error: &CallError,
 ) -> Failure {
     let failure = call_failure(error);
-    if lacks_quotes(&failure.to_string()) {
+    let said = failure.to_string();
+    let failure = failure.reworded(brief);
+    if lacks_quotes(&said) {
         return failure.advised(QUOTES);
     }
-    let wrong = unknown_fields(&failure.to_string());
+    let wrong = unknown_fields(&said);
     if wrong.is_empty() {
         return failure;
     }
@@ -36,6 +40,44 @@ pub(crate) async fn write_failure(
         Some(hint) => failure.advised(hint),
         None => failure,
     }
+}
+
+/// What a server says of a patch that makes no object of its kind, with the field instead of all that came of it.
+fn brief(message: String) -> String {
+    let Some((before, rest)) = message.split_once(PATCHED) else {
+        return message;
+    };
+    let Some(why) = behind_quotes(rest).and_then(|rest| rest.strip_prefix(": ")) else {
+        return message;
+    };
+    // The object is not named: there is none.
+    let head = before.trim_end_matches([' ', '"']);
+    let why = mismatch(why).unwrap_or_else(|| why.to_owned());
+    format!("{head} the patch does not fit: {why}")
+}
+
+/// What stands behind a text in quotes that has just begun.
+fn behind_quotes(text: &str) -> Option<&str> {
+    let mut is_escaped = false;
+    for (place, letter) in text.char_indices() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => return text.get(place + 1..),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `spec.replicas: expected int32, found string`, from what decoders say.
+fn mismatch(why: &str) -> Option<String> {
+    let (_, rest) = why.split_once("cannot unmarshal ")?;
+    let (found, rest) = rest.split_once(" into Go ")?;
+    let (place, expected) = rest.split_once(" of type ")?;
+    // The first word is that of the program's own type.
+    let (_, path) = place.strip_prefix("struct field ")?.split_once('.')?;
+    Some(format!("{path}: expected {expected}, found {found}"))
 }
 
 /// Whether a server found a boolean or a number where it expects text.
@@ -120,6 +162,30 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn patches_that_do_not_fit_are_told_in_few_words() {
+        for (message, expected) in [
+            (
+                "from server (Invalid):  \"\" is invalid: patch: Invalid value: \"{\\\"apiVersion\\\":\\\"apps/v1\\\",\\\"a\\\": 1}\": json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
+                "from server (Invalid): the patch does not fit: spec.replicas: expected int32, found string",
+            ),
+            (
+                "from server (Invalid):  \"\" is invalid: patch: Invalid value: \"{}\": something else",
+                "from server (Invalid): the patch does not fit: something else",
+            ),
+            (
+                "from server (Invalid): pods \"p\" is invalid: spec: Required value",
+                "from server (Invalid): pods \"p\" is invalid: spec: Required value",
+            ),
+            (
+                "from server (Invalid):  \"\" is invalid: patch: Invalid value: \"cut",
+                "from server (Invalid):  \"\" is invalid: patch: Invalid value: \"cut",
+            ),
+        ] {
+            assert_eq!(brief(message.to_owned()), expected);
+        }
+    }
 
     #[test]
     fn wrong_fields_are_found_in_what_servers_say() {
