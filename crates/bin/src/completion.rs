@@ -58,9 +58,15 @@ end
 complete -c NAME -f -a '(__PROGRAM_complete)'
 "#;
 
+/// The shells there are scripts for.
+const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
+/// Ways of writing an answer that need nothing behind them.
+const FORMATS: [&str; 4] = ["json", "name", "wide", "yaml"];
+
 /// Prints the script for a shell.
 pub(crate) fn script(program: &Program, shells: &[String]) -> Result<(), Failure> {
-    let refused = |what: String| Err(Failure::refused(what, "choose one of: bash, zsh, fish"));
+    const CHOICE: &str = "choose one of: bash, zsh, fish";
+    let refused = |what: String| Err(Failure::refused(what, CHOICE));
     let shell = match shells {
         [shell] => shell.as_str(),
         [] => return refused("Shell not specified.".to_owned()),
@@ -70,7 +76,14 @@ pub(crate) fn script(program: &Program, shells: &[String]) -> Result<(), Failure
         "bash" => BASH,
         "zsh" => ZSH,
         "fish" => FISH,
-        other => return refused(format!("Unsupported shell type {other:?}.")),
+        other => {
+            let meant = cli::nearest(&other.to_lowercase(), SHELLS);
+            let meant = meant.map(|near| format!("did you mean {near:?}? "));
+            return Err(Failure::refused(
+                format!("Unsupported shell type {other:?}."),
+                format!("{}{CHOICE}", meant.unwrap_or_default()),
+            ));
+        }
     };
     let name = program.name().replace(' ', "-");
     let word = name.replace('-', "_");
@@ -83,9 +96,14 @@ pub(crate) fn complete(program: &Program, reach: &Reach, words: &[String]) -> Re
         Some((first, rest)) if first == "--" => rest,
         _ => words,
     };
-    let (head, before, last) = split(words);
+    let (mut head, before, mut last) = split(words);
     let line = Line::read(&program.command(), &before);
-    let mut proposals = match wanted(&program.command(), &before, &last) {
+    let wanted = wanted(&program.command(), &before, &last);
+    if let Some((done, rest)) = last.rsplit_once(',').filter(|_| wanted.is_listed(&line)) {
+        head.push_str(&format!("{done},"));
+        last = rest.to_owned();
+    }
+    let mut proposals = match wanted {
         Wanted::Words(words) => words,
         Wanted::Contexts => cli::contexts(&line.reach(reach)),
         Wanted::Some(proposal) => names(&line.reach(reach), &proposal, line.value("namespace")),
@@ -126,6 +144,20 @@ enum Wanted {
     Contexts,
     /// What the control plane knows.
     Some(Proposal),
+}
+
+impl Wanted {
+    /// Whether several may stand there with commas in between.
+    fn is_listed(&self, line: &Line) -> bool {
+        let takes_several = ["clusters", "cluster", "lose"];
+        match (self, &line.pending) {
+            (Self::Some(Proposal::Kinds), None) => true,
+            (Self::Some(Proposal::Names { .. }), Some(flag)) => {
+                takes_several.contains(&flag.as_str())
+            }
+            _ => false,
+        }
+    }
 }
 
 /// What has been typed so far: the values of flags, and what is none.
@@ -240,7 +272,7 @@ fn of_position(command: &str, line: &Line, last: &str) -> Wanted {
         ("cordon" | "uncordon" | "unjoin", []) => names_of("clusters", false),
         ("taint", []) => Wanted::Words(vec!["clusters".to_owned()]),
         ("taint", _) => names_of("clusters", false),
-        ("completion", []) => Wanted::Words(["bash", "zsh", "fish"].map(str::to_owned).to_vec()),
+        ("completion", []) => Wanted::Words(SHELLS.map(str::to_owned).to_vec()),
         ("logs" | "exec" | "attach" | "port-forward", []) => match line.cluster() {
             Some(cluster) => Wanted::Some(Proposal::Pods { cluster }),
             None => Wanted::Words(Vec::new()),
@@ -273,10 +305,28 @@ fn of_flag(root: &Command, command: &Command, flag: &str, line: &Line) -> Wanted
         _ => {
             let found = flag_of(root, command, &format!("--{flag}"));
             let values = found.map(Arg::get_possible_values).unwrap_or_default();
-            let names = values.iter().map(|value| value.get_name().to_owned());
-            Wanted::Words(names.collect())
+            let names: Vec<String> = values
+                .iter()
+                .map(|value| value.get_name().to_owned())
+                .collect();
+            match (flag, names.is_empty()) {
+                ("output", true) => Wanted::Words(formats(command.get_name())),
+                _ => Wanted::Words(names),
+            }
         }
     }
+}
+
+/// How a command can write its answer, in words that need nothing behind them.
+fn formats(command: &str) -> Vec<String> {
+    let is_fit = |format: &&str| match command {
+        "delete" => *format == "name",
+        // Only servers make tables, and of what they have.
+        "get" | "clusters" => true,
+        _ => *format != "wide",
+    };
+    let fit = FORMATS.into_iter().filter(is_fit);
+    fit.map(str::to_owned).collect()
 }
 
 fn flag_of<'c>(root: &'c Command, command: &'c Command, word: &str) -> Option<&'c Arg> {
@@ -336,6 +386,12 @@ mod tests {
         assert!(has(at("get -s "), "members"));
         assert!(has(at("--kubeconfig f top "), "node"));
         assert!(!has(at(""), "__complete"));
+        assert!(has(at("get pods -o "), "wide"));
+        assert!(has(at("apply -f x -o "), "yaml"));
+        assert!(!has(at("apply -f x -o "), "wide"));
+        assert!(has(at("delete pod x -o "), "name"));
+        assert!(!has(at("delete pod x -o "), "json"));
+        assert!(has(at("explain deployment/web -o "), "json"));
         for (line, expected) in [
             ("cordon ", names_of("clusters", false)),
             ("get pods -n ", names_of("namespaces", false)),
@@ -386,6 +442,26 @@ mod tests {
             assert_eq!(wanted(&root, &before, &last), expected, "{line}");
         }
         assert_eq!(split(&[]), (String::new(), Vec::new(), String::new()));
+    }
+
+    #[test]
+    fn what_stands_before_a_comma_is_kept() {
+        let root = Program::Karavel.command();
+        for (line, is_listed) in [
+            ("get pods,dep", true),
+            ("get pods,", true),
+            ("get pods -s members -C member1,mem", true),
+            ("simulate --lose a,b", true),
+            ("get pods a,b", false),
+            ("get deployment/a,b", false),
+            ("get pods -n a,b", false),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let (_, before, last) = split(&words);
+            let wanted = wanted(&root, &before, &last);
+            let line_so_far = Line::read(&root, &before);
+            assert_eq!(wanted.is_listed(&line_so_far), is_listed, "{line}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The objects that files hold which were named on the command line.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,7 +12,7 @@ use crate::arguments::Files;
 pub(crate) fn read(files: &Files) -> Result<Vec<Manifest>, Failure> {
     if files.is_empty() {
         return Err(Failure::refused(
-            "must specify one of -f and words",
+            "must specify one of -f and -k",
             "name a file with -f, or - for standard input",
         ));
     }
@@ -19,6 +20,24 @@ pub(crate) fn read(files: &Files) -> Result<Vec<Manifest>, Failure> {
         Some(directory) => build(directory),
         None => Manifest::read_all(&files.files, files.recursive),
     }
+}
+
+/// What is in a file, as it is; `-` is standard input.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let read = match path.as_os_str() == "-" {
+        true => {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().read_to_end(&mut bytes);
+            read.map(|_| bytes)
+        }
+        false => std::fs::read(path),
+    };
+    read.map_err(|error| {
+        Failure::refused(
+            format!("cannot read {}: {error}", path.display()),
+            "check the path and who may read it",
+        )
+    })
 }
 
 /// The one object that words or a file name, and its namespace: the one that the file names, or that was asked for.

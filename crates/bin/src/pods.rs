@@ -41,12 +41,16 @@ fn log_query(typed: Logs) -> Result<LogQuery, Failure> {
         .as_deref()
         .map(str::parse::<Duration>)
         .transpose();
-    let since = since.map_err(|error| {
-        Failure::refused(
-            format!("--since: {error}"),
-            "write a time such as 5s, 2m or 3h",
-        )
-    })?;
+    let of_since = |why: String| {
+        let what = format!("--since: {why}");
+        Failure::refused(what, "write a time such as 5s, 2m or 3h")
+    };
+    let since = since.map_err(|error| of_since(error.to_string()))?;
+    if since.is_some_and(|since| since < Duration::ZERO) {
+        return Err(of_since("it must be greater than 0".to_owned()));
+    }
+    // Upstream: none at all is all of it.
+    let since = since.filter(|since| *since > Duration::ZERO);
     Ok(LogQuery {
         pod: PodQuery {
             word,
@@ -130,7 +134,7 @@ pub(crate) fn port_forward(reach: &Reach, typed: PortForward) -> Result<(), Fail
     block_on(async {
         let control = reach.connect().await?;
         let (mut show, mut note) = (print, tell);
-        let forwarding = cli::forward(&control, &query, address, &ports, &mut show, &mut note);
+        let forwarding = cli::forward(&control, &query, &address, &ports, &mut show, &mut note);
         until_interrupted(forwarding).await
     })?
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::{ArgAction, CommandFactory, FromArgMatches};
 use cli::Failure;
 
 use crate::arguments::Arguments;
@@ -67,6 +67,7 @@ impl Program {
                 log.default_value(QUIET).hide_default_value(true).help(help)
             })
         });
+        let command = forgiving(command);
         match self {
             Self::Karavel => command,
             other => renamed(command, other.name())
@@ -125,6 +126,21 @@ impl Program {
         }
         text
     }
+}
+
+/// Upstream: a flag that is given again counts as it is given last, and a number behind a flag is its value, also below zero.
+fn forgiving(command: clap::Command) -> clap::Command {
+    let takes_value = |arg: &clap::Arg| {
+        let action = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+        action && !arg.is_positional()
+    };
+    command
+        .args_override_self(true)
+        .mut_args(|arg| match takes_value(&arg) {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        })
+        .mut_subcommands(forgiving)
 }
 
 /// Examples in the help of commands, and of those below them, begin with the name the program was called by.
@@ -217,6 +233,41 @@ mod tests {
         assert!(parse("karmadactl --karmada-context c get pods"));
         assert!(parse("karmadactl get pods --karmada_context c -v 4"));
         assert!(!parse("karmadactl gt pods"));
+    }
+
+    #[test]
+    fn flags_are_read_as_other_tools_read_them() {
+        use crate::arguments::Command;
+        let parse = |line: &str| {
+            let words = line.split(' ').map(OsString::from);
+            Program::Karavel
+                .parse(words)
+                .ok()
+                .map(|parsed| parsed.command)
+        };
+        let Some(Command::Get(get)) =
+            parse("karavel get pods -n a -o json -n b --watch --watch -o yaml")
+        else {
+            panic!("flags cannot be given again");
+        };
+        assert_eq!(get.namespaces.namespace.as_deref(), Some("b"));
+        assert!(get.watch);
+        for line in [
+            "karavel logs x -C m --tail -1 --max-log-requests 3 --tail -2",
+            "karavel delete pod x --grace-period -1",
+            "karavel create deployment web --image=x --replicas -1",
+            "karavel get pods -l -1",
+            "karavel get pods --chunk-size 500 --server-print=false",
+            "karavel port-forward x 80 -C m --address localhost,127.0.0.2",
+        ] {
+            assert!(parse(line).is_some(), "{line}");
+        }
+        let Some(Command::Logs(logs)) = parse("karavel logs x -C m --tail 5 --tail -1") else {
+            panic!("a number below zero is no value");
+        };
+        assert_eq!(logs.tail, Some(-1));
+        assert!(parse("karavel get pods -1").is_none());
+        assert!(parse("karavel get pods -n").is_none());
     }
 
     #[test]

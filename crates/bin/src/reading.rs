@@ -8,6 +8,9 @@ use crate::{clusters::now, given, print, say};
 
 /// Reads objects in the control plane and in members. What was found is printed even if not everybody answered.
 pub(crate) fn get(reach: &Reach, mut typed: arguments::Get) -> Result<(), Failure> {
+    if let Some(path) = &typed.raw {
+        return ask_raw(reach, cli::RawVerb::Get, path, Vec::new());
+    }
     let output = typed.written();
     let output = output.map_err(|why| Failure::refused(why, "correct --output and --template"))?;
     let (watch, only) = (typed.watch || typed.watch_only, typed.watch_only);
@@ -50,6 +53,20 @@ pub(crate) fn get(reach: &Reach, mut typed: arguments::Get) -> Result<(), Failur
         let watching = cli::watch(&control, query, (only, events), &mut show, &mut note);
         until_interrupted(watching).await
     })?
+}
+
+/// Asks a path as it is.
+pub(crate) fn ask_raw(
+    reach: &Reach,
+    verb: cli::RawVerb,
+    path: &str,
+    body: Vec<u8>,
+) -> Result<(), Failure> {
+    let text = block_on(async {
+        let control = reach.connect().await?;
+        cli::raw(&control, verb, path, body).await
+    })??;
+    print(&text)
 }
 
 /// What is to be read: what was named, or what files name, namespace by namespace.

@@ -6,19 +6,19 @@ use std::path::Path;
 use std::process::Command;
 
 use cli::interpret::{self, Trial};
-use cli::{Failure, Manifest, Marks, Propagation, Reach};
+use cli::{Answer, Failure, Manifest, Marks, Propagation, Reach};
 use client::PatchKind;
 use object::Value;
 use object::duration::Duration;
 
 use crate::arguments::{
-    Apply, ApplyCommand, Cascade, Create, Delete, Document, DryRun, Edit, Interpret, LastApplied,
-    Making, Mark, Patch, PatchType, Promote, Simulate, Telling,
+    Apply, ApplyCommand, Cascade, Create, Delete, Document, Edit, Interpret, LastApplied, Making,
+    Mark, Patch, PatchType, Promote, Simulate, Telling,
 };
 use crate::clusters::now;
-use crate::given::{named, read};
+use crate::given::{self, named, read};
 use crate::print;
-use crate::reading::answer;
+use crate::reading::{answer, ask_raw};
 use crate::running::block_on;
 use crate::terminal;
 
@@ -55,6 +55,7 @@ pub(crate) fn apply(reach: &Reach, typed: Apply) -> Result<(), Failure> {
         writing: typed.writing.try_into()?,
         respect_owners: typed.respect_owners || (typed.server_side && !typed.force_conflicts),
         propagation,
+        subresource: typed.subresource,
     };
     answer(block_on(async {
         let control = reach.connect().await?;
@@ -94,6 +95,15 @@ fn view_last_applied(reach: &Reach, typed: LastApplied) -> Result<(), Failure> {
 
 /// Creates objects.
 pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
+    if let Some(path) = &typed.raw {
+        let [file] = typed.files.files.as_slice() else {
+            return Err(Failure::refused(
+                "--raw can only use a single local file or stdin",
+                "name it with -f, or - for standard input",
+            ));
+        };
+        return ask_raw(reach, cli::RawVerb::Post, path, given::bytes(file)?);
+    }
     let save_config = typed.tolerated.save_config == Some(true);
     let making = typed.making;
     let pairs = making.pairs();
@@ -116,32 +126,68 @@ pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
     let files = match words {
         None => {
             cli::check_flags(None, &pairs)?;
+            if typed.files.is_empty() {
+                return Err(Failure::refused(
+                    "must specify one of -f, -k, and a type with a name",
+                    "for example: karavel create deployment web --image=nginx, or karavel create -f web.yaml",
+                ));
+            }
             Manifest::select(read(&typed.files)?, &typed.labels)?
         }
         Some(_) => Vec::new(),
     };
-    answer(block_on(async {
+    let options = cli::CreateOptions {
+        writing,
+        save_config,
+        is_of_words: words.is_some(),
+    };
+    if let Some((kind, name)) = &words
+        && let Some(text) = cli::create_here((kind, name), &pairs, &options)?
+    {
+        return print(&text);
+    }
+    if !typed.edit {
+        return answer(create_all(reach, words, &pairs, files, &options)?);
+    }
+    let mut text = String::new();
+    let change = |shown: &str| {
+        text = in_editor(shown)?;
+        Ok(text.clone())
+    };
+    let edited = cli::edit_first(&files, change);
+    let Some(files) = edited.map_err(|failure| with_copy(failure, &text))? else {
+        return print("Edit cancelled, no changes made.\n");
+    };
+    let mut created = create_all(reach, words, &pairs, files, &options)?;
+    created.failure = created.failure.map(|failure| with_copy(failure, &text));
+    answer(created)
+}
+
+/// Creates what words or files say.
+fn create_all(
+    reach: &Reach,
+    words: Option<(String, String)>,
+    pairs: &[(String, String)],
+    files: Vec<Manifest>,
+    options: &cli::CreateOptions,
+) -> Result<Answer, Failure> {
+    block_on(async {
         let control = match &words {
             // What is wrong with the words themselves is told without a control plane.
             Some((kind, name)) => {
-                cli::check_words(kind, name, &pairs)?;
+                cli::check_words(kind, name, pairs)?;
                 reach.connect().await?
             }
             None => reach.connect().await?,
         };
         let manifests = match &words {
             Some((kind, name)) => {
-                vec![cli::generate(&control, &writing, (kind, name), &pairs).await?]
+                vec![cli::generate(&control, &options.writing, (kind, name), pairs).await?]
             }
             None => files,
         };
-        let options = cli::CreateOptions {
-            writing,
-            save_config,
-            is_of_words: words.is_some(),
-        };
-        cli::create(&control, &manifests, &options, &mut print).await
-    })??)
+        cli::create(&control, &manifests, options, &mut print).await
+    })?
 }
 
 /// Makes a token of a service account.
@@ -179,6 +225,19 @@ fn create_token(
 
 /// Deletes objects.
 pub(crate) fn delete(reach: &Reach, typed: Delete) -> Result<(), Failure> {
+    if let Some(path) = &typed.raw {
+        let body = match typed.files.files.as_slice() {
+            [] => Vec::new(),
+            [file] => given::bytes(file)?,
+            _ => {
+                return Err(Failure::refused(
+                    "--raw can only use a single local file or stdin",
+                    "name one file with -f, or none",
+                ));
+            }
+        };
+        return ask_raw(reach, cli::RawVerb::Delete, path, body);
+    }
     let manifests = match typed.files.is_empty() {
         true => Vec::new(),
         false => read(&typed.files)?,
@@ -252,6 +311,7 @@ pub(crate) fn edit(reach: &Reach, typed: Edit) -> Result<(), Failure> {
         writing,
         save_config: typed.save_config,
         output_patch: typed.output_patch,
+        subresource: typed.subresource,
     };
     let mut edited = None;
     let written = block_on(async {
@@ -272,6 +332,9 @@ pub(crate) fn edit(reach: &Reach, typed: Edit) -> Result<(), Failure> {
 
 /// Keeps what was typed and could not be written, and says where.
 fn with_copy(failure: Failure, text: &str) -> Failure {
+    if text.is_empty() {
+        return failure;
+    }
     match private_file("karavel-edited", text) {
         Ok(path) => {
             let kept = format!("your text is in {}", path.display());
@@ -432,7 +495,7 @@ pub(crate) fn promote(reach: &Reach, typed: Promote) -> Result<(), Failure> {
         with_policy: typed.auto_create_policy,
         policy_name: typed.policy_name,
         output: typed.output,
-        dry_run: typed.dry_run != DryRun::None,
+        dry_run: typed.dry_run.into(),
     };
     block_on(async {
         let control = reach.connect().await?;

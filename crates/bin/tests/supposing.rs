@@ -593,7 +593,7 @@ fn who_may_see_one_cluster_needs_no_list_of_all() {
         &jane("get configmap a -s members -C member2"),
         "",
         1,
-        &["cluster(member2)", "(Forbidden)", "cluster-proxy-admin"],
+        &["cluster(member2)", "is forbidden", "cluster-proxy-admin"],
     );
     // Let through to a member, and without a role there.
     check(
@@ -601,7 +601,7 @@ fn who_may_see_one_cluster_needs_no_list_of_all() {
         &jane("get secret a -s members -C member1"),
         "",
         1,
-        &["cluster(member1)", "(Forbidden)", "lacks a role there"],
+        &["cluster(member1)", "is forbidden", "lacks a role there"],
     );
     // Without leave to list clusters the rest is shown, and it is said what is missing.
     check(

@@ -120,6 +120,39 @@ fn no_input_makes_it_panic() {
 }
 
 #[test]
+fn what_nobody_has_to_be_asked_about_needs_no_control_plane() {
+    for (line, expected) in [
+        (
+            "create deployment x --image nginx --dry-run=client -o yaml",
+            "image: nginx",
+        ),
+        (
+            "create deployment x --image y --dry-run=client",
+            "deployment.apps/x created (dry run)\n",
+        ),
+        (
+            "create configmap x --from-literal a=b --dry-run=client -n shop -o name",
+            "configmap/x\n",
+        ),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (code, said) = karavel(&words);
+        assert_eq!(code, 0, "{line}\n{said}");
+        assert!(said.contains(expected), "{line}\n{said}");
+    }
+    let words = [
+        "create",
+        "role",
+        "r",
+        "--verb=get",
+        "--resource=pods",
+        "--dry-run=client",
+    ];
+    let (code, said) = karavel(&words);
+    assert_eq!(code, 1, "{said}");
+}
+
+#[test]
 fn wrong_words_are_answered_with_the_right_ones() {
     for (line, expected) in [
         ("gett pods", "get"),
@@ -172,6 +205,21 @@ fn wrong_words_are_answered_with_the_right_ones() {
         ("bench foo", "there are footprint"),
         ("bench propagte", "did you mean \"propagate\"?"),
         ("clusters", "no kubeconfig can be used"),
+        (
+            "taint cluser member1 gpu=yes:NoSchedule",
+            "did you mean \"cluster\"?",
+        ),
+        (
+            "taint clusters member1 gpu=yes:noschedule",
+            "did you mean gpu=yes:NoSchedule?",
+        ),
+        ("apply", "must specify one of -f and -k"),
+        ("create", "karavel create deployment web"),
+        ("completion bsh", "did you mean \"bash\"?"),
+        (
+            "crds propagationpolices",
+            "did you mean \"propagationpolicies\"?",
+        ),
         ("get pods --invalidflag", "unknown flag: --invalidflag"),
         ("up --members 3x", "write a whole number"),
         (

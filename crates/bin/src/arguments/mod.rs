@@ -34,8 +34,8 @@ pub(crate) use sim::{Fault, Sim, SimCommand, Trouble};
 pub(crate) use storage::{Storage, StoreKind};
 pub(crate) use tokens::{CreateToken, Otherwise, Token};
 pub(crate) use writing::{
-    Apply, ApplyCommand, Cascade, Create, Delete, Document, DryRun, Edit, Files, Interpret,
-    LastApplied, Mark, Patch, PatchType, Promote, Simulate,
+    Apply, ApplyCommand, Cascade, Create, Delete, Document, Edit, Files, Interpret, LastApplied,
+    Mark, Patch, PatchType, Promote, Simulate,
 };
 
 /// A multi-cluster Kubernetes control plane in one binary.

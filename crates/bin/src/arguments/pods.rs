@@ -1,6 +1,6 @@
 //! Commands about what runs in members.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -144,9 +144,18 @@ pub(crate) struct PortForward {
     /// of a container's port, or of the service's.
     #[arg(required = true, value_name = "[LOCAL:]REMOTE", value_parser = cli::PortPair::parse)]
     pub(crate) ports: Vec<cli::PortPair>,
-    /// Where to listen.
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
-    pub(crate) address: IpAddr,
+    /// Where to listen, with commas in between: IP addresses, or localhost.
+    #[arg(long, value_name = "ADDR", value_delimiter = ',', default_value = "127.0.0.1", value_parser = address)]
+    pub(crate) address: Vec<IpAddr>,
+}
+
+fn address(text: &str) -> Result<IpAddr, String> {
+    match text {
+        "localhost" => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        _ => text
+            .parse()
+            .map_err(|_| "write an IP address such as 127.0.0.1, or localhost".to_owned()),
+    }
 }
 
 impl Pod {

@@ -9,7 +9,7 @@ use super::places::{Namespaces, OnePlace, Places};
 pub(crate) struct Get {
     /// `TYPE[.VERSION][.GROUP]` and names, several types with commas in between, or TYPE/NAME for each; absent with files.
     #[arg(
-        required_unless_present_any = ["files", "kustomize"],
+        required_unless_present_any = ["files", "kustomize", "raw"],
         value_name = "TYPE [NAME...] | TYPE/NAME"
     )]
     pub(crate) words: Vec<String>,
@@ -17,6 +17,17 @@ pub(crate) struct Get {
     pub(crate) files: super::Files,
     #[command(flatten)]
     pub(crate) namespaces: Namespaces,
+    /// Ask this path of the control plane, such as /readyz?verbose, and print what it answers with.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["words", "files", "kustomize"])]
+    pub(crate) raw: Option<String>,
+    /// A part of the objects that are named, such as status or scale.
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) subresource: String,
     /// Only objects with these labels, such as app=web,tier!=test.
     #[arg(
         short = 'l',
@@ -71,6 +82,12 @@ pub(crate) struct Get {
     /// Say of each row whether the object is new, changed or gone; with --watch or --watch-only.
     #[arg(long)]
     pub(crate) output_watch_events: bool,
+    /// Has no effect: long lists are always read in pages.
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) chunk_size: Option<u32>,
+    /// Has no effect: tables are made by servers where they can.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) server_print: Option<bool>,
 }
 
 /// What stands after `-o`: whole, or a word for which `--template` has the rest.
@@ -158,12 +175,15 @@ pub(crate) struct Events {
     pub(crate) watch: bool,
     #[command(flatten)]
     pub(crate) places: Places,
-    /// How to write it: table, json, yaml.
+    /// How to write it: table, json, yaml, name, jsonpath=..., custom-columns=..., go-template=...
     #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse, default_value = "table")]
     pub(crate) output: cli::Output,
     /// Leave the headline out.
     #[arg(long)]
     pub(crate) no_headers: bool,
+    /// Has no effect: long lists are always read in pages.
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) chunk_size: Option<u32>,
 }
 
 /// How serious an event is.
@@ -375,6 +395,7 @@ impl From<Get> for cli::Query {
             show_managed_fields: typed.show_managed_fields,
             sort_by: typed.sort_by,
             ignore_not_found: typed.ignore_not_found,
+            subresource: typed.subresource,
         }
     }
 }

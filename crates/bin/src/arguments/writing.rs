@@ -131,6 +131,9 @@ pub(crate) struct Apply {
     /// Only objects of the files with these labels.
     #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "")]
     pub(crate) selector: String,
+    /// Apply a part of the objects, such as status; with --server-side.
+    #[arg(long, value_name = "NAME", requires = "server_side")]
+    pub(crate) subresource: Option<String>,
     /// Refuse to change fields that others own, as kubectl does with it. Objects are applied by the server without it too.
     #[arg(long)]
     pub(crate) server_side: bool,
@@ -235,6 +238,12 @@ pub(crate) struct Create {
         id = "labels"
     )]
     pub(crate) labels: String,
+    /// Change the objects of the files in an editor first.
+    #[arg(long, conflicts_with_all = ["words", "raw"])]
+    pub(crate) edit: bool,
+    /// Send the file to this path of the control plane as it is, and print what it answers with.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["words", "kustomize", "recursive", "labels", "output"])]
+    pub(crate) raw: Option<String>,
     #[command(flatten)]
     pub(crate) writing: Writing,
     #[command(flatten)]
@@ -265,6 +274,10 @@ pub(crate) struct Delete {
     /// In all namespaces; with --all or a selector.
     #[arg(short = 'A', long)]
     pub(crate) all_namespaces: bool,
+    /// Delete what this path of the control plane has, with what the file says if one is given, and print what it answers
+    /// with.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["words", "kustomize", "recursive", "selector", "field_selector", "all", "output", "interactive", "dry_run"])]
+    pub(crate) raw: Option<String>,
     /// Say what would go, and ask first.
     #[arg(short, long)]
     pub(crate) interactive: bool,
@@ -322,6 +335,9 @@ pub(crate) struct Edit {
     /// Show the change that is sent.
     #[arg(long)]
     pub(crate) output_patch: bool,
+    /// The part of the object, such as status.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) subresource: Option<String>,
     /// Has no effect: the server always checks.
     #[arg(long, hide = true, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) validate: Option<String>,
@@ -528,14 +544,20 @@ impl TryFrom<Writing> for cli::Writing {
             output.map_err(|why| cli::Failure::refused(why, "correct --output and --template"))?;
         Ok(Self {
             namespace: typed.namespace,
-            dry_run: match typed.dry_run {
-                DryRun::None => cli::DryRun::No,
-                DryRun::Client => cli::DryRun::Client,
-                DryRun::Server => cli::DryRun::Server,
-            },
+            dry_run: typed.dry_run.into(),
             output,
             manager: typed.field_manager,
             managed_fields: typed.show_managed_fields,
         })
+    }
+}
+
+impl From<DryRun> for cli::DryRun {
+    fn from(typed: DryRun) -> Self {
+        match typed {
+            DryRun::None => Self::No,
+            DryRun::Client => Self::Client,
+            DryRun::Server => Self::Server,
+        }
     }
 }

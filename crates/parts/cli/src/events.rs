@@ -3,8 +3,7 @@
 use client::{Client, ListOptions};
 use futures_util::stream::{self, StreamExt as _};
 use object::time::Time;
-use object::{Object, ResourceType, Value};
-use serde_json::json;
+use object::{Object, ResourceType};
 
 use crate::age;
 use crate::failure::Failure;
@@ -37,13 +36,10 @@ pub struct EventsQuery {
 
 /// What happened lately, the newest last.
 pub async fn events(control: &Client, query: &EventsQuery, now: Time) -> Result<Answer, Failure> {
-    let namespace = match (&query.namespace, query.all_namespaces) {
-        (_, true) => String::new(),
-        (Some(namespace), _) => namespace.clone(),
-        (None, _) => control.raw().default_namespace().to_owned(),
-    };
+    let asked = query.namespace.as_deref();
+    let namespace = reading::meant_namespace(control, asked, query.all_namespaces);
     let (places, unreached) = reading::within_reach(control, query.scope, &query.clusters).await?;
-    let answers: Vec<(Place, Result<Vec<Object>, Failure>)> = stream::iter(places)
+    let answers: Vec<(Place, Result<Vec<Object>, Failure>)> = stream::iter(places.clone())
         .map(|place| {
             let namespace = namespace.as_str();
             async move {
@@ -76,19 +72,21 @@ pub async fn events(control: &Client, query: &EventsQuery, now: Time) -> Result<
     let mut notes = Vec::new();
     if found.is_empty() && failed.is_empty() && unreached.is_none() {
         notes.push(reading::nothing_found(&namespace, true));
+        notes.extend(reading::no_such_space(&places, &namespace).await);
     }
-    let text = match query.output {
-        Output::Json | Output::Yaml => {
+    let text = match &query.output {
+        Output::Table | Output::Wide | Output::Name if found.is_empty() => String::new(),
+        Output::Table | Output::Wide => table(&found, query, now).to_string(),
+        Output::Name => found
+            .iter()
+            .map(|(_, event)| format!("event/{}\n", clean(event.name())))
+            .collect(),
+        output => {
             let items = found
                 .into_iter()
                 .map(|(place, event)| reading::mark(event, place.mark(several), false));
-            let items: Vec<Value> = items.collect();
-            let document =
-                json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items});
-            reading::write_document(&document, query.output == Output::Yaml)?
+            reading::show_list(items.collect(), output, query.no_headers)?
         }
-        _ if found.is_empty() => String::new(),
-        _ => table(&found, query, now).to_string(),
     };
     Ok(Answer {
         text,
@@ -255,6 +253,8 @@ pub(crate) async fn about(place: &Place, object: &Object, now: Time) -> Result<S
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

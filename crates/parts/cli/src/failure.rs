@@ -71,6 +71,16 @@ impl Failure {
         self.reworded(|what| format!("{with}{what}"))
     }
 
+    /// The same with the cluster it happened in. Upstream: that takes the place of who said it and of the reason, which
+    /// are told of the control plane alone.
+    #[must_use]
+    pub(crate) fn in_cluster(self, cluster: &str) -> Self {
+        self.reworded(|what| {
+            let (_, message) = what.split_at(server_words(&what));
+            format!("cluster({cluster}): {message}")
+        })
+    }
+
     /// The same, said otherwise.
     #[must_use]
     pub fn reworded(self, say: impl FnOnce(String) -> String) -> Self {
@@ -98,6 +108,41 @@ impl Failure {
             Self::Refused { what, .. } => Self::Refused { what, hint },
             Self::Failed { what, .. } => Self::Failed { what, hint },
             ended @ Self::Ended { .. } => ended,
+        }
+    }
+}
+
+/// How much of a message says that a server said it, and why: `from server (NotFound): `.
+pub(crate) fn server_words(said: &str) -> usize {
+    let (plain, reasoned) = ("from server: ", "from server (");
+    if said.starts_with(plain) {
+        return plain.len();
+    }
+    let end = said.find("): ").filter(|_| said.starts_with(reasoned));
+    end.map_or(0, |end| end + "): ".len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cluster_takes_the_place_of_who_said_it() {
+        for (what, expected) in [
+            (
+                "from server (NotFound): deployments.apps \"x\" not found",
+                "cluster(member1): deployments.apps \"x\" not found",
+            ),
+            ("from server: it is late", "cluster(member1): it is late"),
+            (
+                "no answer within 15s",
+                "cluster(member1): no answer within 15s",
+            ),
+            ("from server", "cluster(member1): from server"),
+        ] {
+            let failure = Failure::refused(what, "look").in_cluster("member1");
+            assert_eq!(failure.to_string(), expected);
+            assert_eq!(failure.hint(), "look");
         }
     }
 }

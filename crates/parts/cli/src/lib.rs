@@ -32,6 +32,7 @@ mod picture;
 mod pods;
 mod promote;
 mod proposals;
+mod raw;
 mod reach;
 mod reading;
 mod schema;
@@ -59,6 +60,7 @@ pub use picture::Presumption;
 pub use pods::{LogQuery, PodQuery, PortPair, Streams, Told, attach, exec, forward, logs};
 pub use promote::{PromoteQuery, promote};
 pub use proposals::{Proposal, contexts, proposals};
+pub use raw::{RawVerb, raw};
 pub use reach::{Reach, call_failure};
 pub use reading::{Answer, GoTemplate, Output, Query, Scope, Sink, get, watch};
 pub use schema::{SchemaQuery, explain_kind};
@@ -69,6 +71,6 @@ pub use usage::{SortBy, UsageQuery, top_nodes, top_pods};
 pub use writing::{
     AccountTokenQuery, ApplyOptions, Asking, CreateOptions, DeleteQuery, DryRun, EditQuery,
     MarkQuery, Marks, PatchQuery, Propagation, Writing, apply, check_flags, check_words, create,
-    create_account_token, delete, edit, generate, mark, mark_here, patch, patch_here,
-    view_last_applied,
+    create_account_token, create_here, delete, edit, edit_first, generate, mark, mark_here, patch,
+    patch_here, view_last_applied,
 };

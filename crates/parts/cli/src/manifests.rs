@@ -225,7 +225,7 @@ fn kind_hint(discovery: &Discovery, wrong: &GroupVersionKind) -> String {
 pub fn read_values(name: &str, text: &str) -> Result<Vec<Value>, Failure> {
     let documents = yaml::read_documents(text).map_err(|error| {
         Failure::refused(
-            format!("{name}: {}", yaml::told(&error)),
+            format!("{name}: {}", yaml::told(name, &error)),
             "correct the file",
         )
     })?;
@@ -288,7 +288,8 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Manifest>, Failure> {
             "correct the file; `karavel create deployment web --image=nginx --dry-run -o yaml` writes an example",
         )
     };
-    let documents = yaml::read_documents(text).map_err(|error| wrong(name, yaml::told(&error)))?;
+    let documents =
+        yaml::read_documents(text).map_err(|error| wrong(name, yaml::told(name, &error)))?;
     let mut all = Vec::new();
     for (number, document) in documents.into_iter().enumerate() {
         let place = match number {

@@ -1,6 +1,7 @@
 //! The right word for a wrong one: the known word that is a slip or two away.
 
 use client::{CallError, Client, ListOptions};
+use futures_util::stream::{self, StreamExt as _};
 use object::{Object, ObjectKey, ResourceType};
 
 use crate::failure::Failure;
@@ -104,6 +105,14 @@ pub(crate) async fn missing(
     if space.is_none() {
         return failure;
     }
+    match near_space(client, &key.namespace).await {
+        Some(near) => failure.advised(format!("did you mean -n {near}?")),
+        None => failure,
+    }
+}
+
+/// The namespace that was probably meant by one that is not there.
+async fn near_space(client: &Client, wrong: &str) -> Option<String> {
     let options = ListOptions {
         metadata_only: true,
         limit: LOOKED_AT,
@@ -111,10 +120,52 @@ pub(crate) async fn missing(
     };
     let spaces = client.list(&namespaces(), "", &options).await;
     let spaces = spaces.map(|list| list.items).unwrap_or_default();
-    match nearest(&key.namespace, spaces.iter().map(Object::name)) {
-        Some(near) => failure.advised(format!("did you mean -n {near}?")),
-        None => failure,
+    nearest(wrong, spaces.iter().map(Object::name)).map(str::to_owned)
+}
+
+/// What is said beside an empty answer if none of those who were asked has the namespace: it was mistyped, mostly.
+pub(crate) async fn note_absent_space(
+    clients: &[Client],
+    namespace: &str,
+    whose: Whose,
+) -> Option<String> {
+    if matches!(namespace, "" | "default") {
+        return None;
     }
+    let first = clients.first()?;
+    let space = ObjectKey::cluster(namespace);
+    let kind = namespaces();
+    let mut looks = stream::iter(clients)
+        .map(|client| client.get_metadata(&kind, &space))
+        .buffer_unordered(LOOKS);
+    while let Some(found) = looks.next().await {
+        if !found.is_err_and(|error| error.is_not_found()) {
+            return None;
+        }
+    }
+    let near = near_space(first, namespace).await;
+    Some(absent_space_note(namespace, near.as_deref(), whose))
+}
+
+/// Who was asked for a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// The control plane.
+    ControlPlane,
+    /// Members, perhaps along with it. They need not have what the control plane has.
+    Members,
+}
+
+fn absent_space_note(namespace: &str, near: Option<&str>, whose: Whose) -> String {
+    let place = match whose {
+        Whose::ControlPlane => "",
+        Whose::Members => " in these clusters",
+    };
+    let meant = near.map(|near| format!(": did you mean -n {near}?"));
+    format!(
+        "there is no namespace {namespace:?}{place}{}",
+        meant.unwrap_or_default()
+    )
 }
 
 /// What is said of the namespace of an object that is not there, if that is not there either. Upstream: whoever looks for
@@ -134,6 +185,8 @@ pub(crate) async fn absent_space(
 
 /// So many names are looked at for the one that was meant.
 const LOOKED_AT: u32 = 500;
+/// So many places are asked at once for a namespace.
+const LOOKS: usize = 32;
 
 #[cfg(test)]
 mod tests {
@@ -152,6 +205,24 @@ mod tests {
             ("kitten", "sitting", 3),
         ] {
             assert_eq!(distance(from, to), steps, "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn a_namespace_that_is_nowhere_is_told() {
+        for (near, whose, expected) in [
+            (
+                Some("shop"),
+                Whose::ControlPlane,
+                "there is no namespace \"shpo\": did you mean -n shop?",
+            ),
+            (
+                None,
+                Whose::Members,
+                "there is no namespace \"shpo\" in these clusters",
+            ),
+        ] {
+            assert_eq!(absent_space_note("shpo", near, whose), expected);
         }
     }
 

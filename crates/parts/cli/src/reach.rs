@@ -137,6 +137,27 @@ fn said_once(causes: &str) -> String {
     parts.join(": ")
 }
 
+/// What to do about a server that cannot be reached.
+pub(crate) const UNREACHED: &str =
+    "check that the server runs and that the address in the kubeconfig is right";
+
+/// What to do about a server that runs and is not who the kubeconfig says it is.
+fn certificate_hint(what: &str) -> Option<&'static str> {
+    let (_, why) = what.split_once("invalid peer certificate: ")?;
+    Some(
+        if why.starts_with("NotValidForName") || why.contains("not valid for name") {
+            "the server has no certificate for the address in the kubeconfig: use one of those that it has, or set tls-server-name"
+        } else if why.starts_with("Expired")
+            || why.starts_with("NotValidYet")
+            || why.contains("certificate expired")
+        {
+            "the server's certificate does not hold now: check the clocks here and there, and renew the certificate"
+        } else {
+            "another server answers at this address than the kubeconfig is for, or it has begun anew: take the kubeconfig from its data directory again"
+        },
+    )
+}
+
 /// A call that failed, as the end of a command. Refusals read as kubectl's do.
 ///
 /// What would be refused again is refused; what may work a little later has failed.
@@ -146,10 +167,10 @@ pub fn call_failure(error: &CallError) -> Failure {
         let what = said_once(&chain(error).to_string());
         return match error {
             CallError::Unsendable { .. } => Failure::refused(what, "check the names and flags"),
-            _ => Failure::failed(
-                what,
-                "check that the server runs and that the address in the kubeconfig is right",
-            ),
+            _ => {
+                let hint = certificate_hint(&what);
+                Failure::failed(what, hint.unwrap_or(UNREACHED))
+            }
         };
     };
     let what = match refusal.reason.as_str() {
@@ -290,6 +311,34 @@ mod tests {
             deadline: std::time::Duration::from_secs(5),
         };
         assert_eq!(call_failure(&late).exit_code(), 2);
+    }
+
+    #[test]
+    fn a_server_of_another_authority_runs_all_right() {
+        let before = "GET /api: the server cannot be reached: client error (Connect): invalid peer certificate: ";
+        for (why, expected) in [
+            (
+                "UnknownIssuer",
+                "take the kubeconfig from its data directory again",
+            ),
+            (
+                "BadSignature",
+                "take the kubeconfig from its data directory again",
+            ),
+            (
+                "certificate not valid for name \"x\"; certificate is only valid for DnsName(\"y\")",
+                "tls-server-name",
+            ),
+            ("NotValidForName", "tls-server-name"),
+            (
+                "certificate expired: verification time 2 (UNIX), but certificate is not valid after 1",
+                "clocks",
+            ),
+        ] {
+            let hint = certificate_hint(&format!("{before}{why}")).unwrap();
+            assert!(hint.contains(expected), "{why}: {hint}");
+        }
+        assert!(certificate_hint("tcp connect error: Connection refused").is_none());
     }
 
     #[test]

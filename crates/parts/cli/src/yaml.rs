@@ -18,14 +18,23 @@ pub(crate) fn read_document(text: &str) -> Result<Value, Error> {
     serde_saphyr::from_str_with_options(text, options())
 }
 
-/// Where a text cannot be read and why, without what is for those who write programs.
-pub(crate) fn told(error: &Error) -> String {
+/// Where a text of some name cannot be read and why, without what is for those who write programs.
+pub(crate) fn told(name: &str, error: &Error) -> String {
     let said = error.to_string();
-    // Which of its bounds was passed is nothing to somebody who wrote a file; where it was is below the first line.
-    if said.contains("budget breached") {
+    // How things are counted is nothing to somebody who wrote a file; what there is too much of is. The text itself
+    // stands below the first line.
+    let first = said.lines().next().unwrap_or_default();
+    let is_deep = ["budget breached: Depth {", "recursion limit exceeded"];
+    if is_deep.iter().any(|words| first.contains(words)) {
+        return "things lie too deep within each other".to_owned();
+    }
+    if first.contains("budget breached") {
         return "it holds too much, with what its aliases stand for".to_owned();
     }
+    // Whoever shows it says that it is an error.
+    let said = said.strip_prefix("error: ").unwrap_or(&said);
     said.replace(", set DuplicateKeyPolicy in Options if acceptable", "")
+        .replacen("--> <input>:", &format!("--> {name}:"), 1)
 }
 
 /// Whoever names a file has read it or made it: everything that a control plane holds may be in one. Only what aliases
@@ -141,7 +150,35 @@ mod tests {
             let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
             bomb.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
         }
-        let said = told(&read_document(&bomb).unwrap_err());
-        assert!(!said.is_empty() && !said.contains("budget"), "{said}");
+        let said = told("f.yaml", &read_document(&bomb).unwrap_err());
+        assert!(
+            said.contains("aliases") && !said.contains("budget"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_once_and_in_plain_words() {
+        for (text, expected) in [
+            (
+                "a: [".to_owned(),
+                "line 1 column 4: unclosed bracket '['\n --> f.yaml:1:4\n",
+            ),
+            (
+                "a: 1\na: 2".to_owned(),
+                "line 2 column 1: duplicate mapping key: a\n",
+            ),
+            (
+                format!("{}1{}", "{\"a\":".repeat(20_000), "}".repeat(20_000)),
+                "things lie too deep within each other",
+            ),
+            (
+                format!("{}{}", "[".repeat(3_000), "]".repeat(3_000)),
+                "things lie too deep within each other",
+            ),
+        ] {
+            let said = told("f.yaml", &read_document(&text).unwrap_err());
+            assert!(said.starts_with(expected), "{said}");
+        }
     }
 }

@@ -37,12 +37,11 @@ pub async fn describe(
     now: Time,
 ) -> Result<Answer, Failure> {
     let wanted = reading::read_words(&query.words)?;
+    let is_named = wanted.iter().any(|wanted| !wanted.names.is_empty());
+    reading::refuse_names(is_named, &[&query.selector])?;
     let place = reading::place(control, query.scope, query.cluster.as_deref()).await?;
-    let namespace = match (&query.namespace, query.all_namespaces) {
-        (_, true) => String::new(),
-        (Some(namespace), _) => namespace.clone(),
-        (None, _) => control.raw().default_namespace().to_owned(),
-    };
+    let asked = query.namespace.as_deref();
+    let namespace = reading::meant_namespace(control, asked, query.all_namespaces);
     let client = place.client();
     let failed = |error: &client::CallError| named(&place, place.failure(error));
     let discovery = client.discover().await.map_err(|error| failed(&error))?;
@@ -67,6 +66,10 @@ pub async fn describe(
     let mut notes = Vec::new();
     if pages.is_empty() && failure.is_none() {
         notes.push(reading::nothing_found(&namespace, is_namespaced));
+        if is_namespaced {
+            let here = std::slice::from_ref(&place);
+            notes.extend(reading::no_such_space(here, &namespace).await);
+        }
     }
     Ok(Answer {
         text: pages.join("\n\n"),
@@ -77,7 +80,7 @@ pub async fn describe(
 
 fn named(place: &Place, failure: Failure) -> Failure {
     match place.is_member() {
-        true => failure.prefixed(&format!("cluster({}): ", place.name)),
+        true => failure.in_cluster(&place.name),
         false => failure,
     }
 }

@@ -51,10 +51,7 @@ pub(super) async fn open(place: &Place, path: &str) -> Result<(Sender, Receiver)
 
 fn refused(place: &Place, error: &kube::Error) -> Failure {
     if let kube::Error::Api(status) = error {
-        let what = format!(
-            "cluster({}): from server ({}): {}",
-            place.name, status.reason, status.message
-        );
+        let what = format!("cluster({}): {}", place.name, status.message);
         return match status.code {
             500.. => Failure::failed(what, "see the server's log"),
             _ => Failure::refused(what, "check the pod, the container and the cluster"),

@@ -39,12 +39,9 @@ pub(super) async fn find_with_owner(
     namespace: &str,
     word: &str,
 ) -> Result<(Option<Object>, Vec<Object>), Failure> {
+    let (kind, name) = read(word)?;
     let client = place.client();
     let failed = |error: &client::CallError| name_place(place, place.failure(error));
-    let (kind, name) = match word.split_once('/') {
-        None => ("pods", word),
-        Some((kind, name)) => (kind, name),
-    };
     if matches!(kind, "pod" | "pods" | "po" | "Pod.v1") {
         let key = ObjectKey::namespaced(namespace, name);
         return match client.get(&pods(), &key).await {
@@ -75,6 +72,21 @@ pub(super) async fn find_with_owner(
     })?;
     let pods = select(place, namespace, &selector).await?;
     Ok((Some(owner), pods))
+}
+
+/// The type and the name of `POD` or `TYPE/NAME`. A path without a name would be that of all pods.
+fn read(word: &str) -> Result<(&str, &str), Failure> {
+    let (kind, name) = word.split_once('/').unwrap_or(("pods", word));
+    match kind.is_empty() || name.is_empty() || name.contains('/') {
+        false => Ok((kind, name)),
+        true => Err(Failure::refused(
+            match word {
+                "" => "the name of a pod may not be empty".to_owned(),
+                word => format!("{word:?} is no POD and no TYPE/NAME"),
+            },
+            "name a pod, or something with a selector such as deployment/web; `karavel get pods -s members` shows the pods there are",
+        )),
+    }
 }
 
 /// The pods with some labels, those that run first.
@@ -212,7 +224,7 @@ pub(super) fn name_place(place: &Place, failure: Failure) -> Failure {
     if !place.is_member() {
         return failure;
     }
-    failure.prefixed(&format!("cluster({}): ", place.name))
+    failure.in_cluster(&place.name)
 }
 
 #[cfg(test)]
@@ -220,6 +232,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_pod_has_a_name() {
+        for (word, expected) in [
+            ("web-1", Some(("pods", "web-1"))),
+            ("deployment/web", Some(("deployment", "web"))),
+            ("", None),
+            ("pod/", None),
+            ("/web", None),
+            ("a/b/c", None),
+        ] {
+            assert_eq!(read(word).ok(), expected, "{word}");
+        }
+        let said = read("").unwrap_err().to_string();
+        assert_eq!(said, "the name of a pod may not be empty");
+    }
 
     #[test]
     fn selectors_are_written_as_words() {

@@ -21,7 +21,7 @@ const PREAMBLE: usize = 2;
 pub async fn forward(
     control: &Client,
     query: &PodQuery,
-    address: IpAddr,
+    addresses: &[IpAddr],
     ports: &[PortPair],
     print: Sink<'_>,
     note: Sink<'_>,
@@ -36,7 +36,10 @@ pub async fn forward(
     let resolve = |pair: &PortPair| pair.resolve(service.as_ref(), pod);
     let pairs: Vec<(u16, u16)> = ports.iter().map(resolve).collect::<Result<_, _>>()?;
     let mut doors = Vec::new();
-    for (local, remote) in pairs {
+    let pairs = pairs
+        .iter()
+        .flat_map(|pair| addresses.iter().map(move |address| (*address, *pair)));
+    for (address, (local, remote)) in pairs {
         let local = SocketAddr::new(address, local);
         let door = TcpListener::bind(local).await.map_err(|error| {
             Failure::refused(

@@ -3,6 +3,7 @@
 use client::Client;
 use futures_util::stream::{self, StreamExt as _};
 use object::Object;
+use object::time::Time;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::PodQuery;
@@ -30,13 +31,13 @@ pub struct LogQuery {
     pub prefix: bool,
     /// When each line was written.
     pub timestamps: bool,
-    /// So many lines from the end; all if negative.
+    /// So many lines from the end; all if -1.
     pub tail: Option<i64>,
     /// Nothing older, in seconds.
     pub since_seconds: Option<i64>,
     /// Nothing from before this time.
     pub since_time: Option<String>,
-    /// Not more than this.
+    /// Not more than this; 0 for all.
     pub limit_bytes: Option<u64>,
     /// At most so many logs at once.
     pub at_once: usize,
@@ -44,6 +45,8 @@ pub struct LogQuery {
     pub ignore_errors: bool,
 }
 
+/// As many lines as there are. Upstream: what is below it is a mistake.
+const ALL_LINES: i64 = -1;
 /// Lines of a selection begin here from the end unless a number is given, so that many pods do not drown each other.
 const SELECTED_TAIL: i64 = 10;
 
@@ -59,6 +62,7 @@ pub async fn logs(
     print: reading::Sink<'_>,
     note: reading::Sink<'_>,
 ) -> Result<(), Failure> {
+    check(query)?;
     let Some(cluster) = &query.pod.cluster else {
         return Err(Failure::refused(
             "must specify a cluster",
@@ -102,6 +106,28 @@ pub async fn logs(
         }
     }
     Ok(())
+}
+
+/// Says what makes no sense, before anybody is asked.
+fn check(query: &LogQuery) -> Result<(), Failure> {
+    if let Some(lines) = query.tail.filter(|lines| *lines < ALL_LINES) {
+        return Err(Failure::refused(
+            format!("--tail must be greater than or equal to -1, and is {lines}"),
+            "write how many lines from the end are wanted, or -1 for all",
+        ));
+    }
+    match since_time(query).map(str::parse::<Time>) {
+        Some(Err(error)) => Err(Failure::refused(
+            format!("--since-time: {error}"),
+            "write a time such as 2026-01-31T12:00:00Z",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a script gives whose variable is not set is no time.
+fn since_time(query: &LogQuery) -> Option<&str> {
+    query.since_time.as_deref().filter(|time| !time.is_empty())
 }
 
 async fn copy(place: &Place, source: &Source, print: reading::Sink<'_>) -> Result<(), Failure> {
@@ -217,6 +243,7 @@ fn path(query: &LogQuery, pod: &Object, container: &str) -> String {
             "limitBytes",
             query
                 .limit_bytes
+                .filter(|limit| *limit > 0)
                 .and_then(|limit| i64::try_from(limit).ok()),
         ),
     ] {
@@ -224,7 +251,7 @@ fn path(query: &LogQuery, pod: &Object, container: &str) -> String {
             path.push_str(&format!("&{name}={number}"));
         }
     }
-    if let Some(time) = &query.since_time {
+    if let Some(time) = since_time(query) {
         path.push_str(&format!(
             "&sinceTime={}",
             utf8_percent_encode(time, NON_ALPHANUMERIC)
@@ -240,6 +267,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_makes_no_sense_is_told_before_anybody_is_asked() {
+        for (tail, since_time, expected) in [
+            (None, None, ""),
+            (Some(-1), Some("2026-01-31T12:00:00Z"), ""),
+            (Some(0), Some("2026-01-31T12:00:00.5+02:00"), ""),
+            (Some(-5), None, "--tail must be greater than or equal to -1"),
+            (None, Some("foo"), "--since-time: "),
+            (None, Some(""), ""),
+            (None, Some("2026-01-31"), "--since-time: "),
+        ] {
+            let query = LogQuery {
+                tail,
+                since_time: since_time.map(str::to_owned),
+                ..LogQuery::default()
+            };
+            let said = check(&query).map_or_else(|failure| failure.to_string(), |()| String::new());
+            assert!(
+                said.starts_with(expected),
+                "{tail:?} {since_time:?}: {said}"
+            );
+            assert_eq!(
+                said.is_empty(),
+                expected.is_empty(),
+                "{since_time:?}: {said}"
+            );
+        }
+    }
+
+    #[test]
     fn what_is_asked_for_is_in_the_path() {
         let pod = Object::from_value(json!({"metadata": {"name": "p", "namespace": "n"}})).unwrap();
         let query = |selector: &str, tail, follow| LogQuery {
@@ -247,6 +303,7 @@ mod tests {
             tail,
             follow,
             since_time: follow.then(|| "2026-01-01T00:00:00Z".to_owned()),
+            limit_bytes: Some(u64::from(follow)),
             ..LogQuery::default()
         };
         let begin = "/api/v1/namespaces/n/pods/p/log?container=c";
@@ -256,7 +313,7 @@ mod tests {
             (query("a=b", Some(-1), false), ""),
             (
                 query("", Some(1), true),
-                "&follow=true&tailLines=1&sinceTime=2026%2D01%2D01T00%3A00%3A00Z",
+                "&follow=true&tailLines=1&limitBytes=1&sinceTime=2026%2D01%2D01T00%3A00%3A00Z",
             ),
         ] {
             assert_eq!(path(&query, &pod, "c"), format!("{begin}{expected}"));

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::picture::{Picture, Presumption};
 use crate::reach::call_failure;
 use crate::reading::{self, Output, Place, Scope, Sink};
-use crate::writing::{MANAGER, Strictness, name_of, policy_for};
+use crate::writing::{DryRun, MANAGER, Strictness, name_of, policy_for};
 use template::strip;
 
 /// What is to be promoted.
@@ -30,8 +30,8 @@ pub struct PromoteQuery {
     pub policy_name: Option<String>,
     /// Only show what would be created.
     pub output: Option<Output>,
-    /// Only check.
-    pub dry_run: bool,
+    /// Only check; the server is asked whether it would take what would be created, either way.
+    pub dry_run: DryRun,
 }
 
 /// Promotes an object. `member` is a client for the member if it is not to be reached through the control plane.
@@ -53,10 +53,7 @@ pub async fn promote(
                 .client()
         }
     };
-    let namespace = match &query.namespace {
-        Some(namespace) => namespace.clone(),
-        None => control.raw().default_namespace().to_owned(),
-    };
+    let namespace = reading::meant_namespace(control, query.namespace.as_deref(), false);
     let discovery = source
         .discover()
         .await
@@ -112,7 +109,7 @@ pub async fn promote(
     if exists(control, &resource, &template).await? {
         return Ok(());
     }
-    if query.dry_run {
+    if query.dry_run != DryRun::No {
         let mut all = needed;
         all.push((resource, template));
         all.extend(query.with_policy.then_some((policy_kind, policy)));
@@ -121,10 +118,8 @@ pub async fn promote(
                 continue;
             }
             try_create(control, kind, object).await?;
-            print(&format!(
-                "{} created (dry run)\n",
-                name_of(kind, object.name())
-            ))?;
+            let (name, suffix) = (name_of(kind, object.name()), query.dry_run.suffix());
+            print(&format!("{name} created{suffix}\n"))?;
         }
         return Ok(());
     }
@@ -185,7 +180,7 @@ fn gvr(resource: &ResourceType) -> String {
 }
 
 fn of_member(query: &PromoteQuery, error: &CallError) -> Failure {
-    call_failure(error).prefixed(&format!("cluster({}): ", query.cluster))
+    call_failure(error).in_cluster(&query.cluster)
 }
 
 /// Shows what would be created instead of creating it.

@@ -11,6 +11,7 @@ use super::tables::ServerTable;
 use super::words::Wanted;
 use crate::failure::Failure;
 use crate::nearest::{absent_space, missing};
+use crate::writing;
 
 /// How many rows a page of a long table has. Upstream: the same.
 const PAGE: u32 = 500;
@@ -27,8 +28,17 @@ pub(super) struct Asked<'a> {
     /// Tables rather than objects.
     pub(super) tables: bool,
     pub(super) ignore_not_found: bool,
+    /// A part of the objects, such as status; empty for the objects themselves.
+    pub(super) part: &'a str,
     /// A name that nobody has is answered with the one that was probably meant.
     pub(super) suggests: bool,
+}
+
+impl Asked<'_> {
+    /// What may be misspelled if it is not there. Where a part is asked for, that may be what is not there.
+    fn suspect(&self, key: ObjectKey) -> Option<ObjectKey> {
+        self.part.is_empty().then_some(key)
+    }
 }
 
 /// What one place said.
@@ -115,14 +125,17 @@ async fn read_table(
     let mut table = ServerTable::default();
     for name in &wanted.names {
         let key = key(resource, &asked.namespace, name);
-        let path = resource.object_path(&key);
-        let path = match asked.with_objects {
-            true => format!("{path}?includeObject=Object"),
-            false => path,
-        };
+        let mut path = resource.object_path(&key);
+        if !asked.part.is_empty() {
+            let part = utf8_percent_encode(asked.part, NON_ALPHANUMERIC);
+            path.push_str(&format!("/{part}"));
+        }
+        if asked.with_objects {
+            path.push_str("?includeObject=Object");
+        }
         match read(client, &path).await {
             Ok(answer) => table.append(ServerTable::read(&answer)),
-            Err(error) => failures.push((Some(key), error)),
+            Err(error) => failures.push((asked.suspect(key), error)),
         }
     }
     if !wanted.names.is_empty() {
@@ -175,9 +188,10 @@ async fn read_objects(
     let mut objects = Vec::new();
     for name in &wanted.names {
         let key = key(resource, &asked.namespace, name);
-        match client.get(resource, &key).await {
+        let part = writing::part(Some(asked.part));
+        match client.get_part(resource, &key, &part).await {
             Ok(object) => objects.push(object),
-            Err(error) => failures.push((Some(key), error)),
+            Err(error) => failures.push((asked.suspect(key), error)),
         }
     }
     objects
@@ -328,6 +342,7 @@ mod tests {
                 tables: true,
                 ignore_not_found: false,
                 suggests: false,
+                part: "",
             };
             assert_eq!(page("/api/v1/pods", &asked, token), expected);
         }

@@ -3,6 +3,7 @@
 use object::jsonpath::{JsonPath, MissingKeys};
 use serde_json::Value;
 
+use super::sorting::relaxed;
 use super::tables::clean;
 use super::template::GoTemplate;
 use crate::failure::Failure;
@@ -153,11 +154,7 @@ fn read_columns(text: &str) -> Result<Vec<(String, JsonPath)>, String> {
         let Some((head, path)) = part.split_once(':').filter(|(head, _)| !head.is_empty()) else {
             return Err(format!("{part:?} is no HEAD:PATH"));
         };
-        let bare = path.trim_start_matches('{').trim_end_matches('}');
-        let bare = match bare.starts_with('.') || bare.starts_with('[') {
-            true => bare.to_owned(),
-            false => format!(".{bare}"),
-        };
+        let bare = relaxed(path).ok_or_else(|| format!("{path:?} is no path"))?;
         let path = JsonPath::column(&bare).map_err(|error| format!("{path:?}: {error}"))?;
         Ok((head.to_owned(), path))
     };

@@ -17,7 +17,8 @@ mod words;
 use client::Client;
 use futures_util::stream::{self, StreamExt as _};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, server_words};
+use crate::nearest::{Whose, note_absent_space};
 use crate::reach::call_failure;
 use fetch::{Asked, Part, Section};
 use object::Value;
@@ -84,6 +85,8 @@ pub struct Query {
     pub sort_by: String,
     /// A named object that is not there is no mistake.
     pub ignore_not_found: bool,
+    /// A part of named objects, such as status; empty for the objects themselves.
+    pub subresource: String,
 }
 
 /// What came of it: all three may be there at once.
@@ -100,12 +103,12 @@ pub struct Answer {
 /// Reads objects.
 pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
     let mut wanted = words::read(&query.words)?;
+    let order = sorting::read(&query.sort_by)?;
     if wanted.iter().any(Wanted::is_category) {
         let discovery = control.discover().await;
         wanted = kinds::expand(&discovery.map_err(|error| call_failure(&error))?, wanted);
     }
     refuse_contradictions(query, wanted.iter().any(|wanted| !wanted.names.is_empty()))?;
-    let order = sorting::read(&query.sort_by)?;
     let mut notes = Vec::new();
     let (places, unreached) = choose_places(control, query, &mut notes).await?;
     if places.is_empty() {
@@ -124,6 +127,7 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
         tables: query.output.is_table(),
         ignore_not_found: query.ignore_not_found,
         suggests: places.len() == 1,
+        part: &query.subresource,
     };
     let parts: Vec<Part> = stream::iter(&places)
         .map(|place| fetch::ask(place, &asked))
@@ -137,7 +141,13 @@ pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
     if sections.iter().all(Section::is_empty) && failure.is_none() && !query.ignore_not_found {
         let is_somewhere = sections.iter().any(|section| section.is_namespaced());
         notes.push(nothing_found(&asked.namespace, is_somewhere));
-        if query.scope == Scope::Karmada && sections.iter().all(Section::is_of_members) {
+        let absent = match is_somewhere {
+            true => no_such_space(&places, &asked.namespace).await,
+            false => None,
+        };
+        if let Some(absent) = absent {
+            notes.push(absent);
+        } else if query.scope == Scope::Karmada && sections.iter().all(Section::is_of_members) {
             notes.push("they are in members: add -s members".to_owned());
         }
     }
@@ -171,6 +181,16 @@ pub(crate) fn nothing_found(namespace: &str, is_namespaced: bool) -> String {
     }
 }
 
+/// What is said beside that if none of the places has the namespace.
+pub(crate) async fn no_such_space(places: &[Place], namespace: &str) -> Option<String> {
+    let clients: Vec<Client> = places.iter().map(Place::client).collect();
+    let whose = match places.iter().any(Place::is_member) {
+        true => Whose::Members,
+        false => Whose::ControlPlane,
+    };
+    note_absent_space(&clients, namespace, whose).await
+}
+
 async fn choose_places(
     control: &Client,
     query: &Query,
@@ -200,10 +220,15 @@ pub(crate) fn with_unreached(
 
 /// The namespace that is meant; empty for all.
 fn namespace_of(control: &Client, query: &Query) -> String {
-    match (&query.namespace, query.all_namespaces) {
-        (_, true) => String::new(),
+    meant_namespace(control, query.namespace.as_deref(), query.all_namespaces)
+}
+
+/// The namespace that was asked for, or what the kubeconfig names; empty for all.
+pub(crate) fn meant_namespace(control: &Client, asked: Option<&str>, all: bool) -> String {
+    match asked {
+        _ if all => String::new(),
         // What a script gives whose variable is not set is none, and not all of them.
-        (Some(namespace), _) if !namespace.is_empty() => namespace.clone(),
+        Some(namespace) if !namespace.is_empty() => namespace.to_owned(),
         _ => control.raw().default_namespace().to_owned(),
     }
 }
@@ -215,6 +240,15 @@ pub(crate) fn show_objects(mut objects: Vec<Value>, output: &Output) -> Result<S
         _ => Some(lists::list(objects)),
     };
     show_document(document, output, false, None)
+}
+
+/// The same as a list, however many they are.
+pub(crate) fn show_list(
+    objects: Vec<Value>,
+    output: &Output,
+    is_bare: bool,
+) -> Result<String, Failure> {
+    show_document(Some(lists::list(objects)), output, is_bare, None)
 }
 
 /// A document for programs, or what is picked from it.
@@ -245,10 +279,11 @@ fn show_document(
 }
 
 fn refuse_contradictions(query: &Query, names: bool) -> Result<(), Failure> {
-    if names && !query.selector.is_empty() {
+    refuse_names(names, &[&query.selector, &query.field_selector])?;
+    if !names && !query.subresource.is_empty() {
         return Err(Failure::refused(
-            "a name cannot be given along with a selector",
-            "leave the names or --labels out",
+            "subresource cannot be used when bulk resources are specified",
+            "name the objects, or leave --subresource out",
         ));
     }
     if names && query.all_namespaces {
@@ -258,6 +293,18 @@ fn refuse_contradictions(query: &Query, names: bool) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// Refuses names beside selectors: what is named is shown whether it is selected or not, and whoever gives both may mean
+/// either. Upstream: the words of kubectl.
+pub(crate) fn refuse_names(names: bool, selectors: &[&str]) -> Result<(), Failure> {
+    match names && selectors.iter().any(|selector| !selector.is_empty()) {
+        true => Err(Failure::refused(
+            "name cannot be provided when a selector is specified",
+            "leave the names out, or -l and --field-selector",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// A table for each kind, with an empty line in between.
@@ -303,7 +350,10 @@ fn of_members(
     failures: impl IntoIterator<Item = (String, Failure)>,
 ) -> impl Iterator<Item = (String, Failure)> {
     let failures = failures.into_iter();
-    failures.map(|(place, failure)| (format!("cluster({place}): {failure}"), failure))
+    failures.map(|(place, failure)| {
+        let failure = failure.in_cluster(&place);
+        (failure.to_string(), failure)
+    })
 }
 
 /// All that went wrong, each with where it did. What a server says begins as it always does: scripts look for that.
@@ -337,16 +387,6 @@ pub(crate) fn blame_objects(failures: Vec<(String, Failure)>) -> Option<Failure>
         }
     });
     worst(said.collect())
-}
-
-/// How much of a message says that a server said it, and why: `from server (NotFound): `.
-fn server_words(said: &str) -> usize {
-    let (plain, reasoned) = ("from server: ", "from server (");
-    if said.starts_with(plain) {
-        return plain.len();
-    }
-    let end = said.find("): ").filter(|_| said.starts_with(reasoned));
-    end.map_or(0, |end| end + "): ".len())
 }
 
 /// Many failures as one: all that was said, all advice once, and the worst counts.
@@ -429,15 +469,24 @@ mod tests {
 
     #[test]
     fn names_go_neither_with_selectors_nor_with_all_namespaces() {
-        for (selector, all_namespaces, names, is_fine) in [
-            ("", false, true, true),
-            ("", true, false, true),
-            ("a=b", true, false, true),
-            ("a=b", false, true, false),
-            ("", true, true, false),
+        let part = Query {
+            subresource: "status".to_owned(),
+            ..Query::default()
+        };
+        assert!(refuse_contradictions(&part, true).is_ok());
+        assert!(refuse_contradictions(&part, false).is_err());
+        for (selector, fields, all_namespaces, names, is_fine) in [
+            ("", "", false, true, true),
+            ("", "", true, false, true),
+            ("a=b", "", true, false, true),
+            ("a=b", "", false, true, false),
+            ("", "metadata.name=b", false, true, false),
+            ("", "metadata.name=b", false, false, true),
+            ("", "", true, true, false),
         ] {
             let query = Query {
                 selector: selector.to_owned(),
+                field_selector: fields.to_owned(),
                 all_namespaces,
                 ..Query::default()
             };

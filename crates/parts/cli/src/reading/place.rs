@@ -16,7 +16,7 @@ use tower_service::Service;
 use super::Scope;
 use crate::failure::Failure;
 use crate::nearest::cluster_hint;
-use crate::reach::call_failure;
+use crate::reach::{UNREACHED, call_failure};
 
 /// What the control plane is called among clusters. No cluster can be: their names are lower-case.
 pub(crate) const CONTROL_PLANE: &str = "Karmada";
@@ -132,7 +132,7 @@ impl Place {
     pub(crate) async fn open(&self, path: &str) -> Result<AnswerBody, Failure> {
         let opened = self.open_as(path, false).await;
         opened.map_err(|failure| match self.is_member() {
-            true => failure.prefixed(&format!("cluster({}): ", self.name)),
+            true => failure.in_cluster(&self.name),
             false => failure,
         })
     }
@@ -181,7 +181,7 @@ impl Place {
     fn advice(&self) -> &'static str {
         match self.is_member() {
             true => READINESS,
-            false => "check that the server runs and that the address in the kubeconfig is right",
+            false => UNREACHED,
         }
     }
 

@@ -25,14 +25,35 @@ pub(super) fn read(path: &str) -> Result<Option<Order>, Failure> {
     if path.is_empty() {
         return Ok(None);
     }
-    let bare = path.trim_start_matches('{').trim_end_matches('}');
-    match JsonPath::column(bare) {
-        Ok(path) => Ok(Some(Order(path))),
-        Err(error) => Err(Failure::refused(
-            format!("--sort-by: {path:?}: {error}"),
+    let wrong = |why: String| {
+        Failure::refused(
+            format!("--sort-by: {path:?}: {why}"),
             "write a path such as .metadata.creationTimestamp",
-        )),
+        )
+    };
+    let bare = relaxed(path).ok_or_else(|| {
+        // Upstream: the words of kubectl.
+        wrong("unexpected path string, expected a 'name1.name2' or '.name1.name2' or '{name1.name2}' or '{.name1.name2}'".to_owned())
+    })?;
+    match JsonPath::column(&bare) {
+        Ok(path) => Ok(Some(Order(path))),
+        Err(error) => Err(wrong(error.to_string())),
     }
+}
+
+/// A path as people write it, in braces or not, with a point before it or not. What has other braces is none.
+pub(super) fn relaxed(path: &str) -> Option<String> {
+    let bare = match path.strip_prefix('{') {
+        Some(inside) => inside.strip_suffix('}')?,
+        None => path,
+    };
+    if bare.trim_matches('.').is_empty() || bare.contains(['{', '}']) {
+        return None;
+    }
+    Some(match bare.starts_with(['.', '[']) {
+        true => bare.to_owned(),
+        false => format!(".{bare}"),
+    })
 }
 
 impl Order {
@@ -74,7 +95,29 @@ mod tests {
         items.sort_by_cached_key(|item| order.key(item));
         let shown: Vec<String> = items.iter().map(|item| item["v"].to_string()).collect();
         assert_eq!(shown.join(" "), "null \"500m\" 2 \"10\" \"a\" \"b\"");
-        assert!(read("[").is_err());
         assert!(read("").unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused() {
+        for (path, is_fine) in [
+            ("{.metadata.name}", true),
+            (".metadata.name", true),
+            ("metadata.name", true),
+            ("{metadata.name}", true),
+            (".status.conditions[0].type", true),
+            ("[", false),
+            ("{", false),
+            ("}", false),
+            ("{}", false),
+            ("{.}", false),
+            ("{.metadata.name", false),
+            (".metadata.name}", false),
+            ("{{.metadata.name}}", false),
+            ("{.a}{.b}", false),
+            (".a[", false),
+        ] {
+            assert_eq!(read(path).is_ok(), is_fine, "{path}");
+        }
     }
 }

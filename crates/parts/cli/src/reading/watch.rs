@@ -18,7 +18,8 @@ use super::place::Place;
 use super::tables::{self, Column, ServerTable};
 use super::words::{self, Wanted};
 use super::{
-    Output, Query, Scope, blame, choose_places, lists, look, namespace_of, with_unreached,
+    Output, Query, Scope, blame, choose_places, lists, look, namespace_of, refuse_contradictions,
+    sorting, with_unreached,
 };
 use crate::failure::Failure;
 use crate::lines::Lines;
@@ -50,6 +51,14 @@ pub async fn watch(
             "name one type",
         ));
     };
+    refuse_contradictions(query, !wanted.names.is_empty())?;
+    sorting::read(&query.sort_by)?;
+    if !query.subresource.is_empty() {
+        return Err(Failure::refused(
+            "a part of an object cannot be watched",
+            "leave --subresource or --watch out",
+        ));
+    }
     if wanted.names.len() > 1 || query.output == Output::Name && events {
         return Err(Failure::refused(
             "a watch shows one object or all of them",
@@ -105,7 +114,7 @@ pub async fn watch(
                     if let Some(failure) = lost.trouble(&place, &failure, one) {
                         return Err(failure);
                     }
-                    note(&format!("cluster({place}): {failure}; trying again\n"))?;
+                    note(&format!("{}; trying again\n", failure.in_cluster(&place)))?;
                 }
                 Heard::Refused(place, failure) => lost.refused.push((place, failure)),
             }

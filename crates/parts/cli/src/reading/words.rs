@@ -44,16 +44,26 @@ pub(crate) fn read(words: &[String]) -> Result<Vec<Wanted>, Failure> {
 
 /// Reads the type and the name of one object: `TYPE/NAME` or `TYPE NAME`.
 pub(crate) fn read_one(words: &[String]) -> Result<(String, String), Failure> {
-    let mut wanted = read(words)?.into_iter();
-    if let (Some(Wanted { word, mut names }), None) = (wanted.next(), wanted.next())
-        && let (Some(name), true) = (names.pop(), names.is_empty())
-    {
-        return Ok((word, name));
+    let wanted = read(words)?;
+    match wanted.as_slice() {
+        [Wanted { word, names }] => match names.as_slice() {
+            [name] => Ok((word.clone(), name.clone())),
+            [] => Err(Failure::refused(
+                format!("exactly one object has to be named, and a name is missing after {word:?}"),
+                format!(
+                    "write {word}/NAME; `karavel get {word}` lists those of the control plane, and -s members those of members"
+                ),
+            )),
+            _ => Err(Failure::refused(
+                "exactly one object has to be named, and several are",
+                "name one: TYPE/NAME, such as deployment/web",
+            )),
+        },
+        _ => Err(Failure::refused(
+            "exactly one object has to be named, and several types are",
+            "name one: TYPE/NAME, such as deployment/web",
+        )),
     }
-    Err(Failure::refused(
-        "exactly one object has to be named",
-        "for example: karavel explain deployment/web",
-    ))
 }
 
 /// `TYPE/NAME` for each; those of one type together, where its first one stands.
@@ -131,5 +141,11 @@ mod tests {
             let expected = expected.map(|(kind, name)| (kind.to_owned(), name.to_owned()));
             assert_eq!(read_one(&words).ok(), expected, "{line}");
         }
+        let failure = read_one(&["deploy".to_owned()]).unwrap_err();
+        assert!(
+            failure.hint().starts_with("write deploy/NAME;"),
+            "{}",
+            failure.hint()
+        );
     }
 }

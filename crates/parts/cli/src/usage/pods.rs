@@ -7,7 +7,9 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use super::amounts::Amounts;
 use super::{SortBy, UsageQuery, ask_members, read};
 use crate::failure::Failure;
-use crate::reading::{Answer, Place, blame, clean, nothing_found};
+use crate::reading::{
+    Answer, Place, Scope, blame, clean, meant_namespace, no_such_space, nothing_found, places,
+};
 use crate::table::Table;
 
 struct Pod {
@@ -28,11 +30,8 @@ impl Pod {
 /// A row for each pod of the members, or for each container.
 pub async fn top_pods(control: &Client, query: &UsageQuery) -> Result<Answer, Failure> {
     query.check()?;
-    let namespace = match (&query.namespace, query.all_namespaces) {
-        (_, true) => String::new(),
-        (Some(namespace), _) => namespace.clone(),
-        (None, _) => control.raw().default_namespace().to_owned(),
-    };
+    let asked = query.namespace.as_deref();
+    let namespace = meant_namespace(control, asked, query.all_namespaces);
     let path = path(query, &namespace)?;
     let named = query.name.as_ref();
     let named = named.map(|name| ObjectKey::namespaced(&namespace, name));
@@ -60,7 +59,11 @@ pub async fn top_pods(control: &Client, query: &UsageQuery) -> Result<Answer, Fa
     });
     let mut notes = Vec::new();
     let text = if pods.is_empty() {
-        notes.extend(failed.is_empty().then(|| nothing_found(&namespace, true)));
+        if failed.is_empty() {
+            notes.push(nothing_found(&namespace, true));
+            let members = places(control, Scope::Members, &query.clusters).await?;
+            notes.extend(no_such_space(&members, &namespace).await);
+        }
         String::new()
     } else {
         table(&pods, query).to_string()

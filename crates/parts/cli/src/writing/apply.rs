@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::handover::{finish_rehearsal, hand_over};
 use super::last_applied::{NOTE, renew};
 use super::policies::{Strictness, policy_for};
-use super::{DryRun, Writing, discover, name_of};
+use super::{DryRun, Writing, discover, name_of, part};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::cluster_hint;
@@ -36,6 +36,8 @@ pub struct ApplyOptions {
     pub respect_owners: bool,
     /// Where the objects are to go.
     pub propagation: Propagation,
+    /// The part of the objects, such as status; the objects themselves if absent.
+    pub subresource: Option<String>,
 }
 
 /// Where applied objects are to go.
@@ -205,6 +207,10 @@ async fn one(
         return Ok(Done::new(object.clone(), word));
     }
     let how = writing.options();
+    let part = part(options.subresource.as_deref());
+    if part != Part::Object {
+        return apply_part(control, resource, object, &part, options).await;
+    }
     let Some(before) = before else {
         let force = !options.respect_owners;
         let applied = control
@@ -238,6 +244,29 @@ async fn one(
         warning,
         ..Done::new(applied, word)
     })
+}
+
+/// Applies a part of an object: who else writes it is no concern of records about the whole.
+async fn apply_part(
+    control: &Client,
+    resource: &ResourceType,
+    object: &Object,
+    part: &Part,
+    options: &ApplyOptions,
+) -> Result<Done, Failure> {
+    let (how, force) = (options.writing.options(), !options.respect_owners);
+    let before = control.get_part(resource, &object.key(), part).await;
+    let before = before.map_err(|error| call_failure(&error))?;
+    match control.apply(resource, object, force, part, &how).await {
+        Ok(applied) => {
+            let word = match is_same(&before, &applied) {
+                true => "unchanged",
+                false => "configured",
+            };
+            Ok(Done::new(applied, word))
+        }
+        Err(error) => Err(write_failure(control, resource, &error).await),
+    }
 }
 
 /// What is said of an object that is applied, and whose note is that of an earlier time. Upstream: the same is a warning.

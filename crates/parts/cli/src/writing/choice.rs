@@ -6,12 +6,21 @@ use crate::reading::Wanted;
 
 /// How objects are chosen.
 pub(super) struct Choice<'a> {
-    pub(super) selector: &'a str,
-    pub(super) field_selector: &'a str,
-    pub(super) all: bool,
+    selector: &'a str,
+    field_selector: &'a str,
+    all: bool,
 }
 
-impl Choice<'_> {
+impl<'a> Choice<'a> {
+    /// Those with these labels and fields, both empty for any; or all there are.
+    pub(super) fn new(selector: &'a str, field_selector: &'a str, all: bool) -> Self {
+        Self {
+            selector,
+            field_selector,
+            all,
+        }
+    }
+
     /// Refuses names beside a choice: whoever gives both may mean either, and one of them is more than was meant.
     pub(super) fn check_names(&self, wanted: &Wanted) -> Result<(), Failure> {
         let is_made = self.all || !self.selector.is_empty() || !self.field_selector.is_empty();
@@ -46,14 +55,6 @@ mod tests {
     use super::*;
     use crate::reading;
 
-    fn choice<'a>(selector: &'a str, field_selector: &'a str, all: bool) -> Choice<'a> {
-        Choice {
-            selector,
-            field_selector,
-            all,
-        }
-    }
-
     #[test]
     fn names_and_choices_are_not_mixed() {
         let words = |text: &str| {
@@ -61,12 +62,12 @@ mod tests {
             reading::read_words(&words).unwrap().remove(0)
         };
         for (text, choice, is_fine) in [
-            ("cm a", choice("", "", false), true),
-            ("cm", choice("a=b", "", false), true),
-            ("cm", choice("", "", true), true),
-            ("cm a", choice("a=b", "", false), false),
-            ("cm/a", choice("", "metadata.name=b", false), false),
-            ("cm a", choice("", "", true), false),
+            ("cm a", Choice::new("", "", false), true),
+            ("cm", Choice::new("a=b", "", false), true),
+            ("cm", Choice::new("", "", true), true),
+            ("cm a", Choice::new("a=b", "", false), false),
+            ("cm/a", Choice::new("", "metadata.name=b", false), false),
+            ("cm a", Choice::new("", "", true), false),
         ] {
             assert_eq!(choice.check_names(&words(text)).is_ok(), is_fine, "{text}");
         }
@@ -77,7 +78,7 @@ mod tests {
         let file = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {keep: 'yes'}}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b, labels: {keep: 'no'}}}";
         let all = Manifest::parse("file", file).unwrap();
         let names = |selector: &str| -> Vec<String> {
-            let chosen = choice(selector, "", false).of_manifests(&all).unwrap();
+            let chosen = Choice::new(selector, "", false).of_manifests(&all).unwrap();
             let names = chosen
                 .iter()
                 .map(|manifest| manifest.object.name().to_owned());
@@ -86,9 +87,9 @@ mod tests {
         assert_eq!(names(""), ["a", "b"]);
         assert_eq!(names("keep=no"), ["b"]);
         assert!(names("keep=never").is_empty());
-        assert!(choice("=", "", false).of_manifests(&all).is_err());
+        assert!(Choice::new("=", "", false).of_manifests(&all).is_err());
         assert!(
-            choice("", "metadata.name=a", false)
+            Choice::new("", "metadata.name=a", false)
                 .of_manifests(&all)
                 .is_err()
         );

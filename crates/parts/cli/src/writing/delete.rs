@@ -12,9 +12,9 @@ use super::policies::made_for;
 use super::{DryRun, Writing, discover, kind_of, name_of};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
-use crate::nearest::missing;
+use crate::nearest::{Whose, missing, note_absent_space};
 use crate::reach::call_failure;
-use crate::reading::{self, Answer, Sink, Wanted, blame_objects};
+use crate::reading::{self, Answer, Output, Sink, Wanted, blame_objects};
 
 /// Between two looks at an object that is going.
 const LOOK: Duration = Duration::from_millis(100);
@@ -60,7 +60,23 @@ pub async fn delete(
     print: Sink<'_>,
     ask: Option<Asking<'_>>,
 ) -> Result<Answer, Failure> {
-    let (found, mut failures) = find(control, query).await?;
+    check(query)?;
+    let Found {
+        objects: found,
+        mut failures,
+        is_named,
+    } = find(control, query).await?;
+    let mut notes = Vec::new();
+    // Upstream: the same words, on the same output. What is named and not there was told of, or was not to be.
+    if found.is_empty() && failures.is_empty() && !is_named {
+        print("No resources found\n")?;
+        let here = [control.clone()];
+        let space = match query.all_namespaces {
+            true => String::new(),
+            false => query.writing.namespace(control),
+        };
+        notes.extend(note_absent_space(&here, &space, Whose::ControlPlane).await);
+    }
     if let Some(ask) = ask.filter(|_| !found.is_empty()) {
         let names = found.iter();
         let names: String = names
@@ -98,8 +114,37 @@ pub async fn delete(
     }
     Ok(Answer {
         failure: blame_objects(failures),
+        notes,
         ..Answer::default()
     })
+}
+
+/// Upstream: nothing is left to be shown of what is deleted but its name.
+fn check(query: &DeleteQuery) -> Result<(), Failure> {
+    match query.writing.output {
+        None | Some(Output::Table | Output::Name) => Ok(()),
+        _ => Err(Failure::refused(
+            "unexpected -o output mode: only '-o name' is supported",
+            "write -o name or leave -o out; `karavel get` shows objects before they are deleted",
+        )),
+    }
+}
+
+/// What is said of an object that is deleted.
+fn told(query: &DeleteQuery, resource: &ResourceType, object: &Object) -> String {
+    if query.writing.output == Some(Output::Name) {
+        return format!("{}\n", name_of(resource, object.name()));
+    }
+    format!(
+        "{} {:?} deleted{}{}\n",
+        kind_of(resource),
+        object.name(),
+        match object.namespace() {
+            "" => String::new(),
+            namespace => format!(" from {namespace} namespace"),
+        },
+        query.writing.dry_run.suffix()
+    )
 }
 
 /// What became of an object.
@@ -119,16 +164,7 @@ async fn remove(
     object: &Object,
     print: Sink<'_>,
 ) -> Result<Removed, Failure> {
-    let line = format!(
-        "{} {:?} deleted{}{}\n",
-        kind_of(resource),
-        object.name(),
-        match object.namespace() {
-            "" => String::new(),
-            namespace => format!(" from {namespace} namespace"),
-        },
-        query.writing.dry_run.suffix()
-    );
+    let line = told(query, resource, object);
     if query.writing.dry_run == DryRun::Client {
         print(&line)?;
         return Ok(Removed::Gone);
@@ -197,7 +233,13 @@ fn has_controller(object: &Object) -> bool {
     owners.any(|owner| owner["controller"] == true)
 }
 
-type Found = (Vec<(ResourceType, Object)>, Vec<(String, Failure)>);
+/// What is to go, and what could not be found.
+struct Found {
+    objects: Vec<(ResourceType, Object)>,
+    failures: Vec<(String, Failure)>,
+    /// Whether anything was named, by a word or in a file.
+    is_named: bool,
+}
 
 async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
     let discovery = discover(control).await?;
@@ -205,11 +247,8 @@ async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
     let namespace = &home.namespace;
     let (mut found, mut failures) = (Vec::new(), Vec::new());
     let ignored = |error: &CallError| query.ignore_not_found && error.is_not_found();
-    let choice = Choice {
-        selector: &query.selector,
-        field_selector: &query.field_selector,
-        all: query.all,
-    };
+    let choice = Choice::new(&query.selector, &query.field_selector, query.all);
+    let mut is_named = false;
     if !query.manifests.is_empty() && !query.words.is_empty() {
         return Err(Failure::refused(
             "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well",
@@ -217,6 +256,7 @@ async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
         ));
     }
     for manifest in choice.of_manifests(&query.manifests)? {
+        is_named = true;
         let located = manifest.locate(&discovery, &home);
         match located {
             Ok((resource, object)) => match control.get(&resource, &object.key()).await {
@@ -228,7 +268,11 @@ async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
         }
     }
     if query.words.is_empty() {
-        return Ok((found, failures));
+        return Ok(Found {
+            objects: found,
+            failures,
+            is_named,
+        });
     }
     let mut all = reading::read_words(&query.words)?;
     let is_group = all.iter().any(Wanted::is_category);
@@ -269,6 +313,7 @@ async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
             found.extend(items.into_iter().map(|object| (resource.clone(), object)));
         }
         for name in &wanted.names {
+            is_named = true;
             let key = reading::key(&resource, namespace, name);
             match control.get(&resource, &key).await {
                 Ok(object) => found.push((resource.clone(), object)),
@@ -280,5 +325,60 @@ async fn find(control: &Client, query: &DeleteQuery) -> Result<Found, Failure> {
             }
         }
     }
-    Ok((found, failures))
+    Ok(Found {
+        objects: found,
+        failures,
+        is_named,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_are_shown_of_what_is_deleted() {
+        let pods = ResourceType::namespaced("", "v1", "Pod", "pods");
+        let deployments = ResourceType::namespaced("apps", "v1", "Deployment", "deployments");
+        for (output, dry_run, resource, expected) in [
+            (
+                "table",
+                DryRun::No,
+                &pods,
+                Some("pod \"a\" deleted from shop namespace\n"),
+            ),
+            (
+                "name",
+                DryRun::No,
+                &deployments,
+                Some("deployment.apps/a\n"),
+            ),
+            ("name", DryRun::Client, &pods, Some("pod/a\n")),
+            ("json", DryRun::No, &pods, None),
+            ("yaml", DryRun::No, &pods, None),
+            ("jsonpath={.a}", DryRun::Server, &pods, None),
+        ] {
+            let query = DeleteQuery {
+                words: Vec::new(),
+                manifests: Vec::new(),
+                selector: String::new(),
+                field_selector: String::new(),
+                all: false,
+                all_namespaces: false,
+                writing: Writing {
+                    output: Some(Output::parse(output).unwrap()),
+                    dry_run,
+                    ..Writing::default()
+                },
+                propagation: Propagation::Background,
+                grace_seconds: None,
+                wait: false,
+                timeout: None,
+                ignore_not_found: false,
+            };
+            let object = Object::new(&resource.kind, &object::ObjectKey::namespaced("shop", "a"));
+            let said = check(&query).ok().map(|()| told(&query, resource, &object));
+            assert_eq!(said.as_deref(), expected, "{output}");
+        }
+    }
 }

@@ -4,14 +4,15 @@ use client::{Client, PatchKind};
 use intent::Part;
 use object::{Object, patch};
 
-use super::{DryRun, Writing, discover, last_applied};
+use super::{DryRun, Writing, discover, last_applied, part};
 use crate::failure::Failure;
 use crate::nearest::missing;
+use crate::reach::call_failure;
 use crate::reading;
 use crate::schema::write_failure;
 
 /// What stands above the object.
-const HEAD: &str = "# Change the object below. Lines that begin with # are left out; an unchanged or empty file changes\n# nothing.\n#\n";
+pub(super) const HEAD: &str = "# Change the object below. Lines that begin with # are left out; an unchanged or empty file changes\n# nothing.\n#\n";
 
 /// What is edited, and how.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,8 @@ pub struct EditQuery {
     pub save_config: bool,
     /// Show the change that was sent.
     pub output_patch: bool,
+    /// The part of the object, such as status; the object itself if absent.
+    pub subresource: Option<String>,
 }
 
 /// Lets `change` alter the text of an object, and writes what came of it; `change` is mostly an editor.
@@ -38,8 +41,10 @@ pub async fn edit(
     let resource = &reading::resolve(&discovery, &word)?.resource;
     let namespace = writing.namespace(control);
     let key = reading::key(resource, &namespace, &name);
-    let before = match control.get(resource, &key).await {
+    let part = part(query.subresource.as_deref());
+    let before = match control.get_part(resource, &key, &part).await {
         Ok(before) => before,
+        Err(error) if part != Part::Object => return Err(call_failure(&error)),
         Err(error) => return Err(missing(control, resource, &key, &error).await),
     };
     let shown = reading::mark(before.clone(), None, false);
@@ -63,14 +68,7 @@ pub async fn edit(
         false => String::new(),
     };
     let written = control
-        .patch(
-            resource,
-            &key,
-            PatchKind::Merge,
-            &patch,
-            &Part::Object,
-            &options,
-        )
+        .patch(resource, &key, PatchKind::Merge, &patch, &part, &options)
         .await;
     let written = match written {
         Ok(written) => written,
@@ -81,8 +79,7 @@ pub async fn edit(
 
 /// What the text says; nothing if it says what was there. Its revision is the server's.
 fn read(text: &str, before: &Object) -> Result<Option<Object>, Failure> {
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let body: String = lines.map(|line| format!("{line}\n")).collect();
+    let body = uncommented(text);
     if body.trim().is_empty() {
         return Ok(None);
     }
@@ -110,6 +107,12 @@ fn read(text: &str, before: &Object) -> Result<Option<Object>, Failure> {
     let set = after.set(&["metadata", "resourceVersion"], before.resource_version());
     set.map_err(|error| Failure::refused(error.to_string(), "edit again"))?;
     Ok(Some(after))
+}
+
+/// A text without the lines that begin with #.
+pub(super) fn uncommented(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// As it is shown: who owns which fields is nothing to be edited.

@@ -68,6 +68,10 @@ pub async fn mark(control: &Client, query: &MarkQuery, print: Sink<'_>) -> Resul
             "name one object",
         ));
     }
+    let mut notes = Vec::new();
+    if found.is_empty() && failures.is_empty() {
+        notes.push("No resources found".to_owned());
+    }
     for (number, (resource, object)) in found.into_iter().enumerate() {
         match persist(control, &resource, &object, query, &changes).await {
             Ok(lines) if query.list => print(&lines)?,
@@ -77,6 +81,7 @@ pub async fn mark(control: &Client, query: &MarkQuery, print: Sink<'_>) -> Resul
     }
     Ok(Answer {
         failure: blame_objects(failures),
+        notes,
         ..Answer::default()
     })
 }
@@ -90,8 +95,10 @@ pub fn mark_here(query: &MarkQuery, print: Sink<'_>) -> Result<Answer, Failure> 
             "give files with -f, and only KEY=VALUE and KEY- beside them",
         ));
     }
+    let choice = Choice::new(&query.selector, &query.field_selector, query.all);
     let mut failures = Vec::new();
-    for (number, manifest) in query.manifests.iter().enumerate() {
+    let chosen = choice.of_manifests(&query.manifests)?;
+    for (number, manifest) in chosen.into_iter().enumerate() {
         let object = &manifest.object;
         let told = is_same(object, query, &changes).and_then(|is_same| {
             let after = marked(object, query.marks, &changes);
@@ -127,11 +134,7 @@ async fn find(control: &Client, query: &MarkQuery, words: &[String]) -> Result<F
         false => namespace,
     };
     let (mut found, mut failures) = (Vec::new(), Vec::new());
-    let choice = Choice {
-        selector: &query.selector,
-        field_selector: &query.field_selector,
-        all: query.all,
-    };
+    let choice = Choice::new(&query.selector, &query.field_selector, query.all);
     for manifest in choice.of_manifests(&query.manifests)? {
         let located = manifest.locate(&discovery, &home);
         match located {
@@ -452,6 +455,19 @@ mod tests {
         ] {
             let query = query(words, overwrite, output);
             assert_eq!(said(&query), expected, "{words}");
+        }
+        for (selector, expected) in [
+            ("a=b", "deployment.apps/web labeled\n"),
+            ("a=other", ""),
+            ("a in (", "--selector \"a in (\": "),
+        ] {
+            let chosen = MarkQuery {
+                selector: selector.to_owned(),
+                ..query("c=d", false, None)
+            };
+            let said = said(&chosen);
+            assert!(said.starts_with(expected), "{selector}: {said}");
+            assert_eq!(said.is_empty(), expected.is_empty(), "{selector}: {said}");
         }
     }
 

@@ -18,7 +18,7 @@ mod policies;
 
 pub use account_token::{AccountTokenQuery, create_account_token};
 pub use apply::{ApplyOptions, Propagation, apply};
-pub use create::{CreateOptions, create};
+pub use create::{CreateOptions, create, create_here, edit_first};
 pub use delete::{Asking, DeleteQuery, delete};
 pub use edit::{EditQuery, edit};
 pub use generate::{check_flags, check_words, generate};
@@ -30,6 +30,7 @@ pub(crate) use handover::finish_rehearsal;
 pub(crate) use policies::{Strictness, policy_for};
 
 use client::{Client, Discovery, WriteOptions};
+use intent::Part;
 use object::{Object, ResourceType};
 
 use crate::failure::Failure;
@@ -54,7 +55,7 @@ pub enum DryRun {
 
 impl DryRun {
     /// What is put behind a line, so that nobody believes it was done.
-    fn suffix(self) -> &'static str {
+    pub(crate) fn suffix(self) -> &'static str {
         match self {
             Self::No => "",
             Self::Client => " (dry run)",
@@ -132,6 +133,14 @@ impl Writing {
             (Some(Output::Yaml), 1..) => "---\n",
             _ => "",
         }
+    }
+}
+
+/// The part of an object that a subresource is; the object itself if none is named.
+pub(crate) fn part(subresource: Option<&str>) -> Part {
+    match subresource {
+        None | Some("") => Part::Object,
+        Some(name) => Part::Named(name.to_owned().into()),
     }
 }
 

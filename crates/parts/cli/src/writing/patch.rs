@@ -1,11 +1,10 @@
 //! Changing part of an object.
 
 use client::{Client, PatchKind};
-use intent::Part;
 use object::patch::{JsonPatch, Replace, merge};
 use object::{Object, Value};
 
-use super::{DryRun, Writing, discover, kind_here};
+use super::{DryRun, Writing, discover, kind_here, part};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::missing;
@@ -48,10 +47,7 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<String, Failu
     {
         return query.writing.say(resource, &after, "patched");
     }
-    let part = match &query.subresource {
-        None => Part::Object,
-        Some(name) => Part::Named(name.clone().into()),
-    };
+    let part = part(query.subresource.as_deref());
     let mut options = query.writing.options();
     // Only the server knows how lists are merged; it keeps nothing of what it shows.
     options.dry_run |= query.writing.dry_run == DryRun::Client;
@@ -116,7 +112,10 @@ fn read(text: &str, kind: PatchKind) -> Result<Value, Failure> {
     let parsed = yaml::read_document(text);
     let patch = parsed.map_err(|error| {
         Failure::refused(
-            format!("the patch is neither JSON nor YAML: {error}"),
+            format!(
+                "the patch is neither JSON nor YAML: {}",
+                yaml::told("patch", &error)
+            ),
             example(kind),
         )
     })?;

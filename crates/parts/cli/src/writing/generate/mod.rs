@@ -70,6 +70,26 @@ pub async fn generate(
     }
 }
 
+/// The object of words and its kind where nobody has to be asked for them; `None` where somebody has to.
+pub(super) fn generate_here(
+    (kind, name): (&str, &str),
+    pairs: &[(String, String)],
+) -> Result<Option<(ResourceType, Object)>, Failure> {
+    check_flags(Some(kind), pairs)?;
+    let words = Words { name, pairs };
+    let is_asked_for = match kind {
+        "role" | "clusterrole" => words.has("resource"),
+        "job" => words.has("from"),
+        _ => false,
+    };
+    if is_asked_for {
+        return Ok(None);
+    }
+    let made = make(kind, &words, &|_: &str| Ok(None))?;
+    let resource = made.0.clone();
+    Ok(Some((resource, named(kind, &words, made)?.object)))
+}
+
 /// Says what is wrong with words, as far as nobody has to be asked.
 pub fn check_words(kind: &str, name: &str, pairs: &[(String, String)]) -> Result<(), Failure> {
     check_flags(Some(kind), pairs)?;
