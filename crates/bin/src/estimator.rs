@@ -13,10 +13,12 @@ use crate::{memory, running, scheduling};
 /// Runs until it is told to stop.
 pub(crate) fn run(reach: &Reach, typed: Estimator) -> Result<(), Failure> {
     running::log(&typed.logging.log, typed.logging.log_format)?;
-    running::block_on(answer(reach, typed))?
+    running::block_on(running::run(async |tasks: &mut Tasks| {
+        answer(reach, typed, tasks).await
+    }))?
 }
 
-async fn answer(reach: &Reach, typed: Estimator) -> Result<(), Failure> {
+async fn answer(reach: &Reach, typed: Estimator, tasks: &mut Tasks) -> Result<(), Failure> {
     if typed.cluster_name.is_empty() {
         return Err(Failure::refused(
             "the member's name is empty",
@@ -41,7 +43,6 @@ async fn answer(reach: &Reach, typed: Estimator) -> Result<(), Failure> {
     let client = client.named("karavel-estimator");
     let address = SocketAddr::new(typed.bind_address, typed.server_port);
     let port = bind(address, "--server-port").await?;
-    let tasks = Tasks::new();
     let spawner = tasks.spawner();
     let settings = scheduling::ledgers(&gates);
     let clock = Clock::system();
@@ -63,8 +64,8 @@ async fn answer(reach: &Reach, typed: Estimator) -> Result<(), Failure> {
             serve_probes(ledger.clone(), bind(address, flag).await?, &spawner);
         }
     }
-    memory::give_back(&tasks);
-    running::run(tasks).await
+    memory::give_back(tasks);
+    Ok(())
 }
 
 async fn bind(address: SocketAddr, flag: &str) -> Result<Port, Failure> {

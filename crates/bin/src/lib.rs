@@ -11,3 +11,4 @@ mod configz;
 mod decisions;
 mod estimating;
 pub mod plane;
+pub mod trouble;

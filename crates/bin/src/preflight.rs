@@ -2,12 +2,31 @@
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 
 use cli::Failure;
+
+use crate::directory::{self, Beside, DataDirectory, Purpose};
 
 /// What to do about ports that others have.
 const IN_USE: &str =
     "stop what runs there, or choose other ports: --listen 127.0.0.1:7443, or port 0 for any";
+
+/// Takes the directory and looks whether all addresses are free. Where nothing has begun, nothing is left behind if it
+/// cannot; where something has, another process may be at it, which says more than that its ports are taken.
+pub(crate) fn take(
+    path: &Path,
+    purpose: Purpose,
+    beside: Beside,
+    addresses: &[(String, SocketAddr)],
+) -> Result<DataDirectory, Failure> {
+    if !directory::is_begun(path) {
+        check_addresses(addresses)?;
+    }
+    let held = directory::claim(path, purpose, beside)?;
+    check_addresses(addresses)?;
+    Ok(held)
+}
 
 /// Whether all addresses are free. Between this look and the use somebody else may come; that is told too, less nicely.
 pub(crate) fn check_addresses(addresses: &[(String, SocketAddr)]) -> Result<(), Failure> {

@@ -4,12 +4,17 @@ use std::time::Duration;
 
 use cli::Failure;
 use runtime::{Outcome, Tasks};
-use tokio::signal::unix::{SignalKind, signal};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::arguments::LogFormat;
+use crate::print;
 
 /// How long parts may take to end.
 const GRACE: Duration = Duration::from_secs(20);
+
+/// What a shell says of a command that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
 
 /// What never says more than our own log: failed calls are logged by whoever made them.
 const SILENT: &str = "kube_client=off";
@@ -49,9 +54,82 @@ fn no_threads(error: &std::io::Error) -> Failure {
     )
 }
 
-/// Lets tasks run until the process is told to stop, and stops them.
-pub(crate) async fn run(tasks: Tasks) -> Result<(), Failure> {
-    match tasks.run_until(told_to_stop(), GRACE).await {
+/// Starts what runs as tasks, lets them run until the process is told to stop, and stops them. What the start returns is
+/// held all the while.
+pub(crate) async fn run<T>(
+    start: impl AsyncFnOnce(&mut Tasks) -> Result<T, Failure>,
+) -> Result<(), Failure> {
+    allow_many_files();
+    // Listened to from the beginning, so that nothing that is said on the way up is lost.
+    let (mut stop, mut impatient) = (Stop::listen()?, listen(SignalKind::interrupt())?);
+    let mut tasks = Tasks::new();
+    let started = tokio::select! {
+        biased;
+        () = stop.told() => None,
+        started = start(&mut tasks) => Some(started?),
+    };
+    if started.is_none() {
+        print("stopped on the way up; the same command goes on where it was\n")?;
+        return end(tasks.run_until(std::future::ready(()), GRACE).await);
+    }
+    let twice = async {
+        impatient.recv().await;
+        impatient.recv().await;
+    };
+    tokio::select! {
+        outcome = tasks.run_until(stop.told(), GRACE) => end(outcome),
+        () = twice => Err(Failure::Ended {
+            what: "stopped at once; what was acknowledged is safe".to_owned(),
+            code: INTERRUPTED,
+        }),
+    }
+}
+
+/// Takes as many open files as the process may have: shells allow few at first, and every member needs some.
+fn allow_many_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current == limit.maximum {
+        return;
+    }
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!(%error, "no more open files than the shell allows");
+    }
+}
+
+/// What tells the process to stop.
+struct Stop {
+    interrupted: Signal,
+    terminated: Signal,
+}
+
+impl Stop {
+    fn listen() -> Result<Self, Failure> {
+        Ok(Self {
+            interrupted: listen(SignalKind::interrupt())?,
+            terminated: listen(SignalKind::terminate())?,
+        })
+    }
+
+    async fn told(&mut self) {
+        tokio::select! {
+            _ = self.interrupted.recv() => {}
+            _ = self.terminated.recv() => {}
+        }
+    }
+}
+
+fn listen(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|error| {
+        Failure::failed(
+            format!("cannot listen to signals: {error}"),
+            "check the limits on open files",
+        )
+    })
+}
+
+fn end(outcome: Outcome) -> Result<(), Failure> {
+    match outcome {
         Outcome::Clean => Ok(()),
         Outcome::Unasked { task, panic } => {
             let why = panic.map(|text| format!(": {text}")).unwrap_or_default();
@@ -64,18 +142,5 @@ pub(crate) async fn run(tasks: Tasks) -> Result<(), Failure> {
             format!("{} did not end in time", tasks.join(", ")),
             "what was acknowledged is safe; start it again",
         )),
-    }
-}
-
-async fn told_to_stop() {
-    let terminated = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated => {}
     }
 }

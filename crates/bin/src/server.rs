@@ -7,18 +7,21 @@ use controllers::Enabled;
 use runtime::Tasks;
 
 use crate::arguments::Server;
-use crate::directory::{self, Beside};
+use crate::directory::{self, Beside, DataDirectory, Purpose};
 use crate::security::security;
 use crate::storage::storage;
-use crate::{care, memory, print, running, scheduling};
+use crate::{care, memory, preflight, print, running, scheduling};
 
 /// Runs until it is told to stop.
 pub(crate) fn run(typed: Server) -> Result<(), Failure> {
     running::log(&typed.logging.log, typed.logging.log_format)?;
-    running::block_on(serve(typed))?
+    running::block_on(running::run(async |tasks: &mut Tasks| {
+        serve(typed, tasks).await
+    }))?
 }
 
-async fn serve(typed: Server) -> Result<(), Failure> {
+/// Starts everything, and returns what has to be held while it runs.
+async fn serve(typed: Server, tasks: &mut Tasks) -> Result<Option<DataDirectory>, Failure> {
     let enabled = Enabled::parse(&typed.controllers.join(","))
         .map_err(|error| Failure::refused(error.to_string(), "correct --controllers"))?;
     let approve_agents = enabled.is_on("agentcsrapproving");
@@ -31,9 +34,18 @@ async fn serve(typed: Server) -> Result<(), Failure> {
         ..security(typed.security)?
     };
     // Servers that share an etcd may share keys too; what one of them has alone is its own.
-    let _held = match &storage {
-        Storage::Embedded => Some(directory::claim(&typed.data_dir, Beside::Preparations)?),
-        _ => None,
+    let (purpose, beside) = (Purpose::ControlPlane, Beside::Preparations);
+    let addresses = [("the control plane".to_owned(), typed.listen)];
+    let held = match &storage {
+        Storage::Embedded => {
+            let taken = preflight::take(&typed.data_dir, purpose, beside, &addresses);
+            Some(taken?)
+        }
+        _ => {
+            preflight::check_addresses(&addresses)?;
+            directory::share(&typed.data_dir, purpose)?;
+            None
+        }
     };
     let options = Options {
         storage,
@@ -43,8 +55,7 @@ async fn serve(typed: Server) -> Result<(), Failure> {
         security,
     };
     let shared = matches!(options.storage, Storage::Etcd { .. });
-    let mut tasks = Tasks::new();
-    let plane = plane::start(options, &mut tasks).await?;
+    let plane = plane::start(options, tasks).await?;
     let (address, kubeconfig) = (plane.address, plane.kubeconfig.clone());
     let kubeconfig = kubeconfig.display();
     if shared {
@@ -55,6 +66,6 @@ async fn serve(typed: Server) -> Result<(), Failure> {
     print(&format!(
         "karavel is ready on https://{address}\n\n  export KUBECONFIG={kubeconfig}\n  kubectl get namespaces\n  karavel join NAME --cluster-kubeconfig FILE\n\nCtrl-C stops it.\n"
     ))?;
-    memory::give_back(&tasks);
-    running::run(tasks).await
+    memory::give_back(tasks);
+    Ok(held)
 }

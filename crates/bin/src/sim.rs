@@ -9,7 +9,8 @@ use sim::behaviour::Rules;
 use sim::{RunError, SimConfig};
 
 use crate::arguments::{Sim, SimCommand};
-use crate::{fault, memory, print, running};
+use crate::directory::{Beside, DataDirectory, Purpose};
+use crate::{fault, memory, preflight, print, running};
 
 /// As many members as are named one by one when they are ready.
 const NAMED: usize = 5;
@@ -20,37 +21,44 @@ pub(crate) fn run(reach: &Reach, typed: Sim) -> Result<(), Failure> {
         return fault::run(reach, fault);
     }
     running::log(&typed.logging.log, typed.logging.log_format)?;
-    running::block_on(async {
-        let config = config(typed)?;
-        let mut tasks = Tasks::new();
-        let started = sim::run(&config, &mut tasks)
-            .await
-            .map_err(|error| refuse(&error))?;
-        let mut text = String::new();
-        for (member, address) in started.members.iter().take(NAMED) {
-            text.push_str(&format!(
-                "{} is ready on https://{address}\n",
-                member.name()
-            ));
-        }
-        if let Some(further) = started.members.len().checked_sub(NAMED).filter(|n| *n > 0) {
-            text.push_str(&format!("and {further} more are ready\n"));
-        }
-        for moved in started.moved.iter().take(NAMED) {
-            text.push_str(&format!(
-                "\nPort {} of the last time is taken, so {} listens on {}. Whoever joined it looks for it on {}: free that \
-                 port and start again, or join it anew.\n",
-                moved.from, moved.name, moved.to, moved.from
-            ));
-        }
-        let kubeconfig = started.kubeconfig.display();
+    running::block_on(running::run(async |tasks: &mut Tasks| {
+        start(typed, tasks).await
+    }))?
+}
+
+/// Starts the members, and returns what has to be held while they run.
+async fn start(typed: Sim, tasks: &mut Tasks) -> Result<DataDirectory, Failure> {
+    let config = config(typed)?;
+    let addresses = config.addresses().map_err(|error| refuse(&error))?;
+    let (purpose, beside) = (Purpose::Members, Beside::Preparations);
+    let held = preflight::take(&config.data_dir, purpose, beside, &addresses)?;
+    let started = sim::run(&config, tasks)
+        .await
+        .map_err(|error| refuse(&error))?;
+    let mut text = String::new();
+    for (member, address) in started.members.iter().take(NAMED) {
         text.push_str(&format!(
-            "\n  export KUBECONFIG={kubeconfig}\n  kubectl get nodes\n  karavel sim fault --help\n\nCtrl-C stops it.\n"
+            "{} is ready on https://{address}\n",
+            member.name()
         ));
-        print(&text)?;
-        memory::give_back(&tasks);
-        running::run(tasks).await
-    })?
+    }
+    if let Some(further) = started.members.len().checked_sub(NAMED).filter(|n| *n > 0) {
+        text.push_str(&format!("and {further} more are ready\n"));
+    }
+    for moved in started.moved.iter().take(NAMED) {
+        text.push_str(&format!(
+            "\nPort {} of the last time is taken, so {} listens on {}. Whoever joined it looks for it on {}: free that \
+             port and start again, or join it anew.\n",
+            moved.from, moved.name, moved.to, moved.from
+        ));
+    }
+    let kubeconfig = started.kubeconfig.display();
+    text.push_str(&format!(
+        "\n  export KUBECONFIG={kubeconfig}\n  kubectl get nodes\n  karavel sim fault --help\n\nCtrl-C stops it.\n"
+    ));
+    print(&text)?;
+    memory::give_back(tasks);
+    Ok(held)
 }
 
 fn config(typed: Sim) -> Result<SimConfig, Failure> {
@@ -110,5 +118,6 @@ pub(crate) fn refuse(error: &RunError) -> Failure {
             "choose another --data-dir; simulated members are easily begun anew"
         }
     };
+    let hint = assembly::trouble::hint(error).unwrap_or(hint);
     Failure::refused(telemetry::chain(error).to_string(), hint)
 }

@@ -19,7 +19,7 @@ use serde_json::json;
 use sim::SimConfig;
 
 use crate::arguments::Up;
-use crate::directory::{self, Beside};
+use crate::directory::{self, Beside, DataDirectory, Purpose};
 use crate::{care, demo, memory, preflight, print, running, scheduling, sim as role, terminal};
 
 /// How long members may take to be seen as ready; whoever waits is told for what.
@@ -28,16 +28,23 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const SILENCE: Duration = Duration::from_secs(2);
 /// Between two looks at them.
 const LOOK: Duration = Duration::from_millis(20);
+/// As many members are told of one by one; of more, whenever so many further ones have joined.
+const NAMED: usize = 20;
+/// Whenever so many members have been opened, it is said: it takes a while.
+const OPENED: u16 = 50;
 /// The file in a member's directory that says which control plane it has joined.
 const JOINED: &str = "joined";
 
 /// Runs until it is told to stop.
 pub(crate) fn run(typed: Up) -> Result<(), Failure> {
     running::log(&typed.logging.log, typed.logging.log_format)?;
-    running::block_on(bring_up(typed))?
+    running::block_on(running::run(async |tasks: &mut Tasks| {
+        bring_up(typed, tasks).await
+    }))?
 }
 
-async fn bring_up(typed: Up) -> Result<(), Failure> {
+/// Starts everything, and returns what has to be held while it runs.
+async fn bring_up(typed: Up, tasks: &mut Tasks) -> Result<Vec<DataDirectory>, Failure> {
     let begun = Instant::now();
     let data_dir = match typed.data_dir {
         Some(given) => given,
@@ -47,21 +54,15 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
     scheduling::settle(&typed.scheduling, &mut settings)?;
     care::settle(&typed.care, &mut settings)?;
     let addresses = addresses(typed.listen, typed.members)?;
-    // Where nothing has begun, nothing is left behind if it cannot; where something has, another process may be at it, which
-    // says more than that its ports are taken.
-    let is_begun = std::fs::read_dir(&data_dir).is_ok_and(|mut found| found.next().is_some());
-    if !is_begun {
-        preflight::check_addresses(&addresses)?;
-    }
-    let held = directory::claim(&data_dir, Beside::Nothing)?;
-    preflight::check_addresses(&addresses)?;
+    let purpose = Purpose::ControlPlane;
+    let held = preflight::take(&data_dir, purpose, Beside::Nothing, &addresses)?;
     if !held.is_new {
         print(&format!(
             "going on with what is in {}\n",
             data_dir.display()
         ))?;
     }
-    let mut tasks = Tasks::new();
+    let mut held = vec![held];
     let kept = data_dir.join("members");
     // Members first: a control plane that comes back should find them where they were.
     let mut members = Vec::new();
@@ -71,9 +72,14 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
             listen: after(typed.listen, number)?,
             ..SimConfig::new(name.as_str(), kept.join(&name))
         };
-        let started = sim::run(&config, &mut tasks)
+        let place = directory::claim(&config.data_dir, Purpose::Members, Beside::Anything)?;
+        held.push(place);
+        let started = sim::run(&config, tasks)
             .await
             .map_err(|error| role::refuse(&error))?;
+        if number > 1 && number.is_multiple_of(OPENED) {
+            step(begun, &format!("{number} simulated members are open"))?;
+        }
         members.extend(started.members.iter().map(|(_, address)| Member {
             name: name.clone(),
             directory: config.data_dir.clone(),
@@ -93,7 +99,7 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         names: Vec::new(),
         security: apiserver::Security::default(),
     };
-    let plane = plane::start(options, &mut tasks).await?;
+    let plane = plane::start(options, tasks).await?;
     step(
         begun,
         &format!("the control plane is on https://{}", plane.address),
@@ -111,10 +117,12 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
         }
         join(&control, member).await?;
         awaited.push(&member.name);
-        step(
-            begun,
-            &format!("{} has joined from {}", member.name, member.endpoint),
-        )?;
+        if members.len() <= NAMED {
+            let said = format!("{} has joined from {}", member.name, member.endpoint);
+            step(begun, &said)?;
+        } else if awaited.len().is_multiple_of(NAMED) {
+            step(begun, &format!("{} members have joined", awaited.len()))?;
+        }
     }
     let absent = absent(&control, &members, &kept).await?;
     for name in &absent {
@@ -140,8 +148,8 @@ async fn bring_up(typed: Up) -> Result<(), Failure> {
     }
     let has_demo = typed.demo && demo::show(&control, begun, &awaited).await?;
     print(&farewell(&plane.kubeconfig, has_demo, awaited.len()))?;
-    memory::give_back(&tasks);
-    running::run(tasks).await
+    memory::give_back(tasks);
+    Ok(held)
 }
 
 /// What to do next: where the kubeconfig is, and three commands worth typing.
@@ -422,13 +430,16 @@ fn after(first: SocketAddr, number: u16) -> Result<SocketAddr, Failure> {
 }
 
 fn default_data_dir() -> Result<PathBuf, Failure> {
-    std::env::home_dir()
-        .filter(|home| !home.as_os_str().is_empty())
-        .map(|home| home.join(".karavel"))
-        .ok_or_else(|| {
-            Failure::refused(
-                "there is no home directory",
-                "choose a directory with --data-dir",
-            )
-        })
+    let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
+    let home = home.ok_or_else(|| {
+        Failure::refused(
+            "there is no home directory",
+            "choose a directory with --data-dir",
+        )
+    })?;
+    let data_dir = home.join(".karavel");
+    if !data_dir.exists() {
+        directory::check_home(&home)?;
+    }
+    Ok(data_dir)
 }

@@ -3,8 +3,9 @@
 
 mod waiting;
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use waiting::wait_for;
@@ -260,15 +261,103 @@ fn a_port_in_use_leaves_no_new_directory_behind() {
     let data = directory.path().join("data");
     let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = door.local_addr().unwrap().to_string();
-    let output = Command::new(KARAVEL)
-        .args(["up", "--members", "0", "--listen", &address, "--data-dir"])
+    for name in ["up", "server", "sim"] {
+        let output = Command::new(KARAVEL)
+            .args([name, "--listen", &address, "--data-dir"])
+            .arg(&data)
+            .env_remove("KARAVEL_LISTEN")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("it is in use by another process"), "{said}");
+        assert!(!data.exists(), "{name}");
+    }
+}
+
+/// All that is in a directory, byte by byte.
+fn picture(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap().path();
+        match entry.is_dir() {
+            true => all.extend(picture(&entry)),
+            false => drop(all.insert(entry.clone(), std::fs::read(&entry).unwrap())),
+        }
+    }
+    all
+}
+
+#[test]
+fn a_directory_for_something_else_is_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let (plane, member) = (directory.path().join("plane"), directory.path().join("sim"));
+    drop(Up::start(&plane, &["--members", "1"]));
+    drop(Up::begin(role("sim", &member, &[])));
+    let of_members = plane.join("members/member1");
+    for (name, data, words) in [
+        ("up", &member, "is the data directory of simulated members"),
+        (
+            "server",
+            &member,
+            "is the data directory of simulated members",
+        ),
+        (
+            "server",
+            &of_members,
+            "is the data directory of simulated members",
+        ),
+        ("sim", &plane, "is the data directory of a control plane"),
+    ] {
+        let before = picture(data);
+        let output = role(name, data, &[]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{name}: {said}");
+        assert!(said.contains(words), "{name}: {said}");
+        assert!(said.contains("choose another --data-dir"), "{name}: {said}");
+        assert!(picture(data) == before, "{name} changed {}", data.display());
+    }
+    // Each goes on with its own.
+    drop(Up::begin(role("sim", &member, &[])));
+    assert!(Up::start(&plane, &["--members", "1"]).has_said("going on with"));
+}
+
+#[test]
+fn who_is_told_to_stop_on_the_way_up_stops_and_goes_on_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    for signal in ["-INT", "-TERM"] {
+        let mut process = command(&data, &["--members", "3"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        // The first thing that is said; a lot is to be done then.
+        let first = lines.next().unwrap().unwrap();
+        let told = Command::new("kill")
+            .args([signal, &process.id().to_string()])
+            .status();
+        assert!(told.unwrap().success());
+        let said: Vec<String> = lines.map(Result::unwrap).collect();
+        let code = process.wait().unwrap().code();
+        assert_eq!(code, Some(0), "{signal}: {first} {said:?}");
+    }
+    let up = Up::start(&data, &["--members", "3"]);
+    assert!(up.has_said("all members are ready"), "{:?}", up.said);
+}
+
+#[test]
+fn the_few_files_that_a_shell_allows_at_first_are_no_limit() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let mut shell = Command::new("bash");
+    shell
+        .args(["-c", "ulimit -S -n 48; exec \"$@\"", "bash", KARAVEL])
+        .args(["up", "--members", "3", "--listen", "127.0.0.1:0"])
+        .arg("--data-dir")
         .arg(&data)
-        .env_remove("KARAVEL_LISTEN")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("it is in use by another process"), "{said}");
-    assert!(!data.exists());
+        .stdin(Stdio::null());
+    let up = Up::begin(shell);
+    assert!(up.has_said("all members are ready"), "{:?}", up.said);
 }

@@ -133,8 +133,29 @@ impl SimConfig {
         }
     }
 
+    /// Everybody who would listen, and where, before anything is begun; with port 0 on any port.
+    pub fn addresses(&self) -> Result<Vec<(String, SocketAddr)>, RunError> {
+        if let Some(why) = object::names::check_dns1123_label(&self.name).first() {
+            return Err(RunError::Name {
+                name: self.name.clone(),
+                why: why.clone(),
+            });
+        }
+        let places = 0..self.count.max(1);
+        let one = |place| Ok((self.name_of(place), address(self, place, 0)?));
+        places.map(one).collect()
+    }
+
+    /// What the member at a place is called.
+    fn name_of(&self, place: usize) -> String {
+        match self.count {
+            0 | 1 => self.name.clone(),
+            _ => format!("{}-{}", self.name, place.saturating_add(1)),
+        }
+    }
+
     fn member(&self, place: usize) -> MemberConfig {
-        let mut config = MemberConfig::new(self.name.clone());
+        let mut config = MemberConfig::new(self.name_of(place));
         (config.nodes, config.pods) = (self.nodes, self.pods);
         (config.cpu, config.memory) = (self.cpu, self.memory);
         config.rules = self.rules.clone();
@@ -143,7 +164,6 @@ impl SimConfig {
             config.data = Data::Directory(self.data_dir.clone());
             return config;
         }
-        config.name = format!("{}-{}", self.name, place.saturating_add(1));
         if self.count >= MANY {
             config.events = false;
             config.heartbeat = SLOW_HEARTBEAT;
@@ -154,12 +174,7 @@ impl SimConfig {
 
 /// Starts members and their listeners as tasks, and writes the kubeconfig. They answer when this returns.
 pub async fn run(config: &SimConfig, tasks: &mut Tasks) -> Result<Running, RunError> {
-    if let Some(why) = object::names::check_dns1123_label(&config.name).first() {
-        return Err(RunError::Name {
-            name: config.name.clone(),
-            why: why.clone(),
-        });
-    }
+    config.addresses()?;
     let pki = config.data_dir.join("pki");
     let unusable = |path: &PathBuf, source| RunError::Directory {
         path: path.clone(),
