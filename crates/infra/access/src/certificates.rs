@@ -9,7 +9,9 @@ use std::time::{Duration, SystemTime};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
-use listen::{Authority, SigningRequest, Usage, check_certificates, check_request};
+use listen::{
+    Authority, SigningRequest, Usage, check_certificates, check_request, requested_groups,
+};
 use object::Value;
 use object::field::{FieldError, FieldPath};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -248,12 +250,16 @@ fn check_groups(call: &Call, request: &Value) -> Result<(), Status> {
     if signer_of(request) != CLIENT_SIGNER {
         return Ok(());
     }
-    let groups = read(request).map(|request| request.groups);
-    if groups.is_ok_and(|groups| groups.iter().any(|group| group == MASTERS)) {
-        let why = format!("use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed");
-        return Err(Status::forbidden(call.subject(), &why));
+    // Whoever signs a request need not be one who reads no more than this server does.
+    let groups = pem(request).and_then(|pem| requested_groups(&pem).map_err(|why| why.to_string()));
+    match groups {
+        Ok(groups) if groups.iter().any(|group| group == MASTERS) => {
+            let why = format!("use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed");
+            Err(Status::forbidden(call.subject(), &why))
+        }
+        Ok(_) => Ok(()),
+        Err(why) => Err(Status::forbidden(call.subject(), &why)),
     }
-    Ok(())
 }
 
 /// Whether a request is approved, not refused, not done, and ours to sign.
@@ -289,11 +295,13 @@ fn issue(object: &Value, authority: &Authority, now: SystemTime) -> Result<Strin
 }
 
 fn read(object: &Value) -> Result<SigningRequest, String> {
+    SigningRequest::parse(&pem(object)?).map_err(|error| error.to_string())
+}
+
+fn pem(object: &Value) -> Result<Vec<u8>, String> {
     let encoded = object["spec"]["request"].as_str().unwrap_or_default();
-    let pem = STANDARD
-        .decode(encoded)
-        .map_err(|_| "spec.request is not base64".to_owned())?;
-    SigningRequest::parse(&pem).map_err(|error| error.to_string())
+    let pem = STANDARD.decode(encoded);
+    pem.map_err(|_| "spec.request is not base64".to_owned())
 }
 
 /// Whether a request is one its signer signs, and for what.
@@ -323,6 +331,9 @@ fn check(object: &Value, request: &SigningRequest) -> Result<Vec<Usage>, String>
     // The library that writes certificates keeps one organisation; a certificate must not say less than was approved.
     if request.groups.len() > 1 {
         return Err("more than one organization is not supported".to_owned());
+    }
+    if request.repeats {
+        return Err("a subject that says something twice is not supported".to_owned());
     }
     if signer == CLIENT_SIGNER {
         return Ok(usages);

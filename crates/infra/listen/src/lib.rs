@@ -29,4 +29,4 @@ pub use listener::{BindError, Carrier, Limits, Listener};
 pub use peer::{CertifiedUser, Peer};
 pub use pem::{ChainError, check_certificates, check_request};
 pub use private_file::{keep_private, private_directory, write_private};
-pub use request::{RequestError, SigningRequest, Usage};
+pub use request::{RequestError, SigningRequest, Usage, requested_groups};

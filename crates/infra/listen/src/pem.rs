@@ -1,12 +1,10 @@
 //! Whether what others hand in as PEM is what it says it is.
 
 use x509_parser::certificate::X509Certificate;
-use x509_parser::certification_request::X509CertificationRequest;
-use x509_parser::error::X509Error;
 use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 
-use crate::request::RequestError;
+use crate::request::{RequestError, block, check_signature, decode};
 
 /// Why something is no chain of certificates.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -34,18 +32,10 @@ pub enum ChainError {
 /// # Errors
 /// When it is none, or the signature is wrong.
 pub fn check_request(pem: &[u8]) -> Result<(), RequestError> {
-    // Upstream: the first block counts.
-    let block = Pem::iter_from_buffer(pem).next().and_then(Result::ok);
-    let block = block.filter(|block| block.label == "CERTIFICATE REQUEST");
-    let block = block.ok_or(RequestError::Pem)?;
-    let (rest, request) =
-        X509CertificationRequest::from_der(&block.contents).map_err(|_| RequestError::Malformed)?;
-    if !rest.is_empty() {
-        return Err(RequestError::Malformed);
-    }
-    match request.verify_signature() {
-        Ok(()) | Err(X509Error::SignatureUnsupportedAlgorithm) => Ok(()),
-        Err(_) => Err(RequestError::Signature),
+    let block = block(pem)?;
+    match check_signature(&decode(&block)?) {
+        Err(RequestError::Algorithm) => Ok(()),
+        checked => checked,
     }
 }
 

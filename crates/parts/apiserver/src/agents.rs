@@ -180,7 +180,7 @@ fn cluster_of(request: &Value) -> Option<String> {
     let pem = STANDARD.decode(spec.get("request")?.as_str()?).ok()?;
     let asked = SigningRequest::parse(&pem).ok()?;
     let names = asked.dns_names.len() + asked.addresses + asked.other_names;
-    if !plain || names > 0 || asked.groups != [AGENTS] {
+    if !plain || names > 0 || asked.repeats || asked.groups != [AGENTS] {
         return None;
     }
     let cluster = asked.name.strip_prefix(AGENT_PREFIX)?;

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use serve::call::User;
 
-use crate::certificates::{REQUESTS, newcomer, object, request};
+use crate::certificates::{REQUESTS, newcomer, object, request, twice};
 use crate::tokens::eventually;
 use crate::world::{World, master, user};
 
@@ -90,7 +90,7 @@ async fn agents_get_a_certificate_for_a_cluster_nobody_has_and_for_themselves() 
     world.create(CLUSTERS, cluster).await;
     let plain = |cluster: &str| wanted(cluster);
     let hosts = |hosts: &[&str]| request("system:karmada:agent:m2", "system:karmada:agents", hosts);
-    let cases: [(&str, User, String, &[&str], bool); 12] = [
+    let cases: [(&str, User, String, &[&str], bool); 14] = [
         ("new", newcomer(), plain("m1"), &USUAL, true),
         (
             "rsa-less",
@@ -127,6 +127,20 @@ async fn agents_get_a_certificate_for_a_cluster_nobody_has_and_for_themselves() 
             "other-group",
             newcomer(),
             request("system:karmada:agent:m4", "devs", &[]),
+            &USUAL,
+            false,
+        ),
+        (
+            "two-names",
+            newcomer(),
+            twice("system:karmada:agent:m8", "root", "system:karmada:agents"),
+            &USUAL,
+            false,
+        ),
+        (
+            "two-agents",
+            newcomer(),
+            twice("root", "system:karmada:agent:m9", "system:karmada:agents"),
             &USUAL,
             false,
         ),

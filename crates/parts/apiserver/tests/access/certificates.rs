@@ -1,10 +1,20 @@
-use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ECDSA_P521_SHA512};
 use serde_json::{Value, json};
 use serve::call::User;
 use serve::encoding::base64;
 
 use crate::tokens::{decode, eventually};
 use crate::world::{World, known, master, subject, user};
+
+/// `CN=ann+O=system:masters`, both in one place of the subject.
+const MASTERS_TOGETHER: &str = "\
+-----BEGIN CERTIFICATE REQUEST-----\n\
+MIHgMIGHAgEAMCUxIzAKBgNVBAMMA2FubjAVBgNVBAoMDnN5c3RlbTptYXN0ZXJz\n\
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAErmmII50Gb1gCXMZ1KcWq9RbK0/HD\n\
+VQJxcWERtWerk+yQT0RQ7MSXAjvJ2Bs2q1q2OLHMq/z2jeTaluZWsenWZqAAMAoG\n\
+CCqGSM49BAMCA0gAMEUCIDxmjXkp4Z9T03H04tMXvE/J6jPnxFac2RmvrIHpyDKE\n\
+AiEA2SCHlX/O2iCRHOAZM9D1FudkoT13sNj1ugw/x9/2lm0=\n\
+-----END CERTIFICATE REQUEST-----\n";
 
 pub(crate) const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
@@ -16,6 +26,35 @@ pub(crate) fn request(name: &str, group: &str, hosts: &[&str]) -> String {
     params
         .distinguished_name
         .push(DnType::OrganizationName, group);
+    let key = KeyPair::generate().unwrap();
+    let pem = params.serialize_request(&key).unwrap().pem().unwrap();
+    base64(pem.as_bytes())
+}
+
+/// A request whose key is on the largest of the usual curves.
+fn large(name: &str, group: &str) -> String {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+        .distinguished_name
+        .push(DnType::OrganizationName, group);
+    let key = KeyPair::generate_for(&PKCS_ECDSA_P521_SHA512).unwrap();
+    let pem = params.serialize_request(&key).unwrap().pem().unwrap();
+    base64(pem.as_bytes())
+}
+
+/// A request that is for two names: `CN=first, CN=second`.
+pub(crate) fn twice(first: &str, second: &str, group: &str) -> String {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    for (kind, text) in [
+        (DnType::CommonName, first),
+        (DnType::OrganizationName, group),
+        (DnType::CustomDnType(vec![2, 5, 4, 3]), second),
+    ] {
+        params.distinguished_name.push(kind, text);
+    }
     let key = KeyPair::generate().unwrap();
     let pem = params.serialize_request(&key).unwrap().pem().unwrap();
     base64(pem.as_bytes())
@@ -63,6 +102,14 @@ async fn what_is_approved_and_sound_is_signed() {
     let usual = &["digital signature", "key encipherment", "client auth"][..];
     for (name, signer, request, usages, failure) in [
         ("user", client, request("ann", "devs", &[]), usual, ""),
+        ("large", client, large("ann", "devs"), usual, ""),
+        (
+            "twice",
+            client,
+            twice("ann", "root", "devs"),
+            usual,
+            "a subject that says something twice is not supported",
+        ),
         (
             "server",
             client,
@@ -149,9 +196,15 @@ async fn approving_needs_leave_for_the_signer_and_nobody_becomes_a_master() {
         )
     );
     assert_eq!(approve(&world, &known("ann"), "theirs").await.0, 200);
-    let root = object("root", client, &request("u", "system:masters", &[]), usual);
-    let answer = world.ask(&newcomer(), &line, root).await;
-    assert_eq!(answer.code, 403, "{}", answer.body);
+    for request in [
+        request("u", "system:masters", &[]),
+        large("u", "system:masters"),
+        base64(MASTERS_TOGETHER.as_bytes()),
+    ] {
+        let root = object("root", client, &request, usual);
+        let answer = world.ask(&newcomer(), &line, root).await;
+        assert_eq!(answer.code, 403, "{}", answer.body);
+    }
 }
 
 #[tokio::test]
