@@ -2,13 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use object::Value;
 use object::patch::JsonPatch;
+use object::{Map, Value};
 use serde_json::json;
 use serve::call::Call;
 use serve::options::FieldValidation;
 use serve::status::{Cause, Details, Status};
-use serve::target::Verb;
 
 use crate::matching::{Asked, Operation};
 
@@ -103,7 +102,7 @@ pub(crate) fn document(request: Value, version: &str) -> Value {
 
 fn user(call: &Call) -> Value {
     let user = &call.user;
-    let mut fields = object::Map::new();
+    let mut fields = Map::new();
     fields.insert("username".to_owned(), json!(user.name));
     if !user.uid.is_empty() {
         fields.insert("uid".to_owned(), json!(user.uid));
@@ -115,25 +114,29 @@ fn user(call: &Call) -> Value {
     Value::Object(fields)
 }
 
+/// How the write is meant. Upstream: a patch is shown as the creation or the update it comes to.
 fn options(call: &Call, operation: Operation) -> Value {
-    let kind = match (operation, call.verb) {
-        (Operation::Connect, _) => return Value::Null,
-        (Operation::Delete, _) => "DeleteOptions",
-        (_, Verb::Patch) => "PatchOptions",
-        (Operation::Create, _) => "CreateOptions",
-        (Operation::Update, _) => "UpdateOptions",
+    let kind = match operation {
+        Operation::Connect => return Value::Null,
+        Operation::Delete => "DeleteOptions",
+        Operation::Create => "CreateOptions",
+        Operation::Update => "UpdateOptions",
     };
-    let mut options = json!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
-    let Some(fields) = options.as_object_mut() else {
-        return options;
-    };
+    let mut fields = Map::new();
+    fields.insert("kind".to_owned(), json!(kind));
+    fields.insert("apiVersion".to_owned(), json!("meta.k8s.io/v1"));
     if call.options.dry_run {
         fields.insert("dryRun".to_owned(), json!(["All"]));
     }
-    if operation != Operation::Delete {
-        if call.options.manager_is_named {
-            fields.insert("fieldManager".to_owned(), json!(call.options.field_manager));
-        }
+    if operation == Operation::Delete {
+        let sent = call.options.deletion.as_ref().and_then(Value::as_object);
+        fields.extend(sent.cloned().into_iter().flatten());
+        return Value::Object(fields);
+    }
+    if call.options.manager_is_named {
+        fields.insert("fieldManager".to_owned(), json!(call.options.field_manager));
+    }
+    if call.options.validation_is_named {
         let validation = match call.options.field_validation {
             FieldValidation::Ignore => "Ignore",
             FieldValidation::Warn => "Warn",
@@ -141,10 +144,7 @@ fn options(call: &Call, operation: Operation) -> Value {
         };
         fields.insert("fieldValidation".to_owned(), json!(validation));
     }
-    if kind == "PatchOptions" && call.options.force {
-        fields.insert("force".to_owned(), json!(true));
-    }
-    options
+    Value::Object(fields)
 }
 
 /// Reads an answer.

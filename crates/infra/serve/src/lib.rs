@@ -46,3 +46,5 @@ mod verbs;
 mod warning;
 pub mod watching;
 pub mod webhook;
+
+pub use pipeline::mistyped;

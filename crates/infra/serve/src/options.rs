@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use object::Value;
 use object::field::{FieldError, FieldPath};
 use percent_encoding::percent_decode_str;
 
@@ -75,8 +76,12 @@ pub struct WriteOptions {
     pub manager_is_named: bool,
     /// What to do about unknown and repeated fields.
     pub field_validation: FieldValidation,
+    /// Whether the client said so itself.
+    pub validation_is_named: bool,
     /// Whether an apply takes fields from their owners.
     pub force: bool,
+    /// What a deletion was asked for with, as clients write `DeleteOptions`.
+    pub deletion: Option<Value>,
 }
 
 impl Params {
@@ -251,7 +256,9 @@ impl WriteOptions {
             },
             manager_is_named,
             field_validation,
+            validation_is_named: params.has("fieldValidation"),
             force: params.flag("force")?,
+            deletion: None,
         })
     }
 }

@@ -173,8 +173,9 @@ fn told(warnings: &mut Vec<String>, verdict: Result<Vec<String>, Status>) -> Res
     Ok(())
 }
 
-/// Refuses an object with a field of the wrong type. Upstream: such a body cannot be decoded, so it is a bad request.
-fn check_shape(call: &Call, schema: &Schema, object: &Value) -> Result<(), Status> {
+/// The first field of an object that has not the type its kind wants.
+#[must_use]
+pub fn mistyped(schema: &Schema, object: &Value) -> Option<FieldError> {
     // The value of such an error is the name of the type that was found; null means absent, as Go reads it.
     let is_null =
         |error: &FieldError| error.value.as_deref().and_then(Value::as_str) == Some("null");
@@ -186,7 +187,12 @@ fn check_shape(call: &Call, schema: &Schema, object: &Value) -> Result<(), Statu
     let mistyped = |error: &FieldError| {
         error.kind == FieldErrorKind::TypeInvalid && !is_null(error) && !is_no_bytes(error)
     };
-    let Some(error) = schema.validate(object).into_iter().find(mistyped) else {
+    schema.validate(object).into_iter().find(mistyped)
+}
+
+/// Refuses an object with a field of the wrong type. Upstream: such a body cannot be decoded, so it is a bad request.
+fn check_shape(call: &Call, schema: &Schema, object: &Value) -> Result<(), Status> {
+    let Some(error) = mistyped(schema, object) else {
         return Ok(());
     };
     if call.verb == Verb::Patch && !call.applies {

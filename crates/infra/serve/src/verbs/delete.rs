@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream};
 use http::{Response, StatusCode};
-use object::Value;
 use object::field::{FieldError, FieldPath};
+use object::{Map, Value};
 use store::{CommitError, Expect, Txn};
 
 use crate::body::{self, Body};
@@ -42,6 +42,8 @@ pub(crate) struct DeleteOptions {
     pub(crate) grace: Option<i64>,
     /// Answer as if it were done.
     pub(crate) dry_run: bool,
+    /// All of that as the client said it, for admission.
+    sent: Map,
 }
 
 /// What a deletion came to.
@@ -79,6 +81,7 @@ impl DeleteOptions {
             })?;
             options.grace = Some(seconds);
         }
+        options.sent = sent_in_query(params, options.grace)?;
         if bytes.is_empty() {
             return Ok(options);
         }
@@ -104,6 +107,12 @@ impl DeleteOptions {
             .get("dryRun")
             .and_then(Value::as_array)
             .is_some_and(|list| !list.is_empty());
+        for (name, _) in TYPES {
+            let value = body.get(name).filter(|value| !value.is_null());
+            if let Some(value) = value {
+                options.sent.insert((*name).to_owned(), value.clone());
+            }
+        }
         Ok(options)
     }
 }
@@ -117,7 +126,7 @@ impl Server {
         answer: Answer,
     ) -> Result<Response<Body>, Status> {
         let mut warnings = Vec::new();
-        let call = &rehearsing(call, options);
+        let call = &as_sent(call, options);
         let deleted = self.remove(call, options, &mut warnings).await;
         let deleted = deleted.map_err(|status| status.with_warnings(&warnings))?;
         let mut response = match deleted {
@@ -147,7 +156,7 @@ impl Server {
         options: &DeleteOptions,
         answer: Answer,
     ) -> Result<Response<Body>, Status> {
-        let call = &rehearsing(call, options);
+        let call = &as_sent(call, options);
         let selection = Selection::new(&call.served, &call.target, list)?;
         let snapshot = self
             .cache
@@ -283,11 +292,33 @@ impl Server {
     }
 }
 
-/// The call as admission sees it: a rehearsal may also be asked for in the body.
-fn rehearsing(call: &Call, options: &DeleteOptions) -> Call {
+/// The call as admission sees it: what is said of the deletion, a rehearsal among it, may stand in the body.
+fn as_sent(call: &Call, options: &DeleteOptions) -> Call {
     let mut call = call.clone();
     call.options.dry_run |= options.dry_run;
+    call.options.deletion = Some(Value::Object(options.sent.clone()));
     call
+}
+
+/// What the query string says of a deletion, by the names the body has for it.
+fn sent_in_query(params: &Params, grace: Option<i64>) -> Result<Map, Status> {
+    let mut sent = Map::new();
+    if let Some(seconds) = grace {
+        sent.insert("gracePeriodSeconds".to_owned(), Value::from(seconds));
+    }
+    if !params.text("orphanDependents").is_empty() {
+        let orphans = params.flag("orphanDependents")?;
+        sent.insert("orphanDependents".to_owned(), Value::from(orphans));
+    }
+    let policy = params.text("propagationPolicy");
+    if !policy.is_empty() {
+        sent.insert("propagationPolicy".to_owned(), Value::from(policy));
+    }
+    let rehearsal = params.texts("dryRun");
+    if !rehearsal.is_empty() {
+        sent.insert("dryRun".to_owned(), Value::from(rehearsal));
+    }
+    Ok(sent)
 }
 
 fn check_preconditions(

@@ -92,6 +92,24 @@ async fn what_follows_from_a_condition_that_cannot_be_told_is_the_bindings_to_sa
 }
 
 #[tokio::test]
+async fn a_policy_sees_how_a_deletion_is_meant() {
+    let spec = json!({
+        "matchConstraints": {"resourceRules": [
+            {"operations": ["DELETE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"]},
+        ]},
+        "validations": [{"expression": "request.options.?propagationPolicy.orValue('') != 'Orphan'"}],
+    });
+    let world = world(spec, json!({})).await;
+    assert_eq!(create(&world, deployment(1, json!({}))).await.code, 201);
+    let line = format!("DELETE {DEPLOYMENTS}/d");
+    for (policy, code) in [("Orphan", 422), ("Background", 200)] {
+        let options = json!({"propagationPolicy": policy});
+        let answer = world.ask(&master(), &line, options).await;
+        assert_eq!(answer.code, code, "{policy}: {}", answer.body);
+    }
+}
+
+#[tokio::test]
 async fn who_is_refused_by_one_policy_hears_what_another_warns_of() {
     let spec = json!({"validations": [{"expression": "false", "message": "mind the gap"}]});
     let world = world(spec.clone(), json!({"validationActions": ["Warn"]})).await;

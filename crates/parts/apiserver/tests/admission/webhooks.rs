@@ -142,7 +142,7 @@ async fn what_a_webhook_does_decides_what_becomes_of_a_request() {
         (
             patch(json!([{"op": "add", "path": "/data/n", "value": 7}])),
             "mutating",
-            "400 BadRequest ConfigMap in version \"v1\" cannot be handled as a ConfigMap",
+            "500 InternalError Internal error occurred: the patch of webhook \"h.example.com\" cannot be used: data.n: Invalid value",
             "same",
         ),
     ] {
@@ -387,8 +387,75 @@ async fn webhooks_are_asked_about_what_they_chose_and_told_what_they_need() {
         shown,
         [
             "CREATE configmaps default/m by root old=null new=\"v\" dryRun=false CreateOptions",
-            "UPDATE configmaps default/m by root old=\"v\" new=\"w\" dryRun=true PatchOptions",
+            "UPDATE configmaps default/m by root old=\"v\" new=\"w\" dryRun=true UpdateOptions",
             "DELETE configmaps default/m by root old=\"v\" new=null dryRun=false DeleteOptions",
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_is_told_how_a_write_is_meant() {
+    let hook = Hook::always(Reply::Allow).await;
+    let world = world().await;
+    let webhook = webhook("h.example.com", hook.client(), json!({}));
+    configure(&world, "validating", "h", &[webhook]).await;
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"k": "v"}});
+    let line = format!("POST {MAPS}?fieldManager=me&fieldValidation=Strict");
+    let made = world.ask(&known("root"), &line, map.clone()).await;
+    assert_eq!(made.code, 201, "{}", made.body);
+    let only = json!({"uid": made.body["metadata"]["uid"]});
+    let deletion = json!({
+        "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Foreground", "gracePeriodSeconds": 7,
+        "preconditions": only, "dryRun": ["All"],
+    });
+    let applying = [("content-type", "application/apply-patch+yaml")];
+    for (line, headers, body) in [
+        (
+            format!("PATCH {MAPS}/m"),
+            &[][..],
+            json!({"data": {"k": "w"}}),
+        ),
+        (
+            format!("PATCH {MAPS}/m?fieldManager=me&force=true"),
+            &applying,
+            map.clone(),
+        ),
+        (format!("DELETE {MAPS}/m"), &[], deletion),
+        (
+            format!("DELETE {MAPS}/m?propagationPolicy=Background&gracePeriodSeconds=3"),
+            &[],
+            json!(null),
+        ),
+        (
+            format!("PATCH {MAPS}/m?fieldManager=me&force=true"),
+            &applying,
+            map,
+        ),
+    ] {
+        let answer = world.ask_with(&known("root"), headers, &line, body).await;
+        assert!(answer.code < 300, "{line}: {}", answer.body);
+    }
+    let told: Vec<Value> = hook
+        .seen()
+        .iter()
+        .map(|review| review["request"]["options"].clone())
+        .collect();
+    let version = "meta.k8s.io/v1";
+    assert_eq!(
+        told,
+        [
+            json!({"kind": "CreateOptions", "apiVersion": version, "fieldManager": "me", "fieldValidation": "Strict"}),
+            json!({"kind": "UpdateOptions", "apiVersion": version}),
+            json!({"kind": "UpdateOptions", "apiVersion": version, "fieldManager": "me"}),
+            json!({
+                "kind": "DeleteOptions", "apiVersion": version, "propagationPolicy": "Foreground",
+                "gracePeriodSeconds": 7, "preconditions": only, "dryRun": ["All"],
+            }),
+            json!({
+                "kind": "DeleteOptions", "apiVersion": version, "propagationPolicy": "Background",
+                "gracePeriodSeconds": 3,
+            }),
+            json!({"kind": "CreateOptions", "apiVersion": version, "fieldManager": "me"}),
         ]
     );
 }
