@@ -17,6 +17,7 @@ use crate::impersonate;
 use crate::keys::Keys;
 use crate::policy::{Decision, Policy};
 use crate::service_account::{DEFAULT_ISSUER, ServiceAccounts};
+use crate::subprotocol;
 
 /// Open to everybody whatever the roles say: probes must tell a server that is ill from one that is closed.
 const PROBES: [&str; 3] = ["/healthz", "/livez", "/readyz"];
@@ -114,6 +115,7 @@ impl Access {
                 })
             })?;
         parts.headers.remove(AUTHORIZATION);
+        subprotocol::strip(&mut parts.headers);
         self.admit_user(sender, parts)
     }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use listen::Peer;
+use listen::{CertifiedUser, Peer};
 use serve::call::User;
 use serve::server::Surroundings;
 use serve::status::Status;
 
 use crate::names::{self, ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
+use crate::subprotocol;
 
 /// What a user showed, among what else is known of them. Upstream: the same key.
 const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
@@ -83,8 +84,8 @@ impl Authenticators {
         let certified = peer.and_then(|peer| peer.user.as_ref());
         // A connection may be older than the certificate that opened it lasts.
         let now = self.surroundings.now().unix_seconds();
-        let has_ended = certified.is_some_and(|certified| now >= certified.ends);
-        if let Some(certified) = certified.filter(|_| !has_ended) {
+        let is_good = |certified: &&CertifiedUser| certified.is_plain && now < certified.ends;
+        if let Some(certified) = certified.filter(is_good) {
             let id = format!("X509SHA256={}", certified.fingerprint);
             return Ok(with_everybody(User {
                 name: certified.name.clone(),
@@ -93,20 +94,21 @@ impl Authenticators {
                 extra: BTreeMap::from([(CREDENTIAL.to_owned(), vec![id])]),
             }));
         }
-        let Some(token) = bearer(headers) else {
-            // Upstream: whoever shows what is not believed is not taken for one who shows nothing.
-            return match has_ended {
-                true => Err(Status::unauthorized()),
-                false => Ok(names::anonymous()),
-            };
-        };
-        match self.token(token, &self.audiences) {
-            Ok(Some(known)) => Ok(known.user),
-            Ok(None) => Err(Status::unauthorized()),
-            Err(error) => {
-                tracing::debug!(%error, "token refused");
-                Err(Status::unauthorized())
+        // Upstream: whoever shows what is not believed is not taken for one who shows nothing.
+        let mut shows_something = certified.is_some();
+        let in_header = bearer(headers).map(|token| Ok(token.to_owned()));
+        let in_protocol = subprotocol::token(headers).transpose();
+        for shown in [in_header, in_protocol].into_iter().flatten() {
+            shows_something = true;
+            match shown.and_then(|token| self.token(&token, &self.audiences)) {
+                Ok(Some(known)) => return Ok(known.user),
+                Ok(None) => {}
+                Err(error) => tracing::debug!(%error, "token refused"),
             }
+        }
+        match shows_something {
+            true => Err(Status::unauthorized()),
+            false => Ok(names::anonymous()),
         }
     }
 
@@ -159,7 +161,6 @@ pub(crate) fn with_everybody(mut user: User) -> User {
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
-    use listen::CertifiedUser;
     use object::time::Time;
 
     use super::*;
@@ -212,6 +213,7 @@ mod tests {
                 uid: "7".to_owned(),
                 fingerprint: "ab12".to_owned(),
                 ends: NOW + 1,
+                is_plain: true,
             }),
         };
         let nobody = Peer {
@@ -221,11 +223,14 @@ mod tests {
                 uid: String::new(),
                 fingerprint: String::new(),
                 ends: NOW + 1,
+                is_plain: true,
             }),
             ..certified.clone()
         };
         let mut ended = certified.clone();
         ended.user.as_mut().unwrap().ends = NOW;
+        let mut two_uids = certified.clone();
+        two_uids.user.as_mut().unwrap().is_plain = false;
         let shown = all.user(Some(&certified), &HeaderMap::new()).unwrap();
         assert_eq!(
             (shown.uid.as_str(), shown.extra[CREDENTIAL].join(",")),
@@ -243,6 +248,12 @@ mod tests {
             (Some(&nobody), "", Ok("system:anonymous []")),
             (Some(&ended), "", Err(401)),
             (Some(&ended), "Bearer bad", Err(401)),
+            (Some(&two_uids), "", Err(401)),
+            (
+                Some(&two_uids),
+                "Bearer good",
+                Ok("ann [system:authenticated]"),
+            ),
             (
                 Some(&ended),
                 "Bearer good",
@@ -270,6 +281,39 @@ mod tests {
                 .map(|user| format!("{} [{}]", user.name, user.groups.join(",")))
                 .map_err(|status| status.code);
             assert_eq!(user.as_deref().map_err(|code| *code), expected, "{header}");
+        }
+    }
+    #[test]
+    fn a_web_socket_may_bring_its_token_among_its_subprotocols() {
+        let tokens: Vec<Arc<dyn TokenAuthenticator>> = vec![Arc::new(Fixed)];
+        let all = Authenticators::new(tokens, vec!["here".to_owned()], Arc::new(Fixed));
+        // "good", "bad" and "unknown".
+        for (encoded, header, expected) in [
+            ("Z29vZA", "", Ok("ann")),
+            ("Z29vZA", "Bearer bad", Ok("ann")),
+            ("YmFk", "Bearer good", Ok("ann")),
+            ("YmFk", "", Err(401)),
+            ("dW5rbm93bg", "", Err(401)),
+        ] {
+            let protocols = format!("a, base64url.bearer.authorization.k8s.io.{encoded}");
+            let mut headers = HeaderMap::new();
+            for (name, value) in [
+                ("upgrade", "websocket"),
+                ("connection", "upgrade"),
+                ("sec-websocket-protocol", &protocols),
+                ("authorization", header),
+            ] {
+                if !value.is_empty() {
+                    headers.insert(name, HeaderValue::from_str(value).unwrap());
+                }
+            }
+            let user = all.user(None, &headers);
+            let user = user.map(|user| user.name).map_err(|status| status.code);
+            assert_eq!(
+                user.as_deref().map_err(|code| *code),
+                expected,
+                "{encoded} {header}"
+            );
         }
     }
 }

@@ -52,8 +52,10 @@ pub fn read(headers: &HeaderMap) -> Result<Option<Impersonation>, Status> {
         if groups.is_empty() && uid.is_empty() && extra.is_empty() {
             return Ok(None);
         }
-        return Err(Status::bad_request(
+        // Upstream: told as trouble of the server, which it is not; clients know it so.
+        return Err(Status::internal(
             "requested to act with groups, a uid or extras without impersonating a user",
+            None,
         ));
     }
     let attempts = attempts(&name, &groups, &uid, &extra);
@@ -230,7 +232,7 @@ mod tests {
             ),
             (
                 &[("impersonate-group", "ops")],
-                "400: requested to act with groups, a uid or extras without impersonating a user",
+                "500: Internal error occurred: requested to act with groups, a uid or extras without impersonating a user",
             ),
             (&[("impersonate-user", "")], "nobody"),
         ] {

@@ -41,6 +41,7 @@ pub mod roles;
 pub mod root_authority;
 pub mod rule;
 pub mod service_account;
+mod subprotocol;
 pub mod token_request;
 pub mod token_use;
 pub mod turns;

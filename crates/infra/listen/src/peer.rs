@@ -29,6 +29,8 @@ pub struct CertifiedUser {
     /// When the certificate ends, or one of those that were shown to vouch for it, in seconds since 1970. A connection
     /// outlives it.
     pub ends: i64,
+    /// Whether it says no more than one uid, and that one is no empty text. Upstream: nobody is believed otherwise.
+    pub is_plain: bool,
 }
 
 /// The name of a uid in a certificate, as Kubernetes has it registered.
@@ -44,12 +46,11 @@ pub(crate) fn certified_user<'a>(
     let subject = certificate.subject();
     let name = subject.iter_common_name().last()?.as_str().ok()?.to_owned();
     let wanted = UID;
-    let mut uids = subject.iter_by_oid(&wanted);
+    let mut uids = subject.iter_by_oid(&wanted).map(|uid| uid.as_str());
     let uid = match (uids.next(), uids.next()) {
-        (None, _) => String::new(),
-        (Some(uid), None) => uid.as_str().ok()?.to_owned(),
-        // Nobody has two.
-        (Some(_), Some(_)) => return None,
+        (None, _) => Some(""),
+        (Some(Ok(uid)), None) if !uid.is_empty() => Some(uid),
+        _ => None,
     };
     if name.is_empty() {
         return None;
@@ -64,7 +65,8 @@ pub(crate) fn certified_user<'a>(
     Some(CertifiedUser {
         name,
         groups,
-        uid,
+        uid: uid.unwrap_or_default().to_owned(),
+        is_plain: uid.is_some(),
         fingerprint: fingerprint.collect(),
         ends: end(&certificate, others),
     })
@@ -113,6 +115,10 @@ mod tests {
                 ],
                 Some("ann 7 [ops]"),
             ),
+            (
+                vec![(DnType::CommonName, "ann"), (uid(), "")],
+                Some("ann  [] not believed"),
+            ),
             (vec![(DnType::OrganizationName, "ops")], None),
             (vec![(DnType::CommonName, "")], None),
         ] {
@@ -126,10 +132,32 @@ mod tests {
             let found = certified_user(certificate.der(), []);
             let shown = found.as_ref().map(|user| {
                 assert_eq!(user.fingerprint.len(), 64);
-                format!("{} {} [{}]", user.name, user.uid, user.groups.join(","))
+                let doubt = if user.is_plain { "" } else { " not believed" };
+                let groups = user.groups.join(",");
+                format!("{} {} [{groups}]{doubt}", user.name, user.uid)
             });
             assert_eq!(shown.as_deref(), expected);
         }
+    }
+
+    #[test]
+    fn nobody_has_two_uids() {
+        // CN=ann and twice the name of a uid.
+        const TWO: &[u8] = b"\
+-----BEGIN CERTIFICATE-----\n\
+MIIBXzCCAQUCFE2k2hYRvHvb/Jf3ifDusCYaikfkMAoGCCqGSM49BAMCMDIxDDAK\n\
+BgNVBAMMA2FubjEQMA4GCSsGAQQBg8JTAgwBNzEQMA4GCSsGAQQBg8JTAgwBODAe\n\
+Fw0yNjExMTgwNTU5MjhaFw0zNjExMTUwNTU5MjhaMDIxDDAKBgNVBAMMA2FubjEQ\n\
+MA4GCSsGAQQBg8JTAgwBNzEQMA4GCSsGAQQBg8JTAgwBODBZMBMGByqGSM49AgEG\n\
+CCqGSM49AwEHA0IABK5piCOdBm9YAlzGdSnFqvUWytPxw1UCcXFhEbVnq5PskE9E\n\
+UOzElwI7ydgbNqtatjixzKv89o3k2pbmVrHp1mYwCgYIKoZIzj0EAwIDSAAwRQIg\n\
+FsT4bQooZlZU9a1isUWSQ0AXXXiTtwn8BSRX29TwOgUCIQDWhv6LvOH3shNAACLL\n\
+bcXChJghE9THxS2skNcYP66vMQ==\n\
+-----END CERTIFICATE-----\n";
+        let pem = x509_parser::pem::Pem::iter_from_buffer(TWO).next().unwrap();
+        let found = certified_user(&pem.unwrap().contents, []).unwrap();
+        assert_eq!((found.name.as_str(), found.uid.as_str()), ("ann", ""));
+        assert!(!found.is_plain);
     }
 
     #[test]

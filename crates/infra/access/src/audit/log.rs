@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use listen::private_directory;
 use object::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -127,6 +128,13 @@ struct RotatingFile {
 
 impl RotatingFile {
     fn open(options: LogOptions) -> io::Result<Self> {
+        let directory = options.path.parent();
+        // One that is there is its owner's to open or to close.
+        if let Some(missing) =
+            directory.filter(|path| !path.as_os_str().is_empty() && !path.exists())
+        {
+            private_directory(missing)?;
+        }
         let file = append_to(&options.path)?;
         let length = file.metadata()?.len();
         Ok(Self {
@@ -241,6 +249,24 @@ mod tests {
         let later = now + Duration::from_secs(7200);
         file.forget(later, aside()).unwrap();
         assert!(!aside().any(|path| path.exists()));
+    }
+
+    #[test]
+    fn a_directory_that_is_missing_is_made_for_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("var/log");
+        let options = LogOptions {
+            path: directory.join("audit.log"),
+            largest: 8,
+            kept: 2,
+            oldest: None,
+        };
+        RotatingFile::open(options).unwrap();
+        for path in [&root.path().join("var"), &directory] {
+            let mode = fs::metadata(path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{}", path.display());
+        }
     }
 
     #[test]
