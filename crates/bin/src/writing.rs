@@ -443,11 +443,10 @@ pub(crate) fn patch(reach: &Reach, typed: Patch) -> Result<(), Failure> {
         subresource: typed.subresource,
         writing,
     };
-    let text = block_on(async {
+    answer(block_on(async {
         let control = reach.connect().await?;
         cli::patch(&control, &query).await
-    })??;
-    print(&text)
+    })??)
 }
 
 /// Sets labels or annotations.

@@ -56,6 +56,14 @@ fn slips_are_told_by_a_running_control_plane() {
         ("label cm -l app=nope a=b", 0, &["No resources found"]),
         // Namespaces that are not there.
         (
+            "create cm x -n shpo --from-literal=a=b",
+            1,
+            &[
+                "namespaces \"shpo\" not found",
+                "did you mean -n shop? `karavel create namespace shpo` makes it",
+            ],
+        ),
+        (
             "get cm -n shpo",
             0,
             &[
@@ -101,6 +109,27 @@ fn slips_are_told_by_a_running_control_plane() {
             "events -o jsonpath='{.kind}-{.items[0].nope}'",
             0,
             &["List-"],
+        ),
+        // What nobody keeps of a patch.
+        (
+            "patch deploy web -p '{\"spec\":{\"replicaz\":3}}'",
+            0,
+            &[
+                "deployment.apps/web patched (no change)",
+                "Warning: unknown field \"spec.replicaz\"",
+                "did you mean \"replicas\" for \"replicaz\"?",
+            ],
+        ),
+        (
+            "patch deploy web -p '{\"spec\":{\"replicas\":\"x\"}}'",
+            1,
+            &["the patch does not fit: spec.replicas: "],
+        ),
+        // Pods are in members.
+        (
+            "exec nope -- date",
+            1,
+            &["pods \"nope\" not found", "--cluster"],
         ),
         // Paths and parts.
         ("get --raw /readyz", 0, &["ok"]),

@@ -112,7 +112,7 @@ pub(crate) async fn missing(
 }
 
 /// The namespace that was probably meant by one that is not there.
-async fn near_space(client: &Client, wrong: &str) -> Option<String> {
+pub(crate) async fn near_space(client: &Client, wrong: &str) -> Option<String> {
     let options = ListOptions {
         metadata_only: true,
         limit: LOOKED_AT,

@@ -7,6 +7,8 @@ use crate::failure::Failure;
 use crate::nearest::missing;
 use crate::reading::{Place, key, resolve};
 
+/// What to do about a pod that is looked for where none runs.
+const IN_MEMBERS: &str = "pods run in members: name one with --cluster; `karavel get pods -s members` shows which pods there are, and where";
 /// Says of a pod which container is meant, when nobody did.
 const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
 
@@ -46,6 +48,9 @@ pub(super) async fn find_with_owner(
         let key = ObjectKey::namespaced(namespace, name);
         return match client.get(&pods(), &key).await {
             Ok(pod) => Ok((None, vec![pod])),
+            Err(error) if error.is_not_found() && !place.is_member() => {
+                Err(place.failure(&error).advised(IN_MEMBERS))
+            }
             Err(error) if error.is_not_found() => {
                 let failure = missing(&client, &pods(), &key, &error).await;
                 Err(name_place(place, failure))
@@ -107,6 +112,12 @@ pub(super) async fn select(
         let runs = pod.text_at(&["status", "phase"]) == Some("Running");
         (!runs || pod.is_terminating(), pod.name().to_owned())
     });
+    if found.is_empty() && !place.is_member() {
+        return Err(Failure::refused(
+            format!("no pods with {selector} in {namespace}"),
+            IN_MEMBERS,
+        ));
+    }
     if found.is_empty() {
         return Err(Failure::refused(
             format!(

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::reading::{self, Scope};
 use walk::{Depth, Described};
 
-pub(crate) use slips::write_failure;
+pub(crate) use slips::{meant_fields, write_failure};
 
 /// What is to be told of a kind.
 #[derive(Clone, Debug, Default)]

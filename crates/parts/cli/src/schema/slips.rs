@@ -7,6 +7,7 @@ use object::{GroupVersionKind, ResourceType, Value};
 use super::read;
 use super::walk::{Depth, Described, find_kind};
 use crate::failure::Failure;
+use crate::nearest::near_space;
 use crate::reach::call_failure;
 use crate::yaml::QUOTES;
 
@@ -25,6 +26,10 @@ pub(crate) async fn write_failure(
     let failure = call_failure(error);
     let said = failure.to_string();
     let failure = failure.reworded(brief);
+    if let Some(space) = missing_space(error, resource) {
+        let near = near_space(client, &space).await;
+        return failure.advised(space_hint(&space, near.as_deref()));
+    }
     if lacks_quotes(&said) {
         return failure.advised(QUOTES);
     }
@@ -32,14 +37,37 @@ pub(crate) async fn write_failure(
     if wrong.is_empty() {
         return failure;
     }
-    // The description is only for the hint: whoever cannot read it goes without.
-    let Ok(document) = read(client, &resource.kind).await else {
-        return failure;
-    };
-    match hint(&document["components"]["schemas"], &resource.kind, &wrong) {
+    match meant_fields(client, resource, &wrong).await {
         Some(hint) => failure.advised(hint),
         None => failure,
     }
+}
+
+/// The namespace that is not there to take an object.
+fn missing_space(error: &CallError, resource: &ResourceType) -> Option<String> {
+    let refusal = error.refusal().filter(|_| error.is_not_found())?;
+    let is_space = refusal.details["kind"] == "namespaces" && resource.namespaced;
+    let name = refusal.details["name"].as_str();
+    name.filter(|_| is_space).map(str::to_owned)
+}
+
+fn space_hint(space: &str, near: Option<&str>) -> String {
+    let make = format!("`karavel create namespace {space}` makes it");
+    match near {
+        Some(near) => format!("did you mean -n {near}? {make}"),
+        None => make,
+    }
+}
+
+/// The fields that were probably meant by some that the kind does not have.
+pub(crate) async fn meant_fields(
+    client: &Client,
+    resource: &ResourceType,
+    wrong: &[Vec<String>],
+) -> Option<String> {
+    // The description is only for the hint: whoever cannot read it goes without.
+    let document = read(client, &resource.kind).await.ok()?;
+    hint(&document["components"]["schemas"], &resource.kind, wrong)
 }
 
 /// What a server says of a patch that makes no object of its kind, with the field instead of all that came of it.
@@ -162,6 +190,30 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_namespace_that_is_missing_can_be_made() {
+        let refused = |kind: &str| {
+            CallError::Refused(Box::new(client::Refusal {
+                request: "POST /x".to_owned(),
+                code: 404,
+                reason: "NotFound".to_owned(),
+                message: "namespaces \"shpo\" not found".to_owned(),
+                details: json!({"kind": kind, "name": "shpo"}),
+                retry_after: None,
+            }))
+        };
+        let pods = ResourceType::namespaced("", "v1", "Pod", "pods");
+        let spaces = ResourceType::cluster("", "v1", "Namespace", "namespaces");
+        let found = missing_space(&refused("namespaces"), &pods);
+        assert_eq!(found.as_deref(), Some("shpo"));
+        assert_eq!(missing_space(&refused("namespaces"), &spaces), None);
+        assert_eq!(missing_space(&refused("pods"), &pods), None);
+        let make = "`karavel create namespace shpo` makes it";
+        assert_eq!(space_hint("shpo", None), make);
+        let both = format!("did you mean -n shop? {make}");
+        assert_eq!(space_hint("shpo", Some("shop")), both);
+    }
 
     #[test]
     fn patches_that_do_not_fit_are_told_in_few_words() {

@@ -1,16 +1,22 @@
 //! Changing part of an object.
 
 use client::{Client, PatchKind};
+use intent::Part;
 use object::patch::{JsonPatch, Replace, merge};
-use object::{Object, Value};
+use object::{Object, ResourceType, Value};
 
 use super::{DryRun, Writing, discover, kind_here, part};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::missing;
-use crate::reading;
-use crate::schema::write_failure;
+use crate::reading::{self, Answer};
+use crate::schema::{meant_fields, write_failure};
 use crate::yaml;
+
+/// Texts of secrets, which are kept under another name.
+const WRITTEN_ONLY: &str = "stringData";
+/// So begin words of a patch that say how to merge.
+const DIRECTIVE: char = '$';
 
 /// What is changed.
 #[derive(Clone, Debug)]
@@ -27,8 +33,8 @@ pub struct PatchQuery {
     pub writing: Writing,
 }
 
-/// Changes part of an object, and says what came of it.
-pub async fn patch(control: &Client, query: &PatchQuery) -> Result<String, Failure> {
+/// Changes part of an object, and says what came of it, and what did not.
+pub async fn patch(control: &Client, query: &PatchQuery) -> Result<Answer, Failure> {
     let (word, name) = reading::read_one(&query.words)?;
     let patch = read(&query.patch, query.kind)?;
     let discovery = discover(control).await?;
@@ -39,13 +45,17 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<String, Failu
         Ok(before) => before,
         Err(error) => return Err(missing(control, resource, &key, &error).await),
     };
+    let plain = |text: String| Answer {
+        text,
+        ..Answer::default()
+    };
     if query.writing.dry_run == DryRun::Client && query.writing.document().is_none() {
-        return query.writing.say(resource, &before, "patched");
+        return query.writing.say(resource, &before, "patched").map(plain);
     }
     if query.writing.dry_run == DryRun::Client
         && let Some(after) = patched(&before, &patch, query.kind)?
     {
-        return query.writing.say(resource, &after, "patched");
+        return query.writing.say(resource, &after, "patched").map(plain);
     }
     let part = part(query.subresource.as_deref());
     let mut options = query.writing.options();
@@ -60,15 +70,84 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<String, Failu
     };
     let is_same = before.resource_version() == after.resource_version()
         && query.writing.dry_run == DryRun::No;
-    query.writing.say(
-        resource,
-        &after,
-        if is_same {
-            "patched (no change)"
-        } else {
-            "patched"
-        },
-    )
+    let word = match is_same {
+        true => "patched (no change)",
+        false => "patched",
+    };
+    let lost = match query.kind {
+        PatchKind::Json => Vec::new(),
+        // A part is an object of another kind.
+        _ if part != Part::Object => Vec::new(),
+        _ => not_kept(&patch, &after.clone().into_value()),
+    };
+    Ok(Answer {
+        notes: warnings(control, resource, &lost).await,
+        ..plain(query.writing.say(resource, &after, word)?)
+    })
+}
+
+/// Upstream: the server warns of fields that it does not know, and kubectl shows that in these words.
+async fn warnings(control: &Client, resource: &ResourceType, lost: &[Vec<String>]) -> Vec<String> {
+    let mut notes: Vec<String> = lost.iter().map(|path| warning(path)).collect();
+    if !lost.is_empty() {
+        notes.extend(meant_fields(control, resource, lost).await);
+    }
+    notes
+}
+
+fn warning(path: &[String]) -> String {
+    match path.first().map(String::as_str) {
+        Some("status") => {
+            "Warning: the status is left as it is: add --subresource=status".to_owned()
+        }
+        _ => format!("Warning: unknown field {:?}", path.join(".")),
+    }
+}
+
+/// The fields of a patch that came to nothing: those that nobody knows, and the status, which is a part of its own.
+fn not_kept(patch: &Value, after: &Value) -> Vec<Vec<String>> {
+    let mut all = lost(patch, after);
+    let wanted = patch.get("status").filter(|status| !is_nothing(status));
+    if let (Some(wanted), Some(status)) = (wanted, after.get("status"))
+        && merge(status, wanted) != *status
+    {
+        all.retain(|path| path.first().is_none_or(|first| first != "status"));
+        all.push(vec!["status".to_owned()]);
+    }
+    all
+}
+
+/// Whether a value of a patch leaves nothing behind: it is empty, or takes away.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(fields) => {
+            let mut fields = fields.iter();
+            fields.all(|(key, value)| key.starts_with(DIRECTIVE) || is_nothing(value))
+        }
+        Value::Array(items) => items.is_empty(),
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+/// The fields of a patch that the object does not have afterwards: nobody keeps what nobody knows. Lists are merged by
+/// rules of their own, and what is empty or is to be read nowhere need not be there.
+fn lost(patch: &Value, after: &Value) -> Vec<Vec<String>> {
+    let mut all = Vec::new();
+    for (key, value) in patch.as_object().into_iter().flatten() {
+        if is_nothing(value) || key.starts_with(DIRECTIVE) || key == WRITTEN_ONLY {
+            continue;
+        }
+        match after.get(key) {
+            None => all.push(vec![key.clone()]),
+            Some(below) => all.extend(lost(value, below).into_iter().map(|mut path| {
+                path.insert(0, key.clone());
+                path
+            })),
+        }
+    }
+    all
 }
 
 /// Changes part of an object of a file as it is written there; nobody is asked, and nothing is kept.
@@ -143,6 +222,8 @@ fn example(kind: PatchKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -180,6 +261,37 @@ mod tests {
                 (Err(failure), Err(hint)) => assert!(failure.hint().contains(hint), "{failure}"),
                 (found, expected) => panic!("{patch}: {found:?} instead of {expected:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn what_is_not_kept_of_a_patch_is_known() {
+        let after = json!({"spec": {"replicas": 3, "template": {"spec": {"containers": []}}}, "data": {"a": "Yg=="}, "status": {"ready": 1}});
+        for (patch, expected) in [
+            (json!({"spec": {"replicas": 3}}), ""),
+            (json!({"status": {"ready": 1}}), ""),
+            (json!({"status": {"ready": 2, "nope": 1}}), "status"),
+            (json!({"spec": {"replicaz": 3}}), "spec.replicaz"),
+            (json!({"specs": {"replicas": 3}}), "specs"),
+            (
+                json!({"spec": {"template": {"spec": {"nodeNmae": "x", "containers": [{"nope": 1}]}}, "x": 1}}),
+                "spec.template.spec.nodeNmae spec.x",
+            ),
+            (
+                json!({"spec": {"paused": null, "strategy": {}, "$patch": "merge"}}),
+                "",
+            ),
+            (
+                json!({"metadata": {"annotations": {"gone": null}}, "affinity": {"$patch": "delete"}}),
+                "",
+            ),
+            (json!({"stringData": {"a": "b"}, "metadata": {}}), ""),
+        ] {
+            let found: Vec<String> = not_kept(&patch, &after)
+                .iter()
+                .map(|path| path.join("."))
+                .collect();
+            assert_eq!(found.join(" "), expected, "{patch}");
         }
     }
 
