@@ -99,8 +99,10 @@ pub(crate) fn complete(program: &Program, reach: &Reach, words: &[String]) -> Re
     let (mut head, before, mut last) = split(words);
     let line = Line::read(&program.command(), &before);
     let wanted = wanted(&program.command(), &before, &last);
+    let mut named: Vec<String> = Vec::new();
     if let Some((done, rest)) = last.rsplit_once(',').filter(|_| wanted.is_listed(&line)) {
         head.push_str(&format!("{done},"));
+        named.extend(done.split(',').map(str::to_owned));
         last = rest.to_owned();
     }
     let mut proposals = match wanted {
@@ -108,7 +110,7 @@ pub(crate) fn complete(program: &Program, reach: &Reach, words: &[String]) -> Re
         Wanted::Contexts => cli::contexts(&line.reach(reach)),
         Wanted::Some(proposal) => names(&line.reach(reach), &proposal, line.value("namespace")),
     };
-    proposals.retain(|word| word.starts_with(&last));
+    proposals.retain(|word| word.starts_with(&last) && !named.contains(word));
     proposals.sort();
     proposals.dedup();
     print(
@@ -127,9 +129,10 @@ fn split(words: &[String]) -> (String, Vec<String>, String) {
     };
     let mut before = before.to_vec();
     match last.split_once('=') {
-        Some((flag, value)) if flag.starts_with("--") => {
-            before.push(flag.to_owned());
-            (format!("{flag}="), before, value.to_owned())
+        Some((flag, value)) if flag.starts_with('-') => {
+            let head = format!("{flag}=");
+            before.push(head.clone());
+            (head, before, value.to_owned())
         }
         _ => (String::new(), before, last.clone()),
     }
@@ -175,7 +178,8 @@ impl Line {
     fn read(root: &Command, words: &[String]) -> Self {
         let mut line = Self::default();
         let mut command = root;
-        for word in words {
+        for (place, word) in words.iter().enumerate() {
+            let is_last = place + 1 == words.len();
             if let Some(flag) = line.pending.take() {
                 line.flags.push((flag, word.clone()));
                 continue;
@@ -183,6 +187,8 @@ impl Line {
             if let Some(flag) = flag_of(root, command, word) {
                 let name = flag.get_long().unwrap_or_default().to_owned();
                 match word.split_once('=') {
+                    // Its value is being typed, which it may go without too.
+                    Some((_, "")) if is_last => line.pending = Some(name),
                     Some((_, value)) => line.flags.push((name, value.to_owned())),
                     None if takes_value(flag) => line.pending = Some(name),
                     None => {}
@@ -272,6 +278,7 @@ fn of_position(command: &str, line: &Line, last: &str) -> Wanted {
         ("cordon" | "uncordon" | "unjoin", []) => names_of("clusters", false),
         ("taint", []) => Wanted::Words(vec!["clusters".to_owned()]),
         ("taint", _) => names_of("clusters", false),
+        ("create", words) => Wanted::Words(cli::words_to_create(words)),
         ("completion", []) => Wanted::Words(SHELLS.map(str::to_owned).to_vec()),
         ("logs" | "exec" | "attach" | "port-forward", []) => match line.cluster() {
             Some(cluster) => Wanted::Some(Proposal::Pods { cluster }),
@@ -435,6 +442,25 @@ mod tests {
                 Wanted::Contexts,
             ),
             ("get a=b", "", Wanted::Some(Proposal::Kinds)),
+            (
+                "apply -f x --dry-run=",
+                "--dry-run=",
+                Wanted::Words(["none", "client", "server"].map(str::to_owned).to_vec()),
+            ),
+            (
+                "delete pod x -o=na",
+                "-o=",
+                Wanted::Words(vec!["name".to_owned()]),
+            ),
+            (
+                "create secret ",
+                "",
+                Wanted::Words(
+                    ["docker-registry", "generic", "tls"]
+                        .map(str::to_owned)
+                        .to_vec(),
+                ),
+            ),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             let (found, before, last) = split(&words);

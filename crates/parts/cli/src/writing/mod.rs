@@ -21,7 +21,7 @@ pub use apply::{ApplyOptions, Propagation, apply};
 pub use create::{CreateOptions, create, create_here, edit_first};
 pub use delete::{Asking, DeleteQuery, delete};
 pub use edit::{EditQuery, edit};
-pub use generate::{check_flags, check_words, generate};
+pub use generate::{check_flags, check_words, generate, words_to_create};
 pub use last_applied::view_last_applied;
 pub use marks::{MarkQuery, Marks, mark, mark_here};
 pub use patch::{PatchQuery, patch, patch_here};

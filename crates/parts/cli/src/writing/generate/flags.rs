@@ -6,6 +6,20 @@ use crate::nearest::nearest;
 /// What runs, under the name that commands have among pairs.
 const COMMAND: &str = "";
 
+/// The words that may come next of what is made of words: the type, and behind some types which sort of it.
+#[must_use]
+pub fn words_to_create(before: &[&str]) -> Vec<String> {
+    let mut next: Vec<String> = KINDS
+        .iter()
+        .map(|(kind, _)| kind.split(' ').collect::<Vec<&str>>())
+        .filter(|kind| kind.starts_with(before))
+        .filter_map(|kind| kind.get(before.len()).map(|word| (*word).to_owned()))
+        .collect();
+    next.sort();
+    next.dedup();
+    next
+}
+
 /// What can be made of words, and the flags that say how, without their dashes.
 pub(super) const KINDS: [(&str, &[&str]); 23] = [
     ("namespace", &[]),
@@ -169,6 +183,19 @@ fn hint(kind: Option<&str>, flag: &str, known: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn types_come_first_and_their_sorts_after() {
+        let types = words_to_create(&[]);
+        assert!(types.contains(&"deployment".to_owned()), "{types:?}");
+        assert_eq!(types.iter().filter(|word| *word == "secret").count(), 1);
+        assert_eq!(
+            words_to_create(&["secret"]),
+            ["docker-registry", "generic", "tls"]
+        );
+        assert!(words_to_create(&["deployment"]).is_empty());
+        assert!(words_to_create(&["deployment", "web"]).is_empty());
+    }
 
     #[test]
     fn flags_of_other_kinds_are_refused_with_those_that_were_meant() {
