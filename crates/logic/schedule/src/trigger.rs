@@ -25,10 +25,14 @@ pub enum Applied<'a> {
 /// Why a binding needs a decision; the first that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
+    /// It has no targets, and never had any.
+    Unplaced,
     /// Its placement is not the one that led to its targets.
     PlacementChanged,
     /// Its targets do not add up to its replicas.
     ReplicasChanged,
+    /// The same, because a copy was told to leave its cluster.
+    Evicted,
     /// Somebody asked for a fresh decision.
     FreshWanted,
     /// All clusters get the same, so new clusters must be looked for each time.
@@ -46,7 +50,7 @@ impl Trigger {
     #[must_use]
     pub fn schedule_type(self) -> &'static str {
         match self {
-            Self::ReplicasChanged => "ScaleSchedule",
+            Self::ReplicasChanged | Self::Evicted => "ScaleSchedule",
             _ => "ReconcileSchedule",
         }
     }
@@ -57,8 +61,10 @@ impl Trigger {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Unplaced => "it had no place",
             Self::PlacementChanged => "the placement changed",
             Self::ReplicasChanged => "the replicas changed",
+            Self::Evicted => "it was evicted from a cluster",
             Self::FreshWanted => "a fresh decision was asked for",
             Self::NotDivided => "every cluster gets the same",
             Self::ClusterDeleting => "a target is being deleted",
@@ -89,6 +95,9 @@ pub fn needs_cycle(
     options: Options,
 ) -> Option<Trigger> {
     let placement = binding.spec.placement.as_ref()?;
+    if applied == Applied::Absent && binding.spec.clusters.is_empty() {
+        return Some(Trigger::Unplaced);
+    }
     if is_placement_changed(
         applied,
         placement,
@@ -97,7 +106,10 @@ pub fn needs_cycle(
         return Some(Trigger::PlacementChanged);
     }
     if are_replicas_changed(binding, placement, options) {
-        return Some(Trigger::ReplicasChanged);
+        return Some(match is_evicted(binding) {
+            true => Trigger::Evicted,
+            false => Trigger::ReplicasChanged,
+        });
     }
     if is_fresh_wanted(binding) {
         return Some(Trigger::FreshWanted);
@@ -185,6 +197,18 @@ pub fn are_replicas_changed(
     spec.clusters
         .iter()
         .any(|target| target.replicas != spec.replicas)
+}
+
+/// Whether what is missing among the targets is what copies had that are told to leave.
+fn is_evicted(binding: &BindingView<'_>) -> bool {
+    let spec = binding.spec;
+    let is_target = |cluster: &str| spec.clusters.iter().any(|target| target.name == cluster);
+    let left = spec.graceful_eviction_tasks.iter();
+    let left = left.filter(|task| !is_target(&task.from_cluster));
+    let left: i64 = left.map(|task| i64::from(task.replicas.unwrap_or(0))).sum();
+    let kept = spec.clusters.iter();
+    let kept: i64 = kept.map(|target| i64::from(target.replicas)).sum();
+    left > 0 && kept + left == i64::from(spec.replicas)
 }
 
 fn is_divided(placement: &Placement) -> bool {

@@ -1,7 +1,13 @@
 //! What becomes of divisions when clusters begin to serve a kind, and when clusters go.
 
+use api::work::v1alpha2::GracefulEvictionTask;
+
 use super::{World, acceptance::condition_text};
-use crate::{awaited, trigger::Trigger};
+use crate::{
+    awaited,
+    binding::BindingView,
+    trigger::{Applied, Trigger, needs_cycle},
+};
 
 /// The clusters as another story has them.
 fn turn(world: &mut World, story: &str) {
@@ -169,4 +175,31 @@ fn replicas_on_what_is_no_cluster_any_more_are_divided_anew() {
     assert_eq!(trigger(&world), Some(Trigger::ClusterGone));
     assert_eq!(world.settle(), "A=6");
     assert_eq!(trigger(&world), None);
+}
+
+#[test]
+fn an_eviction_is_told_from_a_change_of_replicas() {
+    let task = |cluster: &str, replicas: i32| GracefulEvictionTask {
+        from_cluster: cluster.to_owned(),
+        replicas: Some(replicas),
+        ..GracefulEvictionTask::default()
+    };
+    for (tasks, replicas, expected) in [
+        (vec![task("m2", 6)], 9, Trigger::Evicted),
+        (Vec::new(), 9, Trigger::ReplicasChanged),
+        // The copy that leaves does not say all.
+        (vec![task("m2", 6)], 12, Trigger::ReplicasChanged),
+        // It came back since.
+        (vec![task("m1", 6)], 9, Trigger::ReplicasChanged),
+    ] {
+        let mut world = World::tell("clusters m1 m2; now m1=3; replicas 9; mode dynamic");
+        world.binding.spec.replicas = replicas;
+        world.binding.spec.graceful_eviction_tasks = tasks;
+        assert_eq!(world.trigger(&world.placement), Some(expected));
+        assert_eq!(expected.schedule_type(), "ScaleSchedule");
+    }
+    let world = World::tell("clusters m1 m2; replicas 9; mode dynamic");
+    let binding = BindingView::from(&world.binding);
+    let first = needs_cycle(&binding, Applied::Absent, &world.snapshot(), world.options);
+    assert_eq!(first, Some(Trigger::Unplaced));
 }

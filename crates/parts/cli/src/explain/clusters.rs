@@ -34,6 +34,8 @@ pub(super) fn tell(facts: &Facts<'_>, record: Option<&Value>) -> Vec<Value> {
         binding.integer_at(&["spec", "replicas"]).unwrap_or(0) > 0
             || binding.at(&["spec", "replicaRequirements"]).is_some()
     });
+    // Where somebody else decides, there is nothing that this scheduler could say.
+    let is_decided = facts.binding.is_some() && facts.left_alone.is_none();
     let part = |name: String| {
         let target = targets
             .iter()
@@ -47,6 +49,7 @@ pub(super) fn tell(facts: &Facts<'_>, record: Option<&Value>) -> Vec<Value> {
             "name": name,
             "verdict": decisions::verdict(record, &name),
             "target": is_target,
+            "notChosen": (!is_target && is_decided).then(|| decisions::why_not(record, &name)),
             "replicas": target.filter(|_| is_workload).map(|target| target["replicas"].clone()),
             "overrides": (is_target && facts.picture.sees_clusters)
                 .then(|| overrides(facts, &name, replicas)),

@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+/// More clusters than this are as many as there are.
+const MOST_NAMED: u64 = 100_000;
+
 /// What a decision held of a cluster.
 pub(super) fn verdict(record: Option<&Value>, cluster: &str) -> Value {
     // Of several groups of clusters that were tried, the last one counts.
@@ -65,9 +68,84 @@ pub(super) fn clusters(record: Option<&Value>) -> BTreeSet<String> {
         .collect()
 }
 
-/// What became different between the last decision and the one before, in sentences.
+/// Why a cluster is not chosen, by what the last decision held of it.
+pub(super) fn why_not(record: Option<&Value>, cluster: &str) -> String {
+    let Some(record) = record.filter(|record| !record["diagnosis"].is_null()) else {
+        return "why is not on record".to_owned();
+    };
+    let verdict = verdict(Some(record), cluster);
+    if verdict["leaving"] == true {
+        return "the cluster is being removed".to_owned();
+    }
+    let refusals = items(&verdict["refusals"]).iter();
+    let refusals: Vec<&str> = refusals
+        .filter_map(|refusal| refusal["filter"].as_str())
+        .collect();
+    if !refusals.is_empty() {
+        return format!("refused by {}", refusals.join(", "));
+    }
+    let attempts = items(&record["diagnosis"]["attempts"]);
+    let attempt = attempts.last().unwrap_or(&Value::Null);
+    match (verdict["passed"] == true, verdict["selected"] == true) {
+        (false, _) => "the last decision did not look at it: it came later".to_owned(),
+        (true, true) => format!(
+            "it was selected, and its share of {} replicas is none",
+            record["diagnosis"]["replicas"]
+        ),
+        (true, false) => match selection(&attempt["selection"]) {
+            Some(how) => format!("it passed, and {how}"),
+            None => format!(
+                "it passed, and nothing was placed: {}",
+                record["outcome"].as_str().unwrap_or("no reason is known")
+            ),
+        },
+    }
+}
+
+/// How others were selected instead; `None` if it did not come to that.
+fn selection(how: &Value) -> Option<String> {
+    let most = how["max"].as_u64().filter(|most| *most <= MOST_NAMED);
+    Some(match (how["by"].as_str()?, most) {
+        ("cluster", Some(1)) => {
+            "another one was preferred: the placement spreads to 1 at most".to_owned()
+        }
+        ("cluster", Some(most)) => {
+            format!("others were preferred: the placement spreads to {most} at most")
+        }
+        ("region", _) => "others were preferred: regions were chosen first".to_owned(),
+        _ => "others were preferred".to_owned(),
+    })
+}
+
+/// One after the other, those that say the same taken together: the newest of each, and how many and since when.
+pub(super) fn folded(records: &[Value]) -> Vec<(&Value, usize, &Value)> {
+    let mut all: Vec<(&Value, usize, &Value)> = Vec::new();
+    for record in records {
+        // One that is kept may stand for others between it and the one before.
+        let others = record["again"].as_u64().unwrap_or(0);
+        let times = usize::try_from(others).unwrap_or(0).saturating_add(1);
+        match all.last_mut() {
+            Some((newest, count, oldest)) if is_again(newest, record) => {
+                *count += times;
+                *oldest = record;
+            }
+            _ => all.push((record, times, record)),
+        }
+    }
+    all
+}
+
+/// Whether two decisions were made for the same reason, with the same result.
+fn is_again(one: &Value, other: &Value) -> bool {
+    ["outcome", "trigger"]
+        .iter()
+        .all(|field| one[field] == other[field])
+}
+
+/// What became different between the last decision and the last one that said something else, in sentences.
 pub(super) fn changes(records: &[Value]) -> Vec<String> {
-    let (Some(now), Some(before)) = (records.first(), records.get(1)) else {
+    let folded = folded(records);
+    let (Some((now, ..)), Some((before, ..))) = (folded.first(), folded.get(1)) else {
         return Vec::new();
     };
     let mut changes = Vec::new();
@@ -181,5 +259,67 @@ mod tests {
         );
         assert!(changes(&[now.clone(), now]).is_empty());
         assert!(changes(&[]).is_empty());
+    }
+
+    #[test]
+    fn decisions_that_say_the_same_are_told_once() {
+        let made = |at: i64, trigger: &str, outcome: &str| json!({"at": at, "trigger": trigger, "outcome": outcome});
+        let records = [
+            made(9, "t", "{a:1}"),
+            made(8, "t", "{a:1}"),
+            made(7, "t", "{a:1}"),
+            made(6, "u", "{a:1}"),
+            made(5, "t", "{a:1}"),
+            made(4, "t", "{b:1}"),
+        ];
+        let found: Vec<(i64, usize, i64)> = folded(&records)
+            .into_iter()
+            .map(|(newest, count, oldest)| {
+                let at = |record: &Value| record["at"].as_i64().unwrap();
+                (at(newest), count, at(oldest))
+            })
+            .collect();
+        assert_eq!(found, [(9, 3, 7), (6, 1, 6), (5, 1, 5), (4, 1, 4)]);
+        // The recorder does the same with those in between.
+        let mut newest = made(9, "t", "{a:1}");
+        newest["again"] = json!(5);
+        let kept = [newest, made(2, "t", "{a:1}"), made(1, "u", "{a:1}")];
+        let counts: Vec<usize> = folded(&kept).iter().map(|(_, count, _)| *count).collect();
+        assert_eq!(counts, [7, 1]);
+        // What changed is held against the last one that said something else.
+        let (before, now) = (
+            record(&["c"], &[], "{c:3}"),
+            record(&["a"], &["c"], "{a:3}"),
+        );
+        let again = [now.clone(), now.clone(), before.clone()];
+        assert_eq!(changes(&again), changes(&[now, before]));
+        assert!(!changes(&again).is_empty());
+    }
+
+    #[test]
+    fn a_cluster_that_is_not_chosen_says_why() {
+        let mut made = record(&["a"], &["b"], "{a:3}");
+        let attempt = &mut made["diagnosis"]["attempts"][0];
+        attempt["candidates"] = json!([{"cluster": "a"}, {"cluster": "c"}]);
+        attempt["deleting"] = json!(["d"]);
+        attempt["selection"] = json!({"by": "cluster", "min": 1, "max": 1});
+        for (cluster, expected) in [
+            ("a", "it was selected, and its share of 3 replicas is none"),
+            ("b", "refused by F"),
+            (
+                "c",
+                "it passed, and another one was preferred: the placement spreads to 1 at most",
+            ),
+            ("d", "the cluster is being removed"),
+            ("e", "the last decision did not look at it: it came later"),
+        ] {
+            assert_eq!(why_not(Some(&made), cluster), expected);
+        }
+        let attempt = &mut made["diagnosis"]["attempts"][0];
+        attempt["selection"] = Value::Null;
+        attempt["selected"] = json!([]);
+        let unplaced = "it passed, and nothing was placed: {a:3}";
+        assert_eq!(why_not(Some(&made), "c"), unplaced);
+        assert_eq!(why_not(None, "c"), "why is not on record");
     }
 }

@@ -30,6 +30,8 @@ pub(super) struct Facts<'a> {
     pub(super) members: &'a [(String, Result<Object, Unseen>)],
     /// Only what concerns this cluster.
     pub(super) cluster: Option<&'a str>,
+    /// Why the control plane's scheduler does not look at the binding, if it does not.
+    pub(super) left_alone: Option<String>,
 }
 
 /// The label and its value by which the works of a binding are known.
@@ -108,7 +110,8 @@ pub(super) fn tell(facts: &Facts<'_>) -> Value {
             Travels::Everywhere => json!({"everywhere": true, "why": null}),
             Travels::Nowhere(why) => json!({"everywhere": false, "why": why}),
         }),
-        "leftAlone": left_alone(facts),
+        "asked": facts.cluster,
+        "leftAlone": facts.left_alone,
         "heldBack": held_back(facts),
         "binding": facts.binding.map(binding),
         "decision": records.first(),
@@ -169,9 +172,9 @@ fn policy(facts: &Facts<'_>) -> Value {
     })
 }
 
-/// Why the control plane's scheduler does not look at the binding, if it does not.
-fn left_alone(facts: &Facts<'_>) -> Option<String> {
-    let placed = Placed::read(facts.binding?).ok()?;
+/// Why the control plane's scheduler does not look at a binding, if it does not.
+pub(super) fn left_alone(binding: Option<&Object>, picture: &Picture) -> Option<String> {
+    let placed = Placed::read(binding?).ok()?;
     if placed.spec.placement.is_none() {
         let why = match placed.spec.required_by.is_empty() {
             true => "it has no placement: the scheduler leaves it alone",
@@ -179,7 +182,7 @@ fn left_alone(facts: &Facts<'_>) -> Option<String> {
         };
         return Some(why.to_owned());
     }
-    facts.picture.left_alone(&placed)
+    picture.left_alone(&placed)
 }
 
 /// What is said if the template was changed since and nobody speaks for it. A change that a policy speaks for, or that

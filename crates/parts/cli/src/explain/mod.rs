@@ -53,6 +53,7 @@ pub struct Question {
 
 /// Explains a template.
 pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Failure> {
+    refuse_nameless(&question.words)?;
     let (word, name) = reading::read_one(&question.words)?;
     let discovery = control.discover().await;
     let discovery = discovery.map_err(|error| call_failure(&error))?;
@@ -120,6 +121,7 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
         decisions: &decisions,
         members: &members,
         cluster: question.cluster.as_deref(),
+        left_alone: facts::left_alone(binding.as_ref(), &picture),
     });
     let text = match question.telling {
         Telling::Text => text::write(&told),
@@ -134,6 +136,19 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
         notes: Vec::new(),
         failure: reading::blame(unseen.collect(), false),
     })
+}
+
+/// A type with a stroke and nothing behind it is a name that was forgotten, or whose completion did not come.
+fn refuse_nameless(words: &[String]) -> Result<(), Failure> {
+    let kinds = words.iter().filter_map(|word| word.strip_suffix('/'));
+    let mut kinds = kinds.filter(|kind| !kind.is_empty());
+    match kinds.next() {
+        Some(kind) => Err(Failure::refused(
+            format!("a name is missing behind \"{kind}/\""),
+            format!("write {kind}/NAME; `karavel get {kind}` lists the names there are"),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// How a namespace gets around that no policy claims.
@@ -285,5 +300,29 @@ async fn works(control: &Client, options: &ListOptions) -> Result<Option<Vec<Obj
         Ok(listed) => Ok(Some(listed.items)),
         Err(error) if error.is_forbidden() => Ok(None),
         Err(error) => Err(call_failure(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_was_forgotten_is_asked_for() {
+        for (words, expected) in [
+            (
+                &["deployment/"][..],
+                "a name is missing behind \"deployment/\"",
+            ),
+            (&["a/b", "svc/"], "a name is missing behind \"svc/\""),
+            (&["deployment/web"], ""),
+            (&["deployment", "web"], ""),
+            (&["/"], ""),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let said =
+                refuse_nameless(&words).map_or_else(|said| said.to_string(), |()| String::new());
+            assert_eq!(said, expected);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::decisions::folded;
 use crate::page::{Page, WIDTH};
 use crate::reading::clean;
 use crate::simulate::Line;
@@ -36,7 +37,7 @@ pub(super) fn write(told: &Value) -> String {
     if binding.is_null() {
         line(&mut page, "Binding", "none");
         if !told["travels"].is_null() {
-            write_clusters(&mut page, items(&told["clusters"]));
+            write_clusters(&mut page, told);
         }
         return page.into_text();
     }
@@ -60,14 +61,19 @@ pub(super) fn write(told: &Value) -> String {
     if told["leftAlone"].is_null() || !told["decision"].is_null() {
         write_decision(&mut page, told);
     }
-    write_clusters(&mut page, items(&told["clusters"]));
+    write_clusters(&mut page, told);
     page.into_text()
 }
 
-/// What was held of all clusters, then each that has to do with it.
-fn write_clusters(page: &mut Page, clusters: &[Value]) {
+/// What was held of all clusters, then each that has to do with it, or that was asked for.
+fn write_clusters(page: &mut Page, told: &Value) {
+    let clusters = items(&told["clusters"]);
     write_verdicts(page, clusters);
-    let concerned = clusters.iter().filter(|cluster| is_concerned(cluster));
+    let is_asked =
+        |cluster: &Value| cluster["name"].is_string() && cluster["name"] == told["asked"];
+    let concerned = clusters
+        .iter()
+        .filter(|cluster| is_concerned(cluster) || is_asked(cluster));
     let shown: Vec<&Value> = concerned.collect();
     if shown.is_empty() {
         line(page, "Clusters", "none");
@@ -162,7 +168,10 @@ fn write_decision(page: &mut Page, told: &Value) {
         line(page, "Decision", "none is on record");
         return;
     }
-    line(page, "Decision", &in_a_line(decision));
+    let earlier = items(&told["earlier"]).iter();
+    let all: Vec<Value> = std::iter::once(decision).chain(earlier).cloned().collect();
+    let mut folded = folded(&all).into_iter().map(in_a_line);
+    line(page, "Decision", &folded.next().unwrap_or_default());
     if decision["diagnosis"].is_null() {
         line(
             page,
@@ -173,8 +182,8 @@ fn write_decision(page: &mut Page, told: &Value) {
     for change in items(&told["changed"]) {
         line(page, "", &format!("changed: {}", text(change)));
     }
-    for earlier in items(&told["earlier"]).iter().take(EARLIER) {
-        line(page, "", &format!("before: {}", in_a_line(earlier)));
+    for earlier in folded.take(EARLIER) {
+        line(page, "", &format!("before: {earlier}"));
     }
     let attempts = items(&decision["diagnosis"]["attempts"]);
     for attempt in attempts {
@@ -199,20 +208,27 @@ fn write_decision(page: &mut Page, told: &Value) {
     }
 }
 
-/// When, why and what.
-fn in_a_line(record: &Value) -> String {
+/// When, why and what; and how often, if decisions before it said the same.
+fn in_a_line((record, count, oldest): (&Value, usize, &Value)) -> String {
     let attempt = record["attempt"].as_i64().unwrap_or(0);
     let again = if attempt > 1 {
         format!(", attempt {attempt}")
     } else {
         String::new()
     };
-    format!(
+    let said = format!(
         "{} {} ({}{again})",
         text(&record["at"]),
         text(&record["outcome"]),
         text(&record["trigger"])
-    )
+    );
+    match count {
+        1 => said,
+        _ => format!(
+            "{said}; the same {count} times since {}",
+            text(&oldest["at"])
+        ),
+    }
 }
 
 /// What the decision held of every cluster, in a table.
@@ -295,7 +311,12 @@ fn write_cluster(page: &mut Page, cluster: &Value) {
     let target = match (cluster["target"].as_bool(), cluster["replicas"].as_i64()) {
         (Some(true), Some(replicas)) => count(replicas),
         (Some(true), None) => "chosen".to_owned(),
-        _ => "not chosen any more".to_owned(),
+        _ if is_concerned(cluster) => "not chosen any more".to_owned(),
+        _ => "not chosen".to_owned(),
+    };
+    let target = match cluster["notChosen"].as_str() {
+        Some(why) => format!("{target}: {why}"),
+        None => target,
     };
     let health = cluster["health"].as_str();
     let health = health.map_or_else(String::new, |health| format!(", {health}"));
@@ -307,7 +328,7 @@ fn write_cluster(page: &mut Page, cluster: &Value) {
         line(page, "", &format!("cannot be made for it: {problem}"));
     }
     let works = items(&cluster["works"]);
-    if works.is_empty() && !cluster["works"].is_null() {
+    if works.is_empty() && !cluster["works"].is_null() && is_concerned(cluster) {
         line(page, "", "no Work");
     }
     for work in works {
@@ -653,6 +674,39 @@ east        chosen";
                 "{head}
             it stands in the way"
             ),
+        );
+    }
+
+    #[test]
+    fn a_cluster_that_was_asked_for_is_told_of_and_decisions_are_not_repeated() {
+        let made = |at: &str| json!({"at": at, "outcome": "{west:1}", "trigger": "every cluster gets the same"});
+        let mut decision = made("T3");
+        decision["diagnosis"] = json!({"attempts": []});
+        check(
+            json!({
+                "template": {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "shop", "generation": 0},
+                "policy": {"state": "unclaimed"},
+                "asked": "east",
+                "binding": {"kind": "ResourceBinding", "namespace": "shop", "name": "a-configmap"},
+                "decision": decision,
+                "earlier": [made("T2"), made("T1"), {"at": "T0", "outcome": "{east:1}", "trigger": "it had no place"}],
+                "clusters": [{
+                    "name": "east", "target": false, "notChosen": "refused by ClusterAffinity", "works": [],
+                    "verdict": {"passed": false, "refusals": [{"filter": "ClusterAffinity", "reason": "it is not named"}]},
+                }],
+            }),
+            "
+ConfigMap   shop/a (v1, generation 0)
+Policy      none: no policy selects it
+Binding     ResourceBinding shop/a-configmap
+Decision    T3 {west:1} (every cluster gets the same); the same 3 times since T1
+            before: T0 {east:1} (it had no place)
+
+CLUSTER   VERDICT   SCORE   FITS   HAD   WEIGHT   QUOTA   GETS
+east      refused   -       -      -     -        -       -
+east: ClusterAffinity says: it is not named
+
+east        not chosen: refused by ClusterAffinity",
         );
     }
 

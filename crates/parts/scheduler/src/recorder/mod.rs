@@ -148,6 +148,7 @@ impl Recorder {
                 trigger: trigger.to_owned(),
                 attempt,
                 outcome: outcome(diagnosis.outcome()),
+                again: 0,
                 diagnosis: Packed::Absent,
             },
             diagnosis: Some(diagnosis)

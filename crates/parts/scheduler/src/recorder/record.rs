@@ -18,6 +18,8 @@ pub struct Record {
     pub attempt: u32,
     /// What came of it, in a line.
     pub outcome: String,
+    /// How many others were made between this one and the one kept before it, for the same reason and with the same result.
+    pub again: u64,
     /// Everything that led there, if it was kept.
     pub(super) diagnosis: Packed,
 }
@@ -57,6 +59,11 @@ impl Record {
             fields.insert("diagnosis".to_owned(), diagnosis);
         }
         Value::Object(fields)
+    }
+
+    /// Whether another decision was made for the same reason and with the same result.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        (&self.trigger, &self.outcome) == (&other.trigger, &other.outcome)
     }
 
     /// How much of memory it takes, roughly.
@@ -122,6 +129,7 @@ impl Record {
                 .and_then(|attempt| u32::try_from(attempt).ok())
                 .unwrap_or(0),
             outcome: text("outcome").unwrap_or_default(),
+            again: 0,
             diagnosis,
         })
     }
@@ -140,6 +148,9 @@ impl Record {
             fields.insert(name.to_owned(), Value::from(text.as_str()));
         }
         fields.insert("attempt".to_owned(), Value::from(self.attempt));
+        if self.again > 0 {
+            fields.insert("again".to_owned(), Value::from(self.again));
+        }
         fields
     }
 }

@@ -31,26 +31,36 @@ struct Ring {
     records: VecDeque<Arc<Record>>,
 }
 
+impl Ring {
+    /// Whether a decision says what the last two have said already.
+    fn is_again(&self, record: &Record) -> bool {
+        let mut last = self.records.iter().rev().take(2);
+        last.len() == 2 && last.all(|known| known.is_like(record))
+    }
+}
+
 impl Rings {
-    /// Adds a decision; of more than `most` bindings, and of too many bytes, the oldest go.
-    pub(super) fn put(&mut self, record: Arc<Record>, most: usize) {
+    /// Adds a decision; of more than `most` bindings, and of too many bytes, the oldest go. Of those in a row that say the
+    /// same the first and the last are kept, so that they do not drive out what came before.
+    pub(super) fn put(&mut self, mut record: Arc<Record>, most: usize) {
         self.count += 1;
         let key: Arc<str> = record.binding.as_str().into();
         let ring = self.by_binding.entry(Arc::clone(&key)).or_default();
         self.by_age.remove(&ring.last);
         ring.last = self.count;
         self.by_age.insert(self.count, key);
-        let bytes = record.weight();
-        ring.bytes += bytes;
-        self.bytes += bytes;
-        ring.records.push_back(record);
-        if ring.records.len() > KEPT
-            && let Some(old) = ring.records.pop_front()
-        {
-            let bytes = old.weight();
-            ring.bytes = ring.bytes.saturating_sub(bytes);
-            self.bytes = self.bytes.saturating_sub(bytes);
+        let mut gone = None;
+        if ring.is_again(&record) {
+            gone = ring.records.pop_back();
+            let before = gone.as_ref().map_or(0, |gone| gone.again);
+            Arc::make_mut(&mut record).again = before + 1;
+        } else if ring.records.len() >= KEPT {
+            gone = ring.records.pop_front();
         }
+        let (come, gone) = (record.weight(), gone.map_or(0, |gone| gone.weight()));
+        ring.bytes = (ring.bytes + come).saturating_sub(gone);
+        self.bytes = (self.bytes + come).saturating_sub(gone);
+        ring.records.push_back(record);
         while self.by_binding.len() > most || self.bytes > MOST_BYTES {
             let Some((_, oldest)) = self.by_age.pop_first() else {
                 return;

@@ -11,7 +11,8 @@ fn record(binding: &str, attempt: u32) -> Record {
         binding: binding.to_owned(),
         trigger: "the placement changed".to_owned(),
         attempt,
-        outcome: "{m1:1}".to_owned(),
+        outcome: format!("{{m1:{attempt}}}"),
+        again: 0,
         diagnosis: Packed::Absent,
     }
 }
@@ -43,6 +44,28 @@ fn the_last_few_of_each_binding_are_kept_and_the_longest_untouched_binding_goes(
     assert!(attempts("b").is_empty(), "b was decided before a was again");
     assert_eq!(attempts("c"), [1]);
     assert_eq!(rings.size().0, 2);
+}
+
+#[test]
+fn decisions_that_say_the_same_do_not_drive_out_what_came_before() {
+    let mut rings = Rings::default();
+    rings.put(Arc::new(record("a", 1)), 2);
+    for attempt in 2..100 {
+        let again = Record {
+            outcome: "{m2:1}".to_owned(),
+            ..record("a", attempt)
+        };
+        rings.put(Arc::new(again), 2);
+    }
+    let kept: Vec<(u32, u64)> = rings
+        .last("a")
+        .iter()
+        .map(|record| (record.attempt, record.again))
+        .collect();
+    assert_eq!(kept, [(99, 96), (2, 0), (1, 0)]);
+    let bytes: usize = rings.last("a").iter().map(|record| record.weight()).sum();
+    assert_eq!(rings.size(), (1, bytes));
+    assert_eq!(rings.last("a")[0].to_value()["again"], 96);
 }
 
 #[test]

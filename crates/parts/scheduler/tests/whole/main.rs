@@ -437,6 +437,6 @@ async fn a_decision_can_be_explained_afterwards() {
         panic!("one decision was made: {records:?}")
     };
     assert_eq!(record.outcome, "{m1:1, m2:2, m3:3, m4:4}");
-    assert_eq!(record.trigger, "the placement changed");
+    assert_eq!(record.trigger, "it had no place");
     assert_eq!(record.diagnosis()["strategy"], "DynamicWeight");
 }
