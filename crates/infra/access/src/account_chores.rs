@@ -84,12 +84,12 @@ async fn see_to(server: &Server, access: &Access, record: &Record, authority_pem
     if secret["type"] != TOKEN_TYPE || account.is_empty() || head.terminating {
         return;
     }
-    let found = access.accounts().account(&head.namespace, account);
+    let found = access.accounts().account(head.namespace, account);
     let uid = found.as_ref().map(|found| found.head().uid.to_string());
     let issue = |uid: &str| {
         access
             .accounts()
-            .issue_legacy(&head.namespace, &head.name, account, uid)
+            .issue_legacy(head.namespace, head.name, account, uid)
     };
     let plan = plan(&secret, uid.as_deref(), authority_pem, issue);
     let path = format!(
@@ -103,7 +103,7 @@ async fn see_to(server: &Server, access: &Access, record: &Record, authority_pem
             Method::DELETE,
             json!({
                 "apiVersion": "v1", "kind": "DeleteOptions",
-                "preconditions": {"uid": &*head.uid, "resourceVersion": record.revision().to_string()},
+                "preconditions": {"uid": head.uid, "resourceVersion": record.revision().to_string()},
             }),
         ),
     };

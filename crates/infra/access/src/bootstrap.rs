@@ -62,8 +62,8 @@ fn complete_gathered(cache: &Cache, expected: &mut [Expected]) {
         .collection(&cache::name_of(RBAC_GROUP, "clusterroles"))
         .snapshot()
         .objects
-        .iter()
-        .map(|(name, record)| (name.to_string(), record.value()))
+        .values()
+        .map(|record| (record.key().to_owned(), record.value()))
         .collect();
     for expected in expected.iter().filter(is_cluster_role) {
         all.entry(expected.name.clone())

@@ -57,7 +57,7 @@ pub async fn follow(server: Arc<Server>, kubeconfig: String) {
                 continue;
             }
             if bootstrap_token::is_expired(&secret, now) {
-                delete(&server, &record.head().name, &record.head().uid).await;
+                delete(&server, record.head().name, record.head().uid).await;
                 continue;
             }
             rest = rest.min(until_expiry(&secret, now));

@@ -50,8 +50,7 @@ impl Follower {
                 .iter()
                 .filter_map(|change| change.current.as_ref().or(change.previous.as_ref()))
             {
-                let head = record.head();
-                keys.insert(cache::object_key(&head.namespace, &head.name));
+                keys.insert(record.key().to_owned());
             }
             if changes.len() < BATCH {
                 return keys;
@@ -59,21 +58,21 @@ impl Follower {
         }
         let (snapshot, place) = self.collection.begin();
         self.place = Some(place);
-        keys.extend(snapshot.objects.keys().map(ToString::to_string));
+        keys.extend(
+            snapshot
+                .objects
+                .values()
+                .map(|record| record.key().to_owned()),
+        );
         keys
     }
 
     /// Everything in a namespace.
     #[must_use]
     pub fn keys_in(&self, namespace: &str) -> Vec<String> {
-        let prefix = format!("{namespace}/");
         let snapshot = self.collection.snapshot();
-        snapshot
-            .objects
-            .range(Arc::<str>::from(prefix.as_str())..)
-            .map(|(key, _)| key.to_string())
-            .take_while(|key| key.starts_with(&prefix))
-            .collect()
+        let records = snapshot.objects.in_namespace(namespace);
+        records.map(|record| record.key().to_owned()).collect()
     }
 
     /// Waits for the next change.

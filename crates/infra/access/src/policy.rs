@@ -284,7 +284,7 @@ impl Rules {
 
     fn put(&mut self, sort: Sort, record: &Record) {
         let head = record.head();
-        self.insert(sort, &head.namespace, &head.name, &record.value());
+        self.insert(sort, head.namespace, head.name, &record.value());
     }
 
     fn insert(&mut self, sort: Sort, namespace: &str, name: &str, object: &Value) {
@@ -502,8 +502,7 @@ impl fmt::Debug for Policy {
 }
 
 fn key_of(record: &Record) -> Box<str> {
-    let head = record.head();
-    cache::object_key(&head.namespace, &head.name).into()
+    record.key().into()
 }
 
 #[cfg(test)]

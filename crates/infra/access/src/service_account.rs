@@ -336,7 +336,7 @@ impl ServiceAccounts {
         let account = self
             .account(namespace, name)
             .ok_or_else(|| TokenError::new(format!("serviceaccounts {name:?} not found")))?;
-        if *account.head().uid != **uid {
+        if account.head().uid != *uid {
             return Err(TokenError::new(format!(
                 "service account UID ({}) does not match claim ({uid})",
                 account.head().uid
@@ -416,7 +416,7 @@ fn check_same(
     now: Time,
 ) -> Option<()> {
     let record = collection.find(&cache::object_key(namespace, name))?;
-    (*record.head().uid == **uid && !is_deleted(&record, now)).then_some(())
+    (record.head().uid == *uid && !is_deleted(&record, now)).then_some(())
 }
 
 fn is_deleted(record: &Record, now: Time) -> bool {

@@ -101,14 +101,11 @@ pub(crate) async fn selectable(
     if !selection.needs_body() || is_as_stored {
         return Ok(snapshot);
     }
-    let (keys, records): (Vec<Arc<str>>, Vec<Arc<Record>>) = snapshot
-        .objects
-        .iter()
-        .filter(|(_, record)| selection.may_include(record))
-        .map(|(key, record)| (Arc::clone(key), Arc::clone(record)))
-        .unzip();
+    let records = snapshot.objects.values();
+    let records = records.filter(|record| selection.may_include(record));
+    let records = records.cloned().collect();
     let records = convert_records(served, records, surroundings).await?;
-    snapshot.objects.extend(keys.into_iter().zip(records));
+    snapshot.objects.extend(records);
     Ok(snapshot)
 }
 

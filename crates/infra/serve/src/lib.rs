@@ -21,6 +21,7 @@ pub mod discovery;
 pub mod encoding;
 mod feed;
 pub mod handler;
+pub mod head;
 mod health;
 pub mod intake;
 pub mod lifecycle;

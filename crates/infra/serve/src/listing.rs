@@ -54,7 +54,7 @@ pub fn page(
         };
     }
     let prefix = selection.prefix();
-    let start: Arc<str> = Arc::from(after.unwrap_or(prefix.as_str()));
+    let start = after.unwrap_or(prefix.as_str());
     let everything = selection.is_everything();
     let mut listed = Listed {
         records: Vec::new(),
@@ -64,13 +64,13 @@ pub fn page(
     let mut left_out: u64 = 0;
     let candidates = snapshot
         .objects
-        .range::<_, Arc<str>>(start..)
-        .skip_while(|(key, _)| after == Some(&***key))
-        .take_while(|(key, _)| key.starts_with(&prefix));
-    let mut last: Option<&Arc<str>> = None;
-    for (key, record) in candidates {
+        .from(start)
+        .skip_while(|record| after == Some(record.key()))
+        .take_while(|record| record.key_bytes().starts_with(prefix.as_bytes()));
+    let mut last: Option<&Arc<Record>> = None;
+    for record in candidates {
         if limit > 0 && listed.records.len() == limit {
-            listed.last = last.cloned();
+            listed.last = last.map(|last| last.key().into());
             if !everything {
                 return listed; // With a selector the rest is not counted: that would mean walking it.
             }
@@ -79,7 +79,7 @@ pub fn page(
         }
         if everything || selection.includes(served, record) {
             listed.records.push(Arc::clone(record));
-            last = Some(key);
+            last = Some(record);
         }
     }
     listed.remaining = (left_out > 0).then_some(left_out);

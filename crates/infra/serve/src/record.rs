@@ -10,33 +10,20 @@ use std::sync::Arc;
 use bytes::Bytes;
 use object::packing::{self, NotPacked};
 use object::{Map, Value};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use store::{Entry, Revision};
+
+use crate::cache;
+use crate::head::{Facts, Head};
 
 /// An object at one revision.
 #[derive(Debug)]
 pub struct Record {
     entry: Arc<Entry>,
     /// Where the revision belongs: just after the opening brace of `metadata`.
-    slot: usize,
-    head: Head,
-}
-
-/// What selection, preconditions and garbage collection need of an object.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Head {
-    /// Unique in its namespace.
-    pub name: Box<str>,
-    /// Empty for cluster-scoped objects.
-    pub namespace: Box<str>,
-    /// Distinguishes objects of one name in time.
-    pub uid: Box<str>,
-    /// Sorted by key.
-    pub labels: Box<[(Box<str>, Box<str>)]>,
-    /// The uids of the owners.
-    pub owners: Box<[Box<str>]>,
-    /// Whether deletion has been asked for.
-    pub terminating: bool,
+    slot: u16,
+    /// Where in the entry's key the names of the object begin.
+    names: u16,
+    facts: Facts,
 }
 
 /// Stored bytes that are no object of ours.
@@ -48,6 +35,14 @@ pub enum RecordError {
     )]
     Layout {
         /// Where it was found.
+        key: String,
+    },
+    /// The key does not name a resource and an object of it.
+    #[error(
+        "the key {key} is none of a stored object: it does not end with a group, a resource and a name"
+    )]
+    Key {
+        /// The key.
         key: String,
     },
     /// The bytes are damaged.
@@ -83,11 +78,33 @@ impl Record {
         let slot = start
             .windows(BEFORE_SLOT.len())
             .position(|window| window == BEFORE_SLOT)
-            .map(|position| position + BEFORE_SLOT.len())
+            .and_then(|position| u16::try_from(position + BEFORE_SLOT.len()).ok())
             .ok_or_else(|| RecordError::Layout { key: key() })?;
-        let head = read_head(&text).map_err(|source| RecordError::Head { key: key(), source })?;
+        let facts =
+            Facts::read(&text).map_err(|source| RecordError::Head { key: key(), source })?;
         drop(text);
-        Ok(Self { entry, slot, head })
+        let names = cache::split_key(entry.key.as_ref())
+            .and_then(|(_, names)| u16::try_from(entry.key.as_ref().len() - names.len()).ok())
+            .ok_or_else(|| RecordError::Key { key: key() })?;
+        Ok(Self {
+            entry,
+            slot,
+            names,
+            facts,
+        })
+    }
+
+    /// Its key among the objects of its kind: `namespace/name`, or `name` for cluster-scoped ones.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        std::str::from_utf8(self.key_bytes())
+            .expect("invariant: the key was text when it was split")
+    }
+
+    /// The same, for comparing.
+    pub(crate) fn key_bytes(&self) -> &[u8] {
+        let key: &[u8] = self.entry.key.as_ref();
+        key.get(usize::from(self.names)..).unwrap_or_default()
     }
 
     /// The stored text, which has no revision in it.
@@ -112,8 +129,15 @@ impl Record {
 
     /// What is known without parsing.
     #[must_use]
-    pub fn head(&self) -> &Head {
-        &self.head
+    pub fn head(&self) -> Head<'_> {
+        let key = self.key();
+        let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+        self.facts.head(namespace, name)
+    }
+
+    /// Where the revision belongs.
+    fn slot(&self) -> usize {
+        usize::from(self.slot)
     }
 
     /// The entry it was read from.
@@ -125,7 +149,7 @@ impl Record {
     /// Appends the JSON of the object as of `revision`, which is its own but for the last state of a deleted object.
     pub fn write_at(&self, revision: Revision, out: &mut Vec<u8>) {
         let text = self.text();
-        let (before, after) = text.split_at(self.slot);
+        let (before, after) = text.split_at(self.slot());
         out.reserve(text.len() + REVISION_ROOM);
         out.extend_from_slice(before);
         write_revision(revision, after, out);
@@ -134,7 +158,7 @@ impl Record {
 
     /// Appends the JSON of the object without its version and kind, which the layout puts first.
     pub fn write_item(&self, out: &mut Vec<u8>) {
-        let metadata = self.slot.saturating_sub(BEFORE_SLOT.len());
+        let metadata = self.slot().saturating_sub(BEFORE_SLOT.len());
         let text = self.text();
         let named = text.get(metadata..).unwrap_or_default();
         let (before, after) = named.split_at(BEFORE_SLOT.len().min(named.len()));
@@ -148,7 +172,7 @@ impl Record {
     /// Appends the JSON of the object's metadata alone, as clients that ask for no more are answered.
     pub fn write_metadata_at(&self, revision: Revision, out: &mut Vec<u8>) {
         let text = self.text();
-        let after = text.get(self.slot..).unwrap_or_default();
+        let after = text.get(self.slot()..).unwrap_or_default();
         let metadata = after.get(..end_of_braces(after)).unwrap_or_default();
         out.reserve(metadata.len() + BARE.len() + REVISION_ROOM);
         out.extend_from_slice(BARE);
@@ -224,18 +248,6 @@ fn end_of_braces(text: &[u8]) -> usize {
     text.len()
 }
 
-impl Head {
-    /// The value of a label.
-    #[must_use]
-    pub fn label(&self, key: &str) -> Option<&str> {
-        let position = self
-            .labels
-            .binary_search_by(|(label, _)| (**label).cmp(key))
-            .ok()?;
-        self.labels.get(position).map(|(_, value)| &**value)
-    }
-}
-
 /// The bytes an object is stored as: its text packed, with `apiVersion`, `kind` and `metadata` first, without the revision;
 /// the other fields in their own order.
 #[must_use]
@@ -280,82 +292,6 @@ fn write_field(out: &mut Vec<u8>, name: &str, value: &Value) {
     serde_json::to_writer(&mut *out, value).expect("invariant: a value always encodes");
 }
 
-fn read_head(bytes: &[u8]) -> Result<Head, serde_json::Error> {
-    let mut head = Head::default();
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    Fields {
-        head: &mut head,
-        inside: Inside::Object,
-    }
-    .deserialize(&mut deserializer)?;
-    head.labels.sort();
-    Ok(head)
-}
-
-/// Visits only the fields a head needs and skips the rest without building it.
-struct Fields<'h> {
-    head: &'h mut Head,
-    inside: Inside,
-}
-
-#[derive(Clone, Copy)]
-enum Inside {
-    Object,
-    Metadata,
-}
-
-impl<'de> DeserializeSeed<'de> for Fields<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Fields<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<(), A::Error> {
-        while let Some(name) = access.next_key::<std::borrow::Cow<'_, str>>()? {
-            match (self.inside, &*name) {
-                (Inside::Object, "metadata") => {
-                    access.next_value_seed(Fields {
-                        head: self.head,
-                        inside: Inside::Metadata,
-                    })?;
-                }
-                (Inside::Metadata, "name") => self.head.name = access.next_value()?,
-                (Inside::Metadata, "namespace") => self.head.namespace = access.next_value()?,
-                (Inside::Metadata, "uid") => self.head.uid = access.next_value()?,
-                (Inside::Metadata, "labels") => {
-                    let labels: Option<std::collections::BTreeMap<Box<str>, Box<str>>> =
-                        access.next_value()?;
-                    self.head.labels = labels.unwrap_or_default().into_iter().collect();
-                }
-                (Inside::Metadata, "ownerReferences") => {
-                    let owners: Option<Vec<Value>> = access.next_value()?;
-                    self.head.owners = owners
-                        .iter()
-                        .flatten()
-                        .filter_map(|owner| owner.get("uid")?.as_str().map(Into::into))
-                        .collect();
-                }
-                (Inside::Metadata, "deletionTimestamp") => {
-                    self.head.terminating = access.next_value::<Option<Box<str>>>()?.is_some();
-                }
-                _ => {
-                    access.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -365,7 +301,7 @@ mod tests {
 
     fn record(object: &Value, revision: u64) -> Record {
         let entry = Entry {
-            key: Key::new("/registry/x").unwrap(),
+            key: Key::new("/registry/core/things/x").unwrap(),
             value: encode(object.as_object().unwrap()),
             created: Revision(1),
             modified: Revision(revision),
@@ -401,25 +337,32 @@ mod tests {
     }
 
     #[test]
-    fn the_head_has_what_selection_needs() {
-        let record = record(
-            &json!({
-                "apiVersion": "v1", "kind": "Pod",
-                "metadata": {
-                    "name": "p", "namespace": "d", "uid": "u", "labels": {"b": "2", "a": "1"},
-                    "ownerReferences": [{"uid": "o1"}, {"uid": "o2"}], "deletionTimestamp": "2026-01-01T00:00:00Z",
-                },
-            }),
-            1,
-        );
-        let head = record.head();
-        assert_eq!((&*head.name, &*head.namespace, &*head.uid), ("p", "d", "u"));
-        assert_eq!(
-            (head.label("a"), head.label("b"), head.label("c")),
-            (Some("1"), Some("2"), None)
-        );
-        assert_eq!(head.owners.len(), 2);
-        assert!(head.terminating);
+    fn an_object_is_known_by_its_key() {
+        let rows = [
+            ("/registry/core/pods/d/p", Some(("d/p", "d", "p"))),
+            ("/registry/core/nodes/n", Some(("n", "", "n"))),
+            (
+                "/registry/rbac.authorization.k8s.io/clusterroles/system:a",
+                Some(("system:a", "", "system:a")),
+            ),
+            ("/registry/core/pods", None),
+            ("/elsewhere/core/pods/d/p", None),
+        ];
+        for (key, expected) in rows {
+            let entry = Entry {
+                key: Key::new(key).unwrap(),
+                value: encode(json!({"metadata": {}}).as_object().unwrap()),
+                created: Revision(1),
+                modified: Revision(1),
+                version: 1,
+            };
+            let record = Record::new(Arc::new(entry)).ok();
+            let found = record.as_ref().map(|record| {
+                let head = record.head();
+                (record.key(), head.namespace, head.name)
+            });
+            assert_eq!(found, expected, "{key}");
+        }
     }
 
     #[test]
@@ -452,7 +395,7 @@ mod tests {
         );
         for foreign in ["", "k8s\0", "{}", "[\"metadata\":{"] {
             let entry = Entry {
-                key: Key::new("/registry/x").unwrap(),
+                key: Key::new("/registry/core/things/x").unwrap(),
                 value: foreign.into(),
                 created: Revision(1),
                 modified: Revision(1),

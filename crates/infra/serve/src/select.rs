@@ -95,8 +95,8 @@ impl Selection {
     #[must_use]
     pub fn may_include(&self, record: &Record) -> bool {
         let head = record.head();
-        (self.namespace.is_empty() || self.namespace == *head.namespace)
-            && self.name.as_deref().is_none_or(|name| name == &*head.name)
+        (self.namespace.is_empty() || self.namespace == head.namespace)
+            && self.name.as_deref().is_none_or(|name| name == head.name)
             && self.labels.matches(|key| head.label(key))
     }
 

@@ -130,7 +130,7 @@ impl MultiClusterAdmission {
         let records = snapshot
             .objects
             .values()
-            .filter(|record| here(&record.head().namespace));
+            .filter(|record| here(record.head().namespace));
         records
             .filter_map(|record| Object::from_value(record.value()).ok())
             .collect()

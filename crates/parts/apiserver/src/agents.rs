@@ -98,7 +98,7 @@ async fn settle(server: &Server, name: &str, cluster: &Record) {
     let Some(role) = grants::standing(server, name) else {
         return;
     };
-    let uid = &cluster.head().uid;
+    let uid = cluster.head().uid;
     if !is_an_agents(&cluster.value()) {
         tracing::warn!(
             cluster = name,

@@ -48,7 +48,7 @@ pub(crate) async fn hold(server: Arc<Server>, address: SocketAddr, holder: Strin
             };
             let head = record.head();
             if is_abandoned(&record.value(), now) {
-                let options = json!({"preconditions": {"uid": &*head.uid}});
+                let options = json!({"preconditions": {"uid": head.uid}});
                 let path = format!("{collection}/{}", head.name);
                 write(&server, Method::DELETE, &path, &options).await;
             }

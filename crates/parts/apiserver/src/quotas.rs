@@ -78,7 +78,7 @@ async fn see_to(server: &Server, quotas: &Quotas, objects: &Follower, key: &str)
     let head = record.head();
     let mut object = record.value();
     let quota = Quota::read(&object);
-    let used = quotas.used(&head.namespace, &quota);
+    let used = quotas.used(head.namespace, &quota);
     let status = status(&quota.hard, &used);
     if is_current(object.get("status"), &status) {
         return;
@@ -87,7 +87,7 @@ async fn see_to(server: &Server, quotas: &Quotas, objects: &Follower, key: &str)
         return;
     };
     fields.insert("status".to_owned(), status);
-    let name = utf8_percent_encode(&head.name, NON_ALPHANUMERIC);
+    let name = utf8_percent_encode(head.name, NON_ALPHANUMERIC);
     let path = format!(
         "/api/v1/namespaces/{}/resourcequotas/{name}/status",
         head.namespace

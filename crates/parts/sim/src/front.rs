@@ -155,11 +155,11 @@ where
                 let groups = tables::base().iter().map(|resource| &*resource.group);
                 let served = table.iter().map(|resource| &*resource.group);
                 let workloads = WORKLOADS.map(|name| cache.collection(name).snapshot());
-                let workloads = workloads.iter().flat_map(|of| of.objects.keys());
+                let workloads = workloads.iter().flat_map(|of| of.objects.values());
                 let there = There {
-                    nodes: nodes.objects.keys().map(|name| &**name).collect(),
+                    nodes: nodes.objects.values().map(|node| node.key()).collect(),
                     groups: groups.chain(served).collect(),
-                    workloads: workloads.map(|name| &**name).collect(),
+                    workloads: workloads.map(|workload| workload.key()).collect(),
                 };
                 state.check(&base, &there)?;
                 Ok(state)

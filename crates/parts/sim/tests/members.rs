@@ -416,7 +416,7 @@ async fn a_circle_of_owners_goes_when_one_of_them_is_deleted_in_the_foreground()
     for (name, owner) in [("a", "c"), ("b", "a"), ("c", "b")] {
         let reference = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "name": owner, "blockOwnerDeletion": true,
-            "uid": &*find(owner).unwrap().head().uid,
+            "uid": find(owner).unwrap().head().uid,
         });
         let patch = json!({"metadata": {"ownerReferences": [reference]}});
         let (line, form) = (

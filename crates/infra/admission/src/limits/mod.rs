@@ -45,12 +45,8 @@ impl LimitRanges {
         };
         let ranges = cache.collection(&cache::name_of("", "limitranges"));
         let snapshot = ranges.snapshot();
-        let prefix = format!("{}/", target.namespace);
-        let here = snapshot
-            .objects
-            .range(Arc::<str>::from(prefix.as_str())..)
-            .take_while(|(key, _)| key.starts_with(&prefix));
-        here.map(|(_, record)| {
+        let here = snapshot.objects.in_namespace(&target.namespace);
+        here.map(|record| {
             let range = record.value();
             let items = range
                 .pointer("/spec/limits")

@@ -188,8 +188,8 @@ impl Followed {
             Some(selector) => {
                 let objects = collection.snapshot().objects;
                 let fitting = objects.values().filter(|record| {
-                    *record.head().namespace == *namespace
-                        && selector.matches(|key| record.head().label(key))
+                    let head = record.head();
+                    head.namespace == namespace && selector.matches(|key| head.label(key))
                 });
                 fitting.take(MOST_PARAMETERS).cloned().collect()
             }

@@ -95,7 +95,7 @@ impl Book {
         let current = change.current.as_ref().filter(is_here).cloned();
         let previous = change.previous.as_ref().filter(is_here).cloned();
         if let Some(previous) = previous {
-            self.remove(&previous.head().uid);
+            self.remove(previous.head().uid);
         }
         if let Some(current) = current {
             self.insert(&current, now);
@@ -108,12 +108,7 @@ impl Book {
         self.entries.clear();
         self.totals.clear();
         self.fades = None;
-        let prefix = format!("{}/", self.namespace);
-        let here = snapshot
-            .objects
-            .range(Arc::<str>::from(prefix.as_str())..)
-            .take_while(|(key, _)| key.starts_with(&prefix));
-        for (_, record) in here {
+        for record in snapshot.objects.in_namespace(&self.namespace) {
             self.insert(record, now);
         }
     }
@@ -134,7 +129,7 @@ impl Book {
         }
         let revision = record.revision().0;
         self.entries
-            .insert(record.head().uid.clone(), (revision, measured));
+            .insert(record.head().uid.into(), (revision, measured));
     }
 
     fn remove(&mut self, uid: &str) {

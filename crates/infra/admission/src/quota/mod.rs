@@ -207,13 +207,8 @@ fn is_counted(call: &Call, old: Option<&Value>) -> bool {
 fn quotas_in(cache: &Cache, namespace: &str) -> Vec<Quota> {
     let quotas = cache.collection(&cache::name_of("", "resourcequotas"));
     let snapshot = quotas.snapshot();
-    let prefix = format!("{namespace}/");
-    let here = snapshot
-        .objects
-        .range(Arc::<str>::from(prefix.as_str())..)
-        .take_while(|(key, _)| key.starts_with(&prefix));
-    here.map(|(_, record)| Quota::read(&record.value()))
-        .collect()
+    let here = snapshot.objects.in_namespace(namespace);
+    here.map(|record| Quota::read(&record.value())).collect()
 }
 
 #[cfg(test)]

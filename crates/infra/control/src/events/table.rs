@@ -1,6 +1,7 @@
 //! Which events there are to write: plain data that is told the time.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use intent::{EventKind, ObjectRef};
@@ -44,7 +45,7 @@ impl Note {
 /// One event as it is to be written.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub(super) note: Note,
+    pub(super) note: Arc<Note>,
     pub(super) count: u64,
     pub(super) first: Time,
     pub(super) last: Time,
@@ -59,12 +60,12 @@ pub(super) struct Entry {
 }
 
 pub(super) struct Table {
-    entries: HashMap<Note, Entry>,
+    entries: HashMap<Arc<Note>, Entry>,
     /// What is to be written, in order: warnings before anything else.
-    warnings: VecDeque<Note>,
-    waiting: VecDeque<Note>,
+    warnings: VecDeque<Arc<Note>>,
+    waiting: VecDeque<Arc<Note>>,
     /// What was handed out for writing, each once, the first to be forgotten first; some of it may wait again.
-    settled: VecDeque<Note>,
+    settled: VecDeque<Arc<Note>>,
     /// For each object: how many more events it may have, and as of when.
     allowances: HashMap<String, (i64, Time)>,
     /// When to forget those who have all of theirs again.
@@ -123,6 +124,7 @@ impl Table {
             entry.count += 1;
             entry.last = now;
             if !std::mem::replace(&mut entry.waits, true) {
+                let note = Arc::clone(&entry.note);
                 self.wait(note);
             }
             return true;
@@ -132,8 +134,9 @@ impl Table {
             return false;
         }
         self.serial += 1;
+        let note = Arc::new(note);
         let entry = Entry {
-            note: note.clone(),
+            note: Arc::clone(&note),
             count: 1,
             first: now,
             last: now,
@@ -142,7 +145,7 @@ impl Table {
             waits: true,
             settled: false,
         };
-        self.entries.insert(note.clone(), entry);
+        self.entries.insert(Arc::clone(&note), entry);
         self.wait(note);
         true
     }
@@ -162,7 +165,7 @@ impl Table {
         }
     }
 
-    fn wait(&mut self, note: Note) {
+    fn wait(&mut self, note: Arc<Note>) {
         match note.kind {
             EventKind::Normal | EventKind::Progress => self.waiting.push_back(note),
             EventKind::Warning => self.warnings.push_back(note),

@@ -145,7 +145,7 @@ fn warnings_go_before_news_and_take_their_place_when_there_is_no_room() {
     assert!(table.add(numbered(9, EventKind::Warning), at(1)));
     assert_eq!(table.next().unwrap().note.kind, EventKind::Warning);
     let news = table.next().unwrap().note;
-    assert_eq!(news, {
+    assert_eq!(*news, {
         let mut first_left = numbered(1, EventKind::Normal);
         first_left.about.revision.clear();
         first_left

@@ -206,7 +206,7 @@ fn budgets_of(server: &Server, pod: &Object) -> Vec<Object> {
     let in_namespace = snapshot
         .objects
         .values()
-        .filter(|record| *record.head().namespace == *pod.namespace());
+        .filter(|record| record.head().namespace == pod.namespace());
     in_namespace
         .filter_map(|record| Object::from_value(record.value()).ok())
         .filter(|budget| {

@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use bytes::Bytes;
-use imbl::OrdMap;
 use store::Revision;
 use tokio::sync::watch;
 
+use super::objects::Objects;
 use crate::record::Record;
 
 /// How many changes the ring keeps. A watcher may be this far behind; each costs the object before the change, which
@@ -53,7 +53,7 @@ pub enum FrameForm {
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// By `namespace/name`, or `name` for cluster-scoped resources.
-    pub objects: OrdMap<Arc<str>, Arc<Record>>,
+    pub objects: Objects,
     /// The last change seen here. No change of this resource lies between it and the revision of the whole cache.
     pub revision: Revision,
 }
@@ -189,10 +189,8 @@ impl Collection {
         };
         for change in later {
             match (&change.previous, &change.current) {
-                (Some(before), _) => {
-                    drop(snapshot.objects.insert(key_of(before), Arc::clone(before)))
-                }
-                (None, Some(now)) => drop(snapshot.objects.remove(&*key_of(now))),
+                (Some(before), _) => snapshot.objects.insert(Arc::clone(before)),
+                (None, Some(now)) => snapshot.objects.remove(now.key()),
                 (None, None) => {}
             }
         }
@@ -204,7 +202,7 @@ impl Collection {
     pub fn load(&self, record: Arc<Record>) {
         let mut state = self.write();
         state.snapshot.revision = state.snapshot.revision.max(record.revision());
-        state.snapshot.objects.insert(key_of(&record), record);
+        state.snapshot.objects.insert(record);
     }
 
     /// Takes one change in. Changes come in the order of their revisions. Watchers see it when they look; those who sleep
@@ -212,8 +210,8 @@ impl Collection {
     pub fn apply(&self, change: Arc<Change>) {
         let mut state = self.write();
         match (&change.current, &change.previous) {
-            (Some(now), _) => drop(state.snapshot.objects.insert(key_of(now), Arc::clone(now))),
-            (None, Some(before)) => drop(state.snapshot.objects.remove(&*key_of(before))),
+            (Some(now), _) => state.snapshot.objects.insert(Arc::clone(now)),
+            (None, Some(before)) => state.snapshot.objects.remove(before.key()),
             (None, None) => {}
         }
         state.snapshot.revision = change.revision;
@@ -290,13 +288,4 @@ impl Collection {
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// `namespace/name`, or `name` for cluster-scoped objects.
-fn key_of(record: &Record) -> Arc<str> {
-    let head = record.head();
-    if head.namespace.is_empty() {
-        return Arc::from(&*head.name);
-    }
-    Arc::from(format!("{}/{}", head.namespace, head.name))
 }

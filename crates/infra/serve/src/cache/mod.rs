@@ -5,6 +5,7 @@
 //! cache has reached the revision it asks for.
 
 mod collection;
+mod objects;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,6 +15,7 @@ use store::{Changes, Entry, Revision};
 use tokio::sync::watch;
 
 pub use collection::{Change, Collection, FrameForm, Place, RING_LENGTH, Snapshot, TooOld};
+pub use objects::Objects;
 
 use crate::record::{Record, RecordError};
 
@@ -206,7 +208,7 @@ pub fn store_key(collection: &str, namespace: &str, name: &str) -> String {
 }
 
 /// Splits a key of the store into the collection and the object's key in it.
-fn split_key(key: &[u8]) -> Option<(&str, &str)> {
+pub(crate) fn split_key(key: &[u8]) -> Option<(&str, &str)> {
     let below = std::str::from_utf8(key).ok()?.strip_prefix(ROOT)?;
     let group_end = below.find('/')?;
     let resource_end = group_end + 1 + below.get(group_end + 1..)?.find('/')?;

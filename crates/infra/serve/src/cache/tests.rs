@@ -72,8 +72,8 @@ fn shown(snapshot: &Snapshot) -> String {
     let spec = |record: &Arc<Record>| record.value()["spec"].to_string();
     let rows: Vec<String> = snapshot
         .objects
-        .iter()
-        .map(|(key, record)| format!("{key}={}", spec(record)))
+        .values()
+        .map(|record| format!("{}={}", record.key(), spec(record)))
         .collect();
     rows.join(" ")
 }

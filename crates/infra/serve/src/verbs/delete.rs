@@ -9,7 +9,6 @@ use object::{Map, Value};
 use store::{CommitError, Expect, Txn};
 
 use crate::body::{self, Body};
-use crate::cache;
 use crate::call::Call;
 use crate::conversion::{convert_records, selectable};
 use crate::intake;
@@ -135,7 +134,7 @@ impl Server {
                 self.show(call, &record, StatusCode::OK, answer, Include::default())
             }
             Deleted::Gone(record) => {
-                let status = Status::deleted(call.subject(), &record.head().uid);
+                let status = Status::deleted(call.subject(), record.head().uid);
                 body::value(StatusCode::OK, answer.encoding, &status)
             }
             Deleted::Held(record) => {
@@ -166,11 +165,8 @@ impl Server {
         let seen = selectable(&call.served, &selection, seen, &*self.surroundings).await?;
         let selected = listing::page(&seen, &selection, &call.served, None, list.limit);
         // What goes is what is stored, in whatever version that is.
-        let removals = selected.records.into_iter().filter_map(|record| {
-            let head = record.head();
-            let key = cache::object_key(&head.namespace, &head.name);
-            snapshot.objects.get(key.as_str()).cloned()
-        });
+        let selected = selected.records.into_iter();
+        let removals = selected.filter_map(|record| snapshot.objects.get(record.key()).cloned());
         let removals = removals.map(|record| self.remove_selected(call, options, record));
         let mut removals = stream::iter(removals).buffered(REMOVED_AT_ONCE);
         let (mut ended, mut warnings) = (Vec::new(), Vec::new());
@@ -264,7 +260,7 @@ impl Server {
                 (Farewell::Gone, true) => {
                     return Ok(Deleted::Rehearsed(Status::deleted(
                         call.subject(),
-                        &record.head().uid,
+                        record.head().uid,
                     )));
                 }
                 (Farewell::Marked(marked), false) => txn.put(key, encode(marked)),
@@ -329,7 +325,7 @@ fn check_preconditions(
     if let Some(uid) = &options.uid
         && **uid != *record.head().uid
     {
-        let found = &record.head().uid;
+        let found = record.head().uid;
         let why = format!(
             "the UID in the precondition ({uid}) does not match the UID in record ({found}). The object might have been deleted and then recreated"
         );

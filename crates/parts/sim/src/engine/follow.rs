@@ -25,8 +25,8 @@ impl Follower {
             let row = kind.row();
             let collection = cache.collection(&cache::name_of(row.group, row.plural));
             let (snapshot, place) = collection.begin();
-            for (key, record) in &snapshot.objects {
-                seen.push(mirror.put(*kind, Arc::clone(key), parse(*kind, record)));
+            for record in snapshot.objects.values() {
+                seen.push(mirror.put(*kind, record.key().into(), parse(*kind, record)));
             }
             (*kind, collection, place)
         });
@@ -49,8 +49,7 @@ impl Follower {
                     let Some(record) = change.current.as_ref().or(change.previous.as_ref()) else {
                         continue;
                     };
-                    let head = record.head();
-                    let key = cache::object_key(&head.namespace, &head.name);
+                    let key = record.key();
                     let current = change.current.as_ref();
                     let after = current.and_then(|record| parse(*kind, record));
                     seen.push(mirror.put(*kind, key.into(), after));
@@ -80,12 +79,13 @@ fn catch_up(
     for key in gone {
         seen.push(mirror.put(kind, key, None));
     }
-    for (key, record) in &snapshot.objects {
+    for record in snapshot.objects.values() {
+        let key = record.key();
         let known = mirror
             .find(kind, key)
             .is_some_and(|object| object.resource_version() == record.revision().to_string());
         if !known {
-            seen.push(mirror.put(kind, Arc::clone(key), parse(kind, record)));
+            seen.push(mirror.put(kind, key.into(), parse(kind, record)));
         }
     }
     place

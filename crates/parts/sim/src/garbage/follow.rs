@@ -21,9 +21,9 @@ impl Collector {
             (DEFINITIONS, &mut self.definitions),
         ] {
             let snapshot = cache.collection(name).snapshot();
-            let ending = snapshot.objects.iter();
-            let ending = ending.filter(|(_, record)| record.head().terminating);
-            waiting.extend(ending.map(|(key, _)| Arc::clone(key)));
+            let ending = snapshot.objects.values();
+            let ending = ending.filter(|record| record.head().terminating);
+            waiting.extend(ending.map(|record| Arc::from(record.key())));
         }
         for resource in table.iter().filter(|resource| resource.rules.is_stored()) {
             // Kinds that are kept as another one are followed as that one.
@@ -50,8 +50,8 @@ impl Collector {
                 namespaced: resource.namespaced,
             };
             let name = Arc::clone(&resource.collection);
-            for (key, record) in &snapshot.objects {
-                self.note(&name, key, None, Some(record));
+            for record in snapshot.objects.values() {
+                self.note(&name, &record.key().into(), None, Some(record));
             }
             self.followed.insert(
                 name,
@@ -101,8 +101,8 @@ impl Collector {
             return;
         };
         let snapshot = followed.collection.snapshot();
-        for (key, record) in &snapshot.objects {
-            self.note(name, key, None, Some(record));
+        for record in snapshot.objects.values() {
+            self.note(name, &record.key().into(), None, Some(record));
         }
         let everything: Vec<Spot> = self.dependents.values().flatten().cloned().collect();
         self.due.extend(everything);
@@ -117,7 +117,7 @@ impl Collector {
     ) {
         let spot = (Arc::clone(name), Arc::clone(key));
         let mut has_left = false;
-        for owner in before.iter().flat_map(|record| &record.head().owners) {
+        for owner in before.iter().flat_map(|record| record.head().owners) {
             if let Some(spots) = self.dependents.get_mut(owner) {
                 spots.remove(&spot);
                 if spots.is_empty() {
@@ -132,13 +132,13 @@ impl Collector {
         }
         match after {
             Some(record) => {
-                for owner in &record.head().owners {
-                    let spots = self.dependents.entry(owner.clone()).or_default();
+                for owner in record.head().owners {
+                    let spots = self.dependents.entry(owner.into()).or_default();
                     spots.insert(spot.clone());
                 }
                 // An object that stays and keeps its owners needs no look: what becomes of them wakes it.
-                let owners = &record.head().owners;
-                let is_settled = before.is_some_and(|before| before.head().owners == *owners);
+                let owners = record.head().owners;
+                let is_settled = before.is_some_and(|before| before.head().owners == owners);
                 if record.head().terminating || !(owners.is_empty() || is_settled) {
                     self.due.insert(spot);
                 }
@@ -149,7 +149,7 @@ impl Collector {
                     self.definitions.insert(Arc::clone(key));
                 }
                 if record.head().terminating {
-                    self.wake_dependents(&record.head().uid);
+                    self.wake_dependents(record.head().uid);
                     // It may have let go of an owner that waits for it: one that owns it in turn.
                     self.wake_owner(after);
                 }
@@ -157,9 +157,9 @@ impl Collector {
             None => {
                 if let Some(record) = before {
                     let head = record.head();
-                    self.wake_dependents(&head.uid);
+                    self.wake_dependents(head.uid);
                     if !head.namespace.is_empty() {
-                        self.namespaces.insert(Arc::from(&*head.namespace));
+                        self.namespaces.insert(Arc::from(head.namespace));
                     }
                     // The name of a definition is made of those of its kind and group.
                     if let Some(followed) = self.followed.get(name)
@@ -184,7 +184,7 @@ impl Collector {
         let value = record.value();
         let owners = value.pointer("/metadata/ownerReferences");
         for owner in owners.and_then(Value::as_array).into_iter().flatten() {
-            if let Some((spot, _)) = self.find_owner(owner, &record.head().namespace) {
+            if let Some((spot, _)) = self.find_owner(owner, record.head().namespace) {
                 self.due.insert(spot);
             }
         }
@@ -192,6 +192,5 @@ impl Collector {
 }
 
 fn key_of(record: &Record) -> Arc<str> {
-    let head = record.head();
-    cache::object_key(&head.namespace, &head.name).into()
+    record.key().into()
 }

@@ -107,7 +107,7 @@ impl Collector {
         };
         let key = cache::object_key(namespace, text("name")?);
         let record = followed.collection.find(&key)?;
-        let is_same = text("uid") == Some(&*record.head().uid);
+        let is_same = text("uid") == Some(record.head().uid);
         is_same.then(|| ((Arc::clone(name), key.into()), record))
     }
 
@@ -142,7 +142,7 @@ impl Collector {
         let owners: Vec<Owner> = references
             .iter()
             .map(
-                |reference| match self.find_owner(reference, &record.head().namespace) {
+                |reference| match self.find_owner(reference, record.head().namespace) {
                     Some((_, owner)) if !owner.head().terminating => Owner::Present,
                     Some((_, owner)) => Owner::of(&owner.value()),
                     None if self.knows(reference) => Owner::Absent,
@@ -154,7 +154,7 @@ impl Collector {
         if !record.head().terminating && owners.iter().all(|owner| *owner == Owner::Present) {
             return Vec::new();
         }
-        let dependents = self.dependents.get(&*record.head().uid);
+        let dependents = self.dependents.get(record.head().uid);
         let dependents: Vec<(String, Value)> = dependents
             .into_iter()
             .flatten()
@@ -188,9 +188,9 @@ impl Collector {
         let objects: Vec<(String, Arc<Record>)> = collection
             .map(|followed| {
                 let snapshot = followed.collection.snapshot();
-                let objects = snapshot.objects.iter();
+                let objects = snapshot.objects.values();
                 objects
-                    .map(|(key, record)| (path_of(&followed.route, key), Arc::clone(record)))
+                    .map(|record| (path_of(&followed.route, record.key()), Arc::clone(record)))
                     .collect()
             })
             .unwrap_or_default();
@@ -209,7 +209,6 @@ impl Collector {
         if !record.head().terminating {
             return Vec::new();
         }
-        let prefix: Arc<str> = format!("{namespace}/").into();
         let mut content = Vec::new();
         for followed in self
             .followed
@@ -217,11 +216,8 @@ impl Collector {
             .filter(|followed| followed.route.namespaced)
         {
             let snapshot = followed.collection.snapshot();
-            for (key, record) in snapshot.objects.range(Arc::clone(&prefix)..) {
-                if !key.starts_with(&*prefix) {
-                    break;
-                }
-                content.push((path_of(&followed.route, key), Arc::clone(record)));
+            for record in snapshot.objects.in_namespace(namespace) {
+                content.push((path_of(&followed.route, record.key()), Arc::clone(record)));
             }
         }
         plan::empty(&record.value(), &content, now)

@@ -177,7 +177,7 @@ impl Follow {
         let Some(record) = self.collection.find(&self.key) else {
             return false;
         };
-        if *record.head().uid != *self.pod.uid() {
+        if record.head().uid != self.pod.uid() {
             return false;
         }
         let pod = Object::from_value(record.value()).ok();

@@ -131,8 +131,7 @@ impl Metrics {
             .values()
             .filter(|record| selection.includes(&call.served, record))
             .filter(|record| {
-                call.target.namespace.is_empty()
-                    || *record.head().namespace == *call.target.namespace
+                call.target.namespace.is_empty() || record.head().namespace == call.target.namespace
             })
             .filter_map(|record| one(&Object::from_value(record.value()).ok()?))
             .collect();

@@ -161,7 +161,7 @@ impl Cluster {
         let snapshot = server.cache().collection(&collection).snapshot();
         let records = snapshot.objects.values();
         records
-            .filter(|record| namespace.is_empty() || *record.head().namespace == *namespace)
+            .filter(|record| namespace.is_empty() || record.head().namespace == namespace)
             .map(|record| record.value())
             .collect()
     }

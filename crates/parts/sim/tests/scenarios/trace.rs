@@ -55,7 +55,7 @@ impl Trace {
         for change in changes {
             let record = change.current.as_ref().or(change.previous.as_ref());
             let Some(record) = record else { continue };
-            let name = self.symbol(&record.head().name);
+            let name = self.symbol(record.head().name);
             let shown = match &change.current {
                 Some(record) => self.shown(&record.value()),
                 None => "gone".to_owned(),

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use object::time::Time;
-use serve::cache::{self, Collection, Place};
+use serve::cache::{Collection, Place};
 use serve::record::Record;
 
 use super::asked::asked_by;
@@ -141,6 +141,5 @@ fn claims_of(record: &Record) -> Vec<Claim> {
 }
 
 fn key_of(record: &Record) -> String {
-    let head = record.head();
-    cache::object_key(&head.namespace, &head.name)
+    record.key().to_owned()
 }
