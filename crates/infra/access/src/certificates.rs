@@ -90,7 +90,7 @@ impl CertificateAdmission {
             return Ok(());
         }
         let why = format!("user not permitted to {verb} requests with signerName {signer:?}");
-        Err(Status::forbidden(call.subject(), &why))
+        Err(Status::forbidden(call.subject_of(new), &why))
     }
 }
 
@@ -255,10 +255,10 @@ fn check_groups(call: &Call, request: &Value) -> Result<(), Status> {
     match groups {
         Ok(groups) if groups.iter().any(|group| group == MASTERS) => {
             let why = format!("use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed");
-            Err(Status::forbidden(call.subject(), &why))
+            Err(Status::forbidden(call.subject_of(request), &why))
         }
         Ok(_) => Ok(()),
-        Err(why) => Err(Status::forbidden(call.subject(), &why)),
+        Err(why) => Err(Status::forbidden(call.subject_of(request), &why)),
     }
 }
 

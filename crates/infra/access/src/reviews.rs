@@ -68,8 +68,12 @@ impl Handler for Reviewer {
     fn answer<'a>(&'a self, server: &'a Server, call: &'a Call, asked: Asked) -> Outcome<'a> {
         Box::pin(async move {
             let encoding = asked.answer.encoding;
-            let mut review = read_document(call, sent(asked).await?)?;
-            let mut warnings = server.mutate_sent(call, &mut review).await?;
+            let document: Reading<(Content, Bytes)> = Box::pin(asked.document());
+            let (content, bytes) = document.await?;
+            let taken = intake::object(call, content, &bytes)?;
+            server.check_sent(call, &taken.object)?;
+            let (mut review, mut warnings) = (read_document(call, taken.object)?, taken.warnings);
+            warnings.extend(server.mutate_sent(call, &mut review).await?);
             self.check(call, &review)?;
             let judged = server.validate_sent(call, &review).await;
             warnings.extend(judged.map_err(|status| status.with_warnings(&warnings))?);
@@ -97,10 +101,18 @@ impl Reviewer {
                 Err(Status::bad_request("no namespace on request"))
             }
             Question::WhatMayI => Ok(()),
-            Question::MayI => refuse_wrong(call, problems(spec)),
+            Question::MayI => {
+                let mut errors = problems(spec);
+                errors.extend(selector_problems(spec));
+                errors.extend(name_problems(review, false));
+                refuse_wrong(call, errors)
+            }
             Question::MayThey | Question::MayTheyHere => {
+                let is_here = self.question == Question::MayTheyHere;
                 let mut errors = problems(spec);
                 errors.extend(user_problems(spec));
+                errors.extend(selector_problems(spec));
+                errors.extend(name_problems(review, is_here));
                 if self.question == Question::MayTheyHere {
                     errors.extend(place_problems(spec, &call.target.namespace));
                 }
@@ -301,6 +313,58 @@ fn user_problems(spec: &Value) -> Option<FieldError> {
             "at least one of user or group must be specified",
         )
     })
+}
+
+/// What is wrong with selectors: each says what it chooses, and once.
+fn selector_problems(spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for sort in ["fieldSelector", "labelSelector"] {
+        let Some(selector) = spec.pointer(&format!("/resourceAttributes/{sort}")) else {
+            continue;
+        };
+        if !selector.is_object() {
+            continue;
+        }
+        let path = format!("spec.resourceAttributes.{sort}");
+        let at = |field: &str| FieldPath::from(format!("{path}.{field}").as_str());
+        let raw = text(selector, "rawSelector");
+        let listed = selector.get("requirements").and_then(Value::as_array);
+        match (raw.is_empty(), listed.is_none_or(Vec::is_empty)) {
+            (false, false) => {
+                let why = "may not specified at the same time as requirements";
+                errors.push(FieldError::invalid(at("rawSelector"), raw, why));
+            }
+            (true, true) => {
+                let why =
+                    format!("when {path} is specified, requirements or rawSelector is required");
+                errors.push(FieldError::required(at("requirements"), why));
+            }
+            _ => {}
+        }
+    }
+    errors
+}
+
+/// A question has no name.
+fn name_problems(review: &Value, is_here: bool) -> Option<FieldError> {
+    let metadata = review.get("metadata").and_then(Value::as_object)?;
+    let says_nothing = |value: &Value| {
+        value.is_null()
+            || *value == ""
+            || value.as_object().is_some_and(Map::is_empty)
+            || value.as_array().is_some_and(Vec::is_empty)
+    };
+    let mut said = metadata.iter().filter(|(field, value)| {
+        let is_meant = *field == "managedFields" || (is_here && *field == "namespace");
+        !is_meant && !says_nothing(value)
+    });
+    let why = match is_here {
+        true => "must be empty except for namespace",
+        false => "must be empty",
+    };
+    said.next()?;
+    let shown = Value::Object(metadata.clone());
+    Some(FieldError::invalid(FieldPath::from("metadata"), shown, why))
 }
 
 fn place_problems(spec: &Value, namespace: &str) -> Option<FieldError> {

@@ -42,6 +42,7 @@ impl Handler for TokenRequests {
         Box::pin(async move {
             let encoding = asked.answer.encoding;
             let mut request = read_document(call, sent(asked).await?)?;
+            check_types(&request)?;
             fill_in(&mut request);
             let mut warnings = server.mutate_sent(call, &mut request).await?;
             self.prepare(server, call, &mut request)?;
@@ -149,6 +150,45 @@ fn check_place(call: &Call, request: &Value) -> Result<(), Status> {
         return Ok(());
     }
     Err(Status::invalid(subject(&call.target.name), &errors))
+}
+
+/// Refuses what is no request for a token. Upstream: such a body cannot be decoded.
+fn check_types(request: &Value) -> Result<(), Status> {
+    let spec = &request["spec"];
+    let is_list = |value: &Value| {
+        let list = value.as_array();
+        list.is_some_and(|list| list.iter().all(Value::is_string))
+    };
+    let fields: [(&str, &str, &Value, bool); 4] = [
+        ("spec", "an object", spec, spec.is_object()),
+        (
+            "spec.audiences",
+            "a list of strings",
+            &spec["audiences"],
+            is_list(&spec["audiences"]),
+        ),
+        (
+            "spec.expirationSeconds",
+            "an integer",
+            &spec["expirationSeconds"],
+            spec["expirationSeconds"].is_i64(),
+        ),
+        (
+            "spec.boundObjectRef",
+            "an object",
+            &spec["boundObjectRef"],
+            spec["boundObjectRef"].is_object(),
+        ),
+    ];
+    let wrong = fields
+        .iter()
+        .find(|(_, _, value, fits)| !value.is_null() && !fits);
+    match wrong {
+        None => Ok(()),
+        Some((field, wanted, ..)) => Err(Status::bad_request(format!(
+            "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: {field}: must be {wanted}"
+        ))),
+    }
 }
 
 /// Sets what the author left out, as other objects have it by the time admission sees them.

@@ -487,7 +487,9 @@ impl Followed {
             // Upstream: a condition that cannot be told counts as a webhook that cannot be asked.
             Err(_) if webhook.fails_open => Ok(false),
             Err(why) => Err(Status::forbidden(
-                asked.call.subject(),
+                asked
+                    .new
+                    .map_or_else(|| asked.call.subject(), |new| asked.call.subject_of(new)),
                 &format!("webhook {:?}: {why}", webhook.name),
             )),
         }

@@ -49,6 +49,26 @@ impl Call {
         self.target.subject()
     }
 
+    /// The same by the name an object gives itself, where the path has none: that of a creation.
+    #[must_use]
+    pub fn subject_of<'a>(&'a self, object: &'a Value) -> Subject<'a> {
+        let metadata = object.get("metadata");
+        let text = |field: &str| {
+            let text = metadata.and_then(|metadata| metadata.get(field)?.as_str());
+            text.filter(|text| !text.is_empty())
+        };
+        let subject = self.subject();
+        if !subject.name.is_empty() {
+            return subject;
+        }
+        // Upstream: refused before it was given one, it goes by what that would begin with.
+        let name = text("name").or_else(|| text("generateName"));
+        Subject {
+            name: name.unwrap_or("Unknown"),
+            ..subject
+        }
+    }
+
     /// An object of the call as a refusal shows it: whole, unless what it holds is secret.
     pub(crate) fn shown(&self, object: &Value) -> String {
         if self.served.is_secret {

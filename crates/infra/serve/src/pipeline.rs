@@ -143,7 +143,7 @@ impl Server {
     }
 
     /// Refuses an object that no object of its kind could be, before anything else is known about it.
-    pub(crate) fn check_sent(&self, call: &Call, object: &Value) -> Result<(), Status> {
+    pub fn check_sent(&self, call: &Call, object: &Value) -> Result<(), Status> {
         let duty = call.served.resource.rules.schema_duty();
         match (&call.served.version().schema, duty) {
             (Some(schema), SchemaDuty::Shape) => check_shape(call, schema, object),

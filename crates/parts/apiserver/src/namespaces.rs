@@ -23,7 +23,7 @@ impl NamespaceLifecycle {
         drop(self.cache.set(Arc::clone(cache)));
     }
 
-    fn check(&self, call: &Call) -> Result<(), Status> {
+    fn check(&self, call: &Call, new: Option<&Value>) -> Result<(), Status> {
         let name = call.target.namespace.as_str();
         let Some(cache) = self.cache.get() else {
             return Ok(());
@@ -49,7 +49,8 @@ impl NamespaceLifecycle {
         let why = format!(
             "unable to create new content in namespace {name} because it is being terminated"
         );
-        let mut status = Status::forbidden(call.subject(), &why);
+        let subject = new.map_or_else(|| call.subject(), |new| call.subject_of(new));
+        let mut status = Status::forbidden(subject, &why);
         status.details.causes.push(Cause {
             reason: "NamespaceTerminating".to_owned(),
             message: format!("namespace {name} is being terminated"),
@@ -63,7 +64,7 @@ impl Admission for NamespaceLifecycle {
     fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
         // Before anybody else has work with an object that cannot be.
         let verdict = if proposal.old.is_none() {
-            self.check(call)
+            self.check(call, proposal.new.as_deref())
         } else {
             Ok(())
         };

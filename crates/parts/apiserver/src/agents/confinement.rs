@@ -43,7 +43,7 @@ impl Admission for Confinement {
         let own = cluster_of_agent(&call.user).filter(|_| call.target.subresource.is_empty());
         let problem = own.zip(new).and_then(|(own, new)| {
             let problem = problem(&call.target, own, new)?;
-            Some(Status::forbidden(call.subject(), &problem))
+            Some(Status::forbidden(call.subject_of(new), &problem))
         });
         at_once(problem.map_or_else(|| Ok(Vec::new()), Err))
     }

@@ -91,6 +91,38 @@ async fn questions_that_make_no_sense_are_refused_by_field() {
             422,
             "spec.resourceAttributes.namespace",
         ),
+        (
+            "subjectaccessreviews",
+            json!({"spec": {"user": 5, "groups": ["g"], "resourceAttributes": {}}}),
+            400,
+            "cannot be handled as a SubjectAccessReview: spec.user",
+        ),
+        (
+            "subjectaccessreviews?fieldValidation=Strict",
+            json!({"spec": {"user": "u", "verb": "get", "resourceAttributes": {}}}),
+            400,
+            "unknown field \"spec.verb\"",
+        ),
+        (
+            "selfsubjectaccessreviews",
+            json!({"metadata": {"name": "n"}, "spec": {"resourceAttributes": {}}}),
+            422,
+            "metadata: Invalid value: {\"name\":\"n\"}: must be empty",
+        ),
+        (
+            "selfsubjectaccessreviews",
+            json!({"metadata": {"creationTimestamp": null}, "spec": {"resourceAttributes": {"labelSelector": {}}}}),
+            422,
+            "is invalid: spec.resourceAttributes.labelSelector.requirements: Required value: when spec.resourceAttributes.labelSelector is specified, requirements or rawSelector is required",
+        ),
+        (
+            "subjectaccessreviews",
+            json!({"spec": {"user": "u", "resourceAttributes": {"fieldSelector": {
+                "rawSelector": "a=b", "requirements": [{"key": "a", "operator": "In", "values": ["b"]}],
+            }}}}),
+            422,
+            "spec.resourceAttributes.fieldSelector.rawSelector: Invalid value: \"a=b\": may not specified at the same time as requirements",
+        ),
     ];
     for (path, body, code, message) in cases {
         let line = format!("POST {AUTHORIZATION}/{path}");

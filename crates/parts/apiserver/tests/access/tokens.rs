@@ -119,6 +119,16 @@ async fn token_requests_are_checked_field_by_field() {
             "",
         ),
         (
+            json!({"expirationSeconds": "600"}),
+            400,
+            "spec.expirationSeconds: must be an integer",
+        ),
+        (
+            json!({"audiences": "vault"}),
+            400,
+            "spec.audiences: must be a list of strings",
+        ),
+        (
             json!({"expirationSeconds": 599}),
             422,
             "may not specify a duration less than 10 minutes",

@@ -478,6 +478,36 @@ async fn namespaces_that_must_stay() {
 }
 
 #[tokio::test]
+async fn namespaces_that_are_going() {
+    let world = World::start().await;
+    let going = serde_json::json!({"metadata": {"name": "going"}});
+    world.create("/api/v1/namespaces", going).await;
+    let line = "DELETE /api/v1/namespaces/going";
+    let ended = world.ask(&master(), line, serde_json::Value::Null).await;
+    assert_eq!(ended.code, 200, "{}", ended.body);
+    let path = "POST /api/v1/namespaces/going/configmaps";
+    for (body, name) in [
+        (serde_json::json!({"metadata": {"name": "a"}}), "a"),
+        (
+            serde_json::json!({"metadata": {"generateName": "b-"}}),
+            "b-",
+        ),
+    ] {
+        let answer = world.ask(&master(), path, body).await;
+        let message = answer.body["message"].as_str().unwrap_or_default();
+        let expected = format!("configmaps \"{name}");
+        assert!(message.starts_with(&expected), "{message}");
+        let why = "is forbidden: unable to create new content in namespace going because it is being terminated";
+        assert!(message.ends_with(why), "{message}");
+        let cause = &answer.body["details"]["causes"][0];
+        assert_eq!(
+            (answer.code, &cause["reason"]),
+            (403, &"NamespaceTerminating".into())
+        );
+    }
+}
+
+#[tokio::test]
 async fn values_of_wrong_types_and_broken_rules() {
     let mistyped = |text: &'static str| -> Expected { (400, "BadRequest", text, &[]) };
     let web = |spec: &str| format!(r#"{{"metadata":{{"name":"new"}},"spec":{spec}}}"#);
