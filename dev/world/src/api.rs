@@ -225,7 +225,7 @@ impl Api {
             .await
     }
 
-    fn fail(&self, doing: &str, kind: &str, name: &str, error: &CallError) -> ! {
+    pub(crate) fn fail(&self, doing: &str, kind: &str, name: &str, error: &CallError) -> ! {
         panic!(
             "cannot {doing} {kind} {name} in {}: {}",
             self.name,
@@ -254,7 +254,7 @@ pub(crate) fn field(object: &Object, path: &str) -> Value {
     found.flatten().cloned().unwrap_or_default()
 }
 
-fn key(name: &str) -> ObjectKey {
+pub(crate) fn key(name: &str) -> ObjectKey {
     match name.split_once('/') {
         Some((namespace, name)) => ObjectKey::namespaced(namespace, name),
         None => ObjectKey::cluster(name),

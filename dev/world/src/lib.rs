@@ -44,6 +44,7 @@
 //! - [`World::until`] takes any condition; [`World::advance`] only lets time pass, for claims that nothing happens.
 //! - Text is dedented before it is read, so that manifests can stand in a test as they look best.
 //! - [`World::shown`] writes an object for a snapshot: times as `<t0+5m>`, uids as `<uid-1>`.
+//! - [`Api::forbid`] lets a server refuse something, as its operators may.
 //! - Settings of the parts are in [`Builder::settings`]; members of another shape in [`Builder::member`].
 //! - `KARAVEL_LOG=debug cargo nextest run -p karavel-world --no-capture NAME` shows the log.
 //!
@@ -56,6 +57,7 @@
 mod api;
 mod builder;
 mod door;
+mod forbidden;
 mod member;
 mod report;
 mod shown;

@@ -175,19 +175,9 @@ async fn a_work_that_cannot_be_told_stays_and_holds_no_other() {
         .spread(&[deployment("web", 1)], DEPLOYMENTS, "m1, m2")
         .await;
     web.shows("status.readyReplicas", 2).await;
-    stage
-        .apply(
-            "
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: frozen}
-spec:
-  matchConstraints: {resourceRules: [{operations: [UPDATE], apiGroups: [work.karmada.io], apiVersions: [v1alpha1], resources: [works]}]}
-  validations: [{expression: \"object.metadata.namespace != 'karmada-es-m1'\", message: frozen}]
----
-{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: frozen, validationActions: [Deny]}}
-",
-        )
+    let elsewhere = "object.metadata.namespace != 'karmada-es-m1'";
+    let api = stage.control();
+    api.forbid_unless("UPDATE", "works", elsewhere, "frozen")
         .await;
     let spec = format!("preserveResourcesOnDeletion: true, {}", on("m1, m2"));
     stage.apply(&policy("p", DEPLOYMENTS, &spec)).await;
@@ -211,10 +201,7 @@ spec:
     assert!(!work.is_terminating());
     assert!(is_managed(&web_in_m1).await);
     assert!(binding.is_there().await, "it can still be put right");
-    stage
-        .template("validatingadmissionpolicybindings", "b")
-        .delete()
-        .await;
+    api.allow().await;
     binding
         .patch(json!({"metadata": {"annotations": {"look": "again"}}}))
         .await;
