@@ -1,7 +1,13 @@
 //! Joining: what it makes on both sides, and what it refuses.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use client::{AnswerBody, BoxError, Client};
+use http::{Method, Request, Response, StatusCode};
 use member::join::{JoinError, JoinOptions, join};
-use world::{World, config, json};
+use tower_service::Service;
+use world::{SimulatedMember, World, config, json};
 
 #[tokio::test(start_paused = true)]
 async fn c01_joining_makes_two_accounts_there_and_two_secrets_here() {
@@ -179,18 +185,7 @@ async fn a_join_that_fails_takes_back_what_it_made_and_nothing_else() {
     let m2 = world.member("m2");
     let secrets = world.names("secrets", "karmada-cluster").await;
     world
-        .apply(
-            "
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: closed}
-spec:
-  matchConstraints: {resourceRules: [{operations: [CREATE], apiGroups: [cluster.karmada.io], apiVersions: [v1alpha1], resources: [clusters]}]}
-  validations: [{expression: 'false', message: nobody joins today}]
----
-{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: closed, validationActions: [Deny]}}
-",
-        )
+        .forbid("CREATE", "clusters", "nobody joins today")
         .await;
     let options = JoinOptions::new("m2", m2.address());
     let refused = async || {
@@ -204,8 +199,7 @@ spec:
     refused().await;
     assert_untouched(&world, "m2").await;
     // An account from an earlier life, or of another control plane, is not this one's to take away.
-    m2.apply("{apiVersion: v1, kind: ServiceAccount, metadata: {name: karmada-impersonator, namespace: karmada-cluster}}")
-        .await;
+    m2.apply(IMPERSONATOR).await;
     let kept = "karmada-cluster/karmada-impersonator";
     let uid = m2.field("serviceaccounts", kept, "metadata.uid").await;
     refused().await;
@@ -213,9 +207,59 @@ spec:
     m2.delete("serviceaccounts", kept).await;
     assert_untouched(&world, "m2").await;
 
-    world.delete("validatingadmissionpolicybindings", "b").await;
+    world.allow().await;
     world.join("m2").await;
     world.until_ready("m2").await;
+}
+
+/// The API of a member in which somebody else makes an account in the moment in which it was found not to be there.
+#[derive(Clone)]
+struct Crowded(SimulatedMember);
+
+impl Service<Request<client::Body>> for Crowded {
+    type Response = Response<AnswerBody>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<client::Body>) -> Self::Future {
+        let Self(member) = self.clone();
+        Box::pin(async move {
+            let path = request.uri().path().to_owned();
+            let is_asked = request.method() == Method::GET
+                && path.ends_with("/serviceaccounts/karmada-impersonator");
+            let answer = member.client().send(request).await?;
+            if is_asked && answer.status() == StatusCode::NOT_FOUND {
+                member.apply(IMPERSONATOR).await;
+            }
+            Ok(answer)
+        })
+    }
+}
+
+const IMPERSONATOR: &str = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: karmada-impersonator, namespace: karmada-cluster}}";
+
+#[tokio::test(start_paused = true)]
+async fn a_join_that_fails_takes_nothing_back_that_another_made_in_the_same_moment() {
+    let world = World::build().member(config("m1")).stranger().start().await;
+    let m1 = world.member("m1");
+    world
+        .forbid("CREATE", "clusters", "nobody joins today")
+        .await;
+    let crowded = Client::in_process(Crowded(m1.clone()));
+    let options = JoinOptions::new("m1", m1.address());
+    let joined = join(world.client(), &crowded, &options).await;
+    let doing = "cannot make the cluster m1 in the control plane";
+    assert_eq!(joined.unwrap_err().to_string(), doing);
+    let kept = "karmada-cluster/karmada-impersonator";
+    let found = m1.get("serviceaccounts", kept).await;
+    let found = found.expect("what somebody else made stays");
+    assert_eq!(found.label("karmada.io/system"), Some("true"));
+    m1.delete("serviceaccounts", kept).await;
+    assert_untouched(&world, "m1").await;
 }
 
 /// A cluster that was let go a moment ago joins again: what is still being deleted is waited for, and not for ever.

@@ -214,6 +214,9 @@ async fn apply(
 }
 
 /// Brings an object to what it should be, and notes it if it was not there.
+///
+/// What is new is created and not applied: somebody may make it in the same moment, and what is applied to theirs would be
+/// taken for ours.
 pub(super) async fn make(
     client: &Client,
     place: Place,
@@ -222,26 +225,30 @@ pub(super) async fn make(
     ledger: &mut Ledger,
 ) -> Result<(), CallError> {
     let (key, options) = (object.key(), WriteOptions::by(MANAGER));
-    let is_new = match client.get_metadata(resource, &key).await {
-        Ok(_) => false,
-        Err(error) if error.is_not_found() => true,
-        Err(error) => return Err(error),
-    };
-    if is_new {
-        ledger.begin(place, resource, &key);
-    }
-    let applied = client
-        .apply(resource, object, true, &Part::Object, &options)
-        .await;
-    match &applied {
-        Ok(made) if is_new => ledger.end(made),
-        // A server that says no has made nothing; one that fails on the way may have.
-        Err(error) if is_new && error.refusal().is_some_and(|refusal| refusal.code < 500) => {
-            ledger.refused();
+    match client.get_metadata(resource, &key).await {
+        Ok(_) => {}
+        Err(error) if error.is_not_found() => {
+            ledger.begin(place, resource, &key);
+            match client.create(resource, object, &options).await {
+                Ok(made) => {
+                    ledger.end(&made);
+                    return Ok(());
+                }
+                Err(error) => {
+                    // A server that says no has made nothing; one that fails on the way may have.
+                    if error.refusal().is_some_and(|refusal| refusal.code < 500) {
+                        ledger.refused();
+                    }
+                    if !error.is_already_exists() {
+                        return Err(error);
+                    }
+                }
+            }
         }
-        _ => {}
+        Err(error) => return Err(error),
     }
-    applied.map(drop)
+    let applied = client.apply(resource, object, true, &Part::Object, &options);
+    applied.await.map(drop)
 }
 
 /// Marks an object as the control plane's own.
