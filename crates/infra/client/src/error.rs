@@ -98,6 +98,14 @@ impl CallError {
         self.code() == 404
     }
 
+    /// The server means that there is no object of this name, not that there is no such path: a kind that is away answers
+    /// 404 too, and so does a proxy on the way, and neither names the object.
+    #[must_use]
+    pub fn is_absence_of(&self, name: &str) -> bool {
+        let refusal = self.refusal().filter(|refusal| refusal.code == 404);
+        refusal.is_some_and(|refusal| refusal.details["name"] == *name)
+    }
+
     /// Somebody changed the object in between, or it is not the one that was meant. Not: it exists already.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
@@ -260,6 +268,22 @@ mod tests {
             r#"{"kind":"Status","details":{"retryAfterSeconds":3}}"#,
         );
         assert_eq!(busy.retry_after(), Some(Duration::from_secs(3)));
+    }
+
+    #[test]
+    fn only_who_names_an_object_says_that_it_is_not_there() {
+        let named =
+            r#"{"kind":"Status","reason":"NotFound","details":{"name":"a","kind":"things"}}"#;
+        let gone = answer(404, named);
+        assert!(gone.is_absence_of("a") && !gone.is_absence_of("b"));
+        let kind = r#"{"kind":"Status","reason":"NotFound","details":{}}"#;
+        for other in [
+            answer(404, kind),
+            answer(404, "404 page not found"),
+            answer(403, named),
+        ] {
+            assert!(!other.is_absence_of("a"), "{other}");
+        }
     }
 
     #[test]

@@ -244,13 +244,9 @@ impl Templates {
         };
         match client.get_metadata(cache.resource(), &key.key).await {
             Ok(now) => Ok(now.uid() != uid),
-            Err(error) => match error.refusal() {
-                // A kind that is away answers so too, and names no object.
-                Some(refusal) if refusal.code == 404 => {
-                    Ok(refusal.details["name"] == *key.key.name)
-                }
-                _ => Err(error),
-            },
+            Err(error) if error.is_absence_of(&key.key.name) => Ok(true),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
         }
     }
 

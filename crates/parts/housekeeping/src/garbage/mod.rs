@@ -6,6 +6,7 @@
 //! Keeps:  no object outlives its last owner; a dependent of an owner that was deleted with `Orphan` stays.
 
 mod absent;
+mod left;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,10 @@ use object::{GroupVersionKind, Object, ObjectKey, OwnerReference, ResourceType};
 use runtime::{Queue, Spawner};
 
 use self::absent::Absent;
-use self::plan::{FOREGROUND, Inputs, ORPHAN, Owner, OwnerState, blockers, plan, waits};
+use self::left::Left;
+use self::plan::{
+    FOREGROUND, Inputs, ORPHAN, Owner, OwnerState, blockers, leaves_all, plan, waits,
+};
 use crate::inventory::{Followed, Inventory};
 
 /// How many objects are looked at at once. Upstream: 20.
@@ -38,6 +42,7 @@ struct Item {
 struct Collector {
     inventory: Inventory,
     absent: Arc<Absent>,
+    left: Left,
 }
 
 pub(crate) fn start(inventory: &Inventory, cx: &Cx, spawner: &Spawner) {
@@ -45,6 +50,7 @@ pub(crate) fn start(inventory: &Inventory, cx: &Cx, spawner: &Spawner) {
     let collector = Collector {
         inventory: inventory.clone(),
         absent: Arc::clone(&absent),
+        left: Left::default(),
     };
     let controller = Controller::new("garbage-collector", collector).workers(WORKERS);
     let queue = controller.queue();
@@ -157,14 +163,24 @@ impl Reconcile for Collector {
             }),
             false => BTreeSet::new(),
         };
-        let plan = plan(&Inputs {
+        let inputs = Inputs {
             blockers: &blockers,
             resource: &item.resource,
             object: &object,
             owners: &owners,
             dependents: dependents.as_deref(),
-        });
-        cx.carry_out(&plan).await?;
+        };
+        let plan = plan(&inputs);
+        // Noted before it is gone: what it owns may be looked at the next moment.
+        let leaves_all = leaves_all(&inputs);
+        if leaves_all {
+            self.left.add(object.uid());
+        }
+        let carried = cx.carry_out(&plan).await;
+        if leaves_all && carried.is_err() {
+            self.left.remove(object.uid());
+        }
+        carried?;
         if plan.problems.is_empty() {
             return Ok(plan.wake);
         }
@@ -196,28 +212,36 @@ impl Collector {
             return Ok(state_of(&seen));
         }
         if self.absent.contains(&owner.uid) {
-            return Ok(OwnerState::Absent);
+            return Ok(self.gone(&owner.uid));
         }
         match cx.client.get_metadata(&followed.resource, &key).await {
             Ok(found) if found.uid() == owner.uid => Ok(state_of(&found)),
             // Somebody else has the name now.
-            Ok(_) => Ok(absence(&followed, owner)),
-            Err(error) if is_absence(&error, &key.name) => Ok(absence(&followed, owner)),
+            Ok(_) => Ok(self.absence(&followed, owner)),
+            Err(error) if error.is_absence_of(&key.name) => Ok(self.absence(&followed, owner)),
             Err(error) if error.is_not_found() => {
                 Ok(OwnerState::Unknown("its kind is not served at the moment"))
             }
             Err(error) => Err(error),
         }
     }
-}
 
-/// What it means that an owner is not where it should be: it may be in another namespace.
-fn absence(followed: &Followed, owner: &OwnerReference) -> OwnerState {
-    let is_there = |cache: &Cache| cache.has_uid(&owner.uid);
-    if followed.resource.namespaced && followed.cache.as_ref().is_some_and(is_there) {
-        return OwnerState::Elsewhere;
+    /// What it means that an owner is not where it should be: it may be in another namespace.
+    fn absence(&self, followed: &Followed, owner: &OwnerReference) -> OwnerState {
+        let is_there = |cache: &Cache| cache.has_uid(&owner.uid);
+        if followed.resource.namespaced && followed.cache.as_ref().is_some_and(is_there) {
+            return OwnerState::Elsewhere;
+        }
+        self.gone(&owner.uid)
     }
-    OwnerState::Absent
+
+    /// How an owner went.
+    fn gone(&self, uid: &str) -> OwnerState {
+        match self.left.contains(uid) {
+            true => OwnerState::Left,
+            false => OwnerState::Absent,
+        }
+    }
 }
 
 /// Whom the owner does not wait for goes with it all the same: only how long the owner stays is up to that.
@@ -226,14 +250,4 @@ fn state_of(owner: &Object) -> OwnerState {
         true => OwnerState::Waiting,
         false => OwnerState::Solid,
     }
-}
-
-/// Whether the server means the object and not the path: a kind that is away answers 404 too, and nothing may be deleted
-/// for that.
-fn is_absence(error: &CallError, name: &str) -> bool {
-    let Some(refusal) = error.refusal().filter(|refusal| refusal.code == 404) else {
-        return false;
-    };
-    let named = refusal.details.get("name").and_then(object::Value::as_str);
-    named == Some(name)
 }

@@ -40,6 +40,8 @@ pub(crate) enum OwnerState {
     Waiting,
     /// The server says that it is not there.
     Absent,
+    /// It is not there, and went a moment ago so that what it owned stays: this object was not in view then.
+    Left,
     /// It is there, but in another namespace, where it cannot own this object: as good as absent.
     Elsewhere,
     /// It cannot be said, for this reason: nothing is done.
@@ -57,6 +59,14 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
         true => Plan::default(), // Somebody else holds it, and whoever made it go knows about its dependents.
         false => follow_owners(inputs),
     }
+}
+
+/// Whether the plan for an object lets it go and all that it owns stay.
+pub(crate) fn leaves_all(inputs: &Inputs<'_>) -> bool {
+    let object = inputs.object;
+    object.is_terminating()
+        && object.finalizers().any(|name| name == ORPHAN)
+        && inputs.dependents.is_some()
 }
 
 /// Lets the dependents stay, then lets the object go.
@@ -153,7 +163,7 @@ fn follow_owners(inputs: &Inputs<'_>) -> Plan {
             OwnerState::Misplaced | OwnerState::Elsewhere => {
                 plan.push(misplaced(object, &owner.reference));
             }
-            OwnerState::Solid | OwnerState::Waiting | OwnerState::Absent => {}
+            OwnerState::Solid | OwnerState::Waiting | OwnerState::Absent | OwnerState::Left => {}
         }
     }
     let count = |state: OwnerState| owners.iter().filter(|owner| owner.state == state).count();
@@ -162,6 +172,15 @@ fn follow_owners(inputs: &Inputs<'_>) -> Plan {
     let is_undecided = owners
         .iter()
         .any(|owner| matches!(owner.state, OwnerState::Unknown(_) | OwnerState::Misplaced));
+    if !is_undecided && count(OwnerState::Left) > 0 {
+        let left = |reference: &OwnerReference| {
+            owners.iter().any(|owner| {
+                owner.reference.uid == reference.uid && owner.state == OwnerState::Left
+            })
+        };
+        plan.push(without_owners(inputs.resource, object, left));
+        return plan;
+    }
     if owners.is_empty() || is_undecided || waiting + absent == 0 {
         return plan;
     }

@@ -100,7 +100,7 @@ fn decide(
 
 #[test]
 fn an_object_goes_when_all_its_owners_are_gone() {
-    use OwnerState::{Absent, Elsewhere, Misplaced, Solid, Unknown, Waiting};
+    use OwnerState::{Absent, Elsewhere, Left, Misplaced, Solid, Unknown, Waiting};
     let two = thing("x", "a b", "");
     let none: &[Arc<Object>] = &[];
     let left = r#"x {"ownerReferences":[{"apiVersion":"v1","kind":"Thing","name":"b","uid":"b","blockOwnerDeletion":false}]}"#;
@@ -116,6 +116,12 @@ fn an_object_goes_when_all_its_owners_are_gone() {
         ),
         ([Absent, Misplaced], "x report"),
         ([Elsewhere, Absent], "x report; x delete Background"),
+        ([Left, Solid], left),
+        ([Left, Absent], left),
+        (
+            [Left, Unknown("its kind is not known")],
+            "problem: its kind is not known",
+        ),
     ] {
         assert_eq!(decide(&two, &states, Some(none)), expected, "{states:?}");
     }

@@ -57,6 +57,30 @@ async fn dependents_go_with_their_owner_in_each_way() {
     }
 }
 
+/// What was decided on before its owner went comes a moment later.
+#[tokio::test(start_paused = true)]
+async fn what_comes_a_moment_after_its_owner_left_everything_behind_stays() {
+    for (how, waits, left) in [
+        (Propagation::Orphan, 0, "late"),
+        (Propagation::Orphan, 60, ""),
+        (Propagation::Background, 0, ""),
+    ] {
+        let cluster = Cluster::start().await;
+        let maps = config_maps();
+        let owner = cluster.create(&maps, owned("owner", &[])).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        cluster.delete(&maps, &in_shop("owner"), Some(how)).await;
+        assert_eq!(cluster.names(&maps, "").await, "", "{how:?}");
+        tokio::time::sleep(Duration::from_secs(waits)).await;
+        cluster.create(&maps, owned("late", &[&owner])).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(cluster.names(&maps, left).await, left, "{how:?} {waits}");
+        if let Some(late) = cluster.get(&maps, &in_shop("late")).await {
+            assert_eq!(late.owner_references().count(), 0);
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn those_an_owner_does_not_wait_for_go_while_it_waits_for_others() {
     let cluster = Cluster::start().await;
