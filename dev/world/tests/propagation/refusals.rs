@@ -8,22 +8,6 @@ use crate::stage::{
     CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, WHILE, config_map, deployment, on, policy,
 };
 
-/// A policy that forbids an operation on the objects of a kind which a rule does not allow.
-fn forbidding(operation: &str, group: &str, version: &str, plural: &str) -> String {
-    format!(
-        "
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {{name: frozen}}
-spec:
-  matchConstraints: {{resourceRules: [{{operations: [{operation}], apiGroups: ['{group}'], apiVersions: [{version}], resources: [{plural}]}}]}}
-  validations: [{{expression: 'false', message: it is frozen}}]
----
-{{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {{name: b}}, spec: {{policyName: frozen, validationActions: [Deny]}}}}
-"
-    )
-}
-
 #[tokio::test(start_paused = true)]
 async fn what_a_member_does_not_let_go_goes_once_nothing_forbids_it() {
     let stage = Stage::with(1).await;
@@ -34,8 +18,7 @@ async fn what_a_member_does_not_let_go_goes_once_nothing_forbids_it() {
     copy.comes().await;
     let work = stage.work_of("ConfigMap", "c", "m1").await;
     let m1 = stage.member("m1");
-    m1.apply(&forbidding("DELETE", "", "v1", "configmaps"))
-        .await;
+    m1.forbid("DELETE", "configmaps", "it is frozen").await;
     stage.advance(WHILE).await;
     stage.template("configmaps", "test/c").delete().await;
     let said = "cannot delete ConfigMap test/c from cluster m1";
@@ -45,7 +28,7 @@ async fn what_a_member_does_not_let_go_goes_once_nothing_forbids_it() {
         .await;
     stage.advance(Duration::from_secs(1_000)).await;
     assert!(copy.is_there().await && work.is_there().await);
-    m1.delete("validatingadmissionpolicybindings", "b").await;
+    m1.allow().await;
     stage
         .until("the copy is gone", SOON * 2, async || {
             copy.is_missing().await && work.is_missing().await
@@ -62,15 +45,14 @@ async fn what_a_member_does_not_take_is_taken_once_nothing_forbids_it() {
         .await;
     copy.comes().await;
     let m1 = stage.member("m1");
-    m1.apply(&forbidding("UPDATE", "", "v1", "configmaps"))
-        .await;
+    m1.forbid("UPDATE", "configmaps", "it is frozen").await;
     stage.advance(WHILE).await;
     stage.apply(&config_map("c", "{a: c}")).await;
     let said = "it is frozen";
     stage.told("ConfigMap", "test/c", "SyncFailed", said).await;
     stage.advance(Duration::from_secs(1_000)).await;
     assert_eq!(copy.field("data.a").await, json!("b"));
-    m1.delete("validatingadmissionpolicybindings", "b").await;
+    m1.allow().await;
     stage
         .until("the copy follows", SOON * 2, async || {
             copy.field("data.a").await == json!("c")
@@ -82,13 +64,8 @@ async fn what_a_member_does_not_take_is_taken_once_nothing_forbids_it() {
 async fn a_binding_that_is_refused_is_told_and_made_once_nothing_forbids_it() {
     let stage = Stage::with(1).await;
     let copy = stage.copy("m1", "configmaps", "test/c");
-    stage
-        .apply(&forbidding(
-            "CREATE",
-            "work.karmada.io",
-            "v1alpha2",
-            "resourcebindings",
-        ))
+    let api = stage.control();
+    api.forbid("CREATE", "resourcebindings", "it is frozen")
         .await;
     stage.advance(WHILE).await;
     stage
@@ -98,10 +75,64 @@ async fn a_binding_that_is_refused_is_told_and_made_once_nothing_forbids_it() {
     stage
         .told("ConfigMap", "test/c", "ApplyPolicyFailed", said)
         .await;
-    let frozen = stage.template("validatingadmissionpolicybindings", "b");
-    frozen.delete().await;
+    api.allow().await;
     stage
         .until("the copy comes", SOON * 6, async || copy.is_there().await)
+        .await;
+}
+
+/// A quota that is full refuses what is to be made, before anybody looks whether it is there.
+#[tokio::test(start_paused = true)]
+async fn what_is_in_a_member_is_taken_over_although_nothing_may_be_made_there() {
+    let stage = Stage::with(1).await;
+    let m1 = stage.member("m1");
+    let copy = stage.copy("m1", "configmaps", "test/c");
+    stage.copy("m1", "namespaces", "test").comes().await;
+    m1.apply(&config_map("c", "{theirs: 'yes'}")).await;
+    let uid = copy.field("metadata.uid").await;
+    m1.forbid("CREATE", "configmaps", "the quota is exceeded")
+        .await;
+    stage.advance(WHILE).await;
+    let spec = |resolution: &str| format!("conflictResolution: {resolution}, {}", on("m1"));
+    stage.apply(&config_map("c", "{a: b}")).await;
+    stage.apply(&policy("p", CONFIG_MAPS, &spec("Abort"))).await;
+    // What is somebody else's is told as such, and not as a quota that is full.
+    stage
+        .told("ConfigMap", "test/c", "SyncFailed", "already exists")
+        .await;
+    stage
+        .apply(&policy("p", CONFIG_MAPS, &spec("Overwrite")))
+        .await;
+    copy.shows("data.a", "b").await;
+    assert_eq!(copy.field("metadata.uid").await, uid);
+    // What is not there is refused as ever.
+    stage.apply(&config_map("d", "{a: b}")).await;
+    stage
+        .told("ConfigMap", "test/d", "SyncFailed", "the quota is exceeded")
+        .await;
+}
+
+/// Nor does a page of a proxy.
+#[tokio::test(start_paused = true)]
+async fn a_path_that_is_not_found_does_not_say_that_an_object_is_gone() {
+    let stage = Stage::with(1).await;
+    let m1 = stage.member("m1");
+    let copy = stage.copy("m1", "configmaps", "test/c");
+    stage
+        .spread(&[config_map("c", "{a: b}")], CONFIG_MAPS, "m1")
+        .await;
+    copy.comes().await;
+    let work = stage.work_of("ConfigMap", "c", "m1").await;
+    let path = "/api/v1/namespaces/test/configmaps/c";
+    m1.answer_with(path, Some(http::StatusCode::NOT_FOUND));
+    stage.template("configmaps", "test/c").delete().await;
+    stage.advance(WHILE).await;
+    assert!(work.is_there().await && copy.is_there().await);
+    m1.answer_with(path, None);
+    stage
+        .until("both are gone", SOON * 2, async || {
+            copy.is_missing().await && work.is_missing().await
+        })
         .await;
 }
 

@@ -230,7 +230,7 @@ impl Connection {
     ) -> Result<Option<Live>, CallError> {
         match self.heard(self.client.get(resource, key).await) {
             Ok(object) => Ok(Some(Live(object))),
-            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) if error.is_absence_of(&key.name) => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -86,10 +86,18 @@ impl Works {
             step => (seen, step),
         };
         let synced = match self.carry_out(&case, &seen, step).await {
-            // It was there, but not in the cache: not ours, or too new.
-            Err(error) if error.is_already_exists() && !seen.is_live => {
-                let (seen, step) = self.look_closely(&case).await?;
-                self.carry_out(&case, &seen, step).await
+            // It may be there, but not in the cache: not ours, or too new. What is to be made may be refused before anybody
+            // looks whether it is there, as by a quota that is full.
+            Err(error) if may_be_there(&seen, &error) => {
+                match self.look_live(case.resource, &case.manifest.key()).await {
+                    Ok(seen) if seen.object.is_some() || error.is_already_exists() => {
+                        let step = self.decide(&case, &seen).await?;
+                        self.carry_out(&case, &seen, step).await
+                    }
+                    Err(trouble @ Trouble::Passing(_)) => return Err(trouble),
+                    // Where nothing is to be seen, what was said at first is what there is to say.
+                    Ok(_) | Err(Trouble::Failed(_)) => Err(error),
+                }
             }
             result => result,
         };
@@ -249,6 +257,13 @@ fn is_untouched(seen: &Seen, written: Option<&Written>) -> bool {
         return false;
     };
     written.how == How::Applied && written.version == Version::of(object)
+}
+
+/// Whether a refusal may be about an object that is there although the cache does not have it.
+fn may_be_there(seen: &Seen, error: &CallError) -> bool {
+    let is_unseen = seen.object.is_none() && !seen.is_live;
+    let is_refused = error.refusal().is_some() && !error.is_overloaded();
+    error.is_already_exists() && !seen.is_live || is_unseen && is_refused && !lacks_namespace(error)
 }
 
 /// In which way a manifest is brought: applied, unless the member is known to be unable to.
