@@ -183,24 +183,31 @@ pub fn controller(binding: &Object) -> Option<OwnerReference> {
         .find(|owner| owner.controller == Some(true))
 }
 
-/// Whether a binding was left behind by its template: it was deleted, and what it made is to stay (`Orphan`).
+/// Whether a binding has no owner: its template was deleted so that what it made stays (`Orphan`), or somebody took the owner
+/// away by hand.
 #[must_use]
 pub fn is_left(binding: &Object) -> bool {
     controller(binding).is_none()
 }
 
-/// Whether a binding that was left behind becomes that of another template, which came after the one it was made for.
+/// Whether a binding that has no owner becomes that of a template: one that came after the one it was made for, or that very
+/// one, if it is there to stay and somebody took it away by hand.
 ///
-/// Invariant: from no state of its own template does it get its owner back. Who sees the template alive sees it as it was
-/// before it was deleted, and with an owner that is gone the binding would go, and all that was to stay.
+/// Invariant: whoever acts on it has asked the server itself whether the template is there to stay. Who sees it alive may see
+/// it as it was before it was deleted, and with an owner that is gone the binding would go, and all that was to stay.
 #[must_use]
 pub fn takes_over(template: &Object, binding: &Object) -> bool {
-    let made_for = binding.text_at(&["spec", "resource", "uid"]);
     is_left(binding)
         && !names_another(binding, template)
-        && made_for != Some(template.uid())
         && !binding.is_terminating()
         && !template.is_terminating()
+}
+
+/// Whether a binding that has no owner gets back the one it was made for; as with [`takes_over`].
+#[must_use]
+pub fn returns(template: &Object, binding: &Object) -> bool {
+    let made_for = binding.text_at(&["spec", "resource", "uid"]);
+    takes_over(template, binding) && made_for == Some(template.uid())
 }
 
 /// The spec of a template's binding under a policy.

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use client::DeleteOptions;
 use intent::Propagation;
-use object::{ObjectKey, Value};
+use object::Value;
 use world::json;
 
 use crate::stage::{
@@ -13,15 +12,8 @@ use crate::stage::{
 
 /// Deletes a template; what comes of what it made is said.
 async fn delete(stage: &Stage, kind: &str, name: &str, propagation: Propagation) {
-    let api = stage.control();
-    let resource = api.resource(kind, None).await;
-    let options = DeleteOptions {
-        propagation: Some(propagation),
-        ..DeleteOptions::default()
-    };
-    let key = ObjectKey::namespaced("test", name);
-    let deleted = api.client().delete(&resource, &key, &options).await;
-    drop(deleted.unwrap());
+    let name = format!("test/{name}");
+    stage.control().delete_with(kind, &name, propagation).await;
 }
 
 /// What is left of a ConfigMap: the uid of its copy, and whether its binding and its work are there to stay.
@@ -160,4 +152,33 @@ async fn what_others_need_of_something_left_behind_stays_with_them() {
     let owners = stage.template("rb", "test/settings-configmap");
     let owners = owners.field("metadata.ownerReferences").await;
     assert_eq!(owners[0]["name"], json!("settings"));
+}
+
+/// Somebody takes the owner away by hand: the template is there, and takes what is its own with it when it goes.
+#[tokio::test(start_paused = true)]
+async fn a_binding_that_lost_its_owner_gets_it_back() {
+    let stage = Stage::with(1).await;
+    let copy = stage.copy("m1", "configmaps", "test/c");
+    let binding = stage.template("rb", "test/c-configmap");
+    stage
+        .spread(&[config_map("c", "{a: b}")], CONFIG_MAPS, "m1")
+        .await;
+    copy.comes().await;
+    let owners = binding.field("metadata.ownerReferences").await;
+    let lose = json!({"metadata": {"ownerReferences": null}});
+    binding.patch(lose.clone()).await;
+    binding
+        .shows("metadata.ownerReferences", owners.clone())
+        .await;
+    // Also when no policy claims the template any more.
+    stage
+        .template("propagationpolicies", "test/p")
+        .delete()
+        .await;
+    stage.advance(WHILE).await;
+    binding.patch(lose).await;
+    binding.shows("metadata.ownerReferences", owners).await;
+    stage.template("configmaps", "test/c").delete().await;
+    copy.goes().await;
+    binding.goes().await;
 }

@@ -226,8 +226,7 @@ fn what_a_template_left_behind_is_for_the_next_of_its_name_alone() {
     let going = one(&WEB.replace("uid: u1", ending));
     for (resource, fits, is_taken) in [
         ("kind: Deployment, name: web, uid: u0", true, true),
-        // Its own template is not there any more, whatever is seen of it.
-        ("kind: Deployment, name: web, uid: u1", true, false),
+        ("kind: Deployment, name: web, uid: u1", true, true),
         ("kind: Deployment, name: 'Web', uid: u0", false, false),
         ("kind: DeployMent, name: web, uid: u0", false, false),
     ] {
@@ -239,6 +238,8 @@ fn what_a_template_left_behind_is_for_the_next_of_its_name_alone() {
         );
         assert_eq!(terms::takes_over(&web, &binding), is_taken, "{resource}");
         assert!(!terms::takes_over(&going, &binding), "{resource}");
+        let is_own = resource.ends_with("uid: u1");
+        assert_eq!(terms::returns(&web, &binding), is_own, "{resource}");
     }
     let other = left("kind: Deployment, name: web, uid: u0");
     let grouped = one(&WEB.replace("apps/v1", "example.com/v1"));

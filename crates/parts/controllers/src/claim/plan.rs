@@ -92,7 +92,7 @@ pub fn plan_gone(binding: &Object, absence: Absence) -> Plan {
 }
 
 /// Whether it matters that the template is there and stays, and is not seen as it once was: it becomes the owner of a binding
-/// that another has left behind, or another's binding makes way for it.
+/// that has none, or another's binding makes way for it.
 #[must_use]
 pub fn is_in_question(template: &Object, binding: &Object) -> bool {
     terms::takes_over(template, binding) || terms::check_owner(binding, template).is_err()
@@ -347,8 +347,15 @@ impl Inputs<'_> {
             return;
         }
         let edit = self.decision.binding_edit(self.template, binding);
-        let resource = binding_view::resource(binding.namespace());
-        push_edit(plan, resource, binding, &edit);
+        let mut patch = edit.to_merge_patch();
+        if terms::returns(self.template, binding) {
+            let owners = json!({"ownerReferences": [terms::owner(self.template)]});
+            put(&mut patch, "metadata", owners);
+        }
+        if patch != json!({}) {
+            let resource = binding_view::resource(binding.namespace());
+            plan.push(Action::patch(resource, binding, patch, Part::Object));
+        }
     }
 
     fn tell_applied(&self, plan: &mut Plan, policy: &Policy) {

@@ -238,3 +238,27 @@ fn what_is_going_gets_no_new_binding() {
     scene.template = history.template().unwrap().clone();
     assert_eq!(done(&scene.plan()), "nothing");
 }
+
+/// Somebody takes the owner away by hand, and whatever happens then, what is to stay stays.
+#[test]
+fn a_binding_that_lost_its_owner_gets_it_back_from_a_template_that_stays() {
+    let (mut history, scene) = begin();
+    history.write_binding(&serde_json::json!({"metadata": {"ownerReferences": []}}));
+    let moves = [Move::Orphan, Move::Strip, Move::LetGo, Move::Remake];
+    let mut ends = 0;
+    explore(&history, &moves, 2, &scene, &mut ends);
+    assert!(ends > 300, "{ends} ways");
+
+    let owner = |history: History| binding::terms::controller(history.binding());
+    let (first, last) = (0, history.bindings.len() - 1);
+    let looked = history.clone().look(first, last, &scene);
+    assert_eq!(owner(looked).unwrap().uid, "u1");
+    // What is seen of the template is older than its end.
+    let gone = history.clone().act(Move::Orphan);
+    assert_eq!(owner(gone.look(first, last, &scene)), None);
+    // No policy has to claim it for that.
+    let mut unclaimed = scene;
+    unclaimed.policies = Index::default();
+    let looked = history.look(first, last, &unclaimed);
+    assert_eq!(owner(looked).unwrap().uid, "u1");
+}
