@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::handover::{finish_rehearsal, hand_over};
 use super::last_applied::{NOTE, renew};
+use super::mentions::note_slips;
 use super::policies::{Strictness, policy_for};
 use super::{DryRun, Writing, discover, name_of, part};
 use crate::failure::Failure;
@@ -104,6 +105,7 @@ pub async fn apply(
     if let Some(output) = writing.document() {
         print(&reading::show_objects(documents, output)?)?;
     }
+    notes.extend(note_slips(control, manifests).await);
     Ok(Answer {
         failure: reading::blame_places(failures),
         notes,

@@ -4,6 +4,7 @@ use client::Client;
 
 use super::edit::{HEAD, uncommented};
 use super::generate::generate_here;
+use super::mentions::note_slips;
 use super::{DryRun, Writing, discover, last_applied};
 use crate::failure::Failure;
 use crate::manifests::Manifest;
@@ -64,6 +65,7 @@ pub async fn create(
     }
     Ok(Answer {
         failure: blame_places(failures),
+        notes: note_slips(control, manifests).await,
         ..Answer::default()
     })
 }

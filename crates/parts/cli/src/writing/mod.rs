@@ -13,6 +13,7 @@ mod generate;
 mod handover;
 mod last_applied;
 mod marks;
+mod mentions;
 mod patch;
 mod policies;
 

@@ -89,19 +89,26 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<Answer, Failu
 /// Upstream: the server warns of fields that it does not know, and kubectl shows that in these words.
 async fn warnings(control: &Client, resource: &ResourceType, lost: &[Vec<String>]) -> Vec<String> {
     let mut notes: Vec<String> = lost.iter().map(|path| warning(path)).collect();
-    if !lost.is_empty() {
-        notes.extend(meant_fields(control, resource, lost).await);
+    let unknown: Vec<Vec<String>> = lost
+        .iter()
+        .filter(|path| !is_status(path))
+        .cloned()
+        .collect();
+    if !unknown.is_empty() {
+        notes.extend(meant_fields(control, resource, &unknown).await);
     }
     notes
 }
 
 fn warning(path: &[String]) -> String {
-    match path.first().map(String::as_str) {
-        Some("status") => {
-            "Warning: the status is left as it is: add --subresource=status".to_owned()
-        }
-        _ => format!("Warning: unknown field {:?}", path.join(".")),
+    match is_status(path) {
+        true => "Warning: the status is left as it is: add --subresource=status".to_owned(),
+        false => format!("Warning: unknown field {:?}", path.join(".")),
     }
+}
+
+fn is_status(path: &[String]) -> bool {
+    path.first().is_some_and(|first| first == "status")
 }
 
 /// The fields of a patch that came to nothing: those that nobody knows, and the status, which is a part of its own.
@@ -111,7 +118,7 @@ fn not_kept(patch: &Value, after: &Value) -> Vec<Vec<String>> {
     if let (Some(wanted), Some(status)) = (wanted, after.get("status"))
         && merge(status, wanted) != *status
     {
-        all.retain(|path| path.first().is_none_or(|first| first != "status"));
+        all.retain(|path| !is_status(path));
         all.push(vec!["status".to_owned()]);
     }
     all
