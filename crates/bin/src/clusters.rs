@@ -12,6 +12,8 @@ use crate::{print, running, say};
 /// Shows all clusters.
 pub(crate) fn clusters(reach: &Reach, typed: arguments::Clusters) -> Result<(), Failure> {
     let query = ClustersQuery {
+        names: typed.names,
+        selector: typed.selector,
         output: typed.output,
         no_headers: typed.no_headers,
     };
@@ -182,7 +184,11 @@ pub(crate) fn cordon(
     typed: &arguments::Cordon,
     wanted: Cordon,
 ) -> Result<(), Failure> {
-    let hint = "for example: karavel cordon member1; `karavel clusters` lists them";
+    let verb = match wanted {
+        Cordon::Closed => "cordon",
+        Cordon::Open => "uncordon",
+    };
+    let hint = format!("for example: karavel {verb} member1; `karavel clusters` lists them");
     let name = match typed.names.as_slice() {
         [name] if !name.is_empty() => name,
         [] | [_] => return Err(Failure::refused("cluster name is required", hint)),

@@ -275,7 +275,7 @@ fn of_position(command: &str, line: &Line, last: &str) -> Wanted {
             | "promote"
     );
     match (command, plain.as_slice()) {
-        ("cordon" | "uncordon" | "unjoin", []) => names_of("clusters", false),
+        ("cordon" | "uncordon" | "unjoin", []) | ("clusters", _) => names_of("clusters", false),
         ("taint", []) => Wanted::Words(vec!["clusters".to_owned()]),
         ("taint", _) => names_of("clusters", false),
         ("create", words) => Wanted::Words(cli::words_to_create(words)),
@@ -401,6 +401,7 @@ mod tests {
         assert!(has(at("explain deployment/web -o "), "json"));
         for (line, expected) in [
             ("cordon ", names_of("clusters", false)),
+            ("clusters member1 m", names_of("clusters", false)),
             ("get pods -n ", names_of("namespaces", false)),
             ("get ", Wanted::Some(Proposal::Kinds)),
             ("get -n shop pods ", names_of("pods", false)),

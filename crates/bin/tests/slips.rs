@@ -104,6 +104,20 @@ fn slips_are_told_by_a_running_control_plane() {
             &["--tail must be greater than or equal to -1"],
         ),
         ("promote deploy -C member1", 1, &["write deploy/NAME"]),
+        ("clusters member1 --no-headers", 0, &["member1 ", "Push"]),
+        (
+            "clusters membr1",
+            1,
+            &["\"membr1\" not found", "did you mean \"member1\"?"],
+        ),
+        ("clusters -l zone=nope", 0, &["No resources found"]),
+        ("clusters member1 -l a=b", 1, &["name cannot be provided"]),
+        (
+            "clusters -o jsonpath='{.items[0].metadata.name}'",
+            0,
+            &["member1"],
+        ),
+        ("uncordon", 1, &["karavel uncordon member1"]),
         // Events in every way that objects are shown.
         (
             "events -o jsonpath='{.kind}-{.items[0].nope}'",
@@ -145,6 +159,9 @@ fn slips_are_told_by_a_running_control_plane() {
     ] {
         check(&up, &format!("karavel {line}"), "", code, said);
     }
+    let policy = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: web}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}], placement: {clusterAffinity: {clusterNames: [membr1]}}}}";
+    let said = "names the cluster \"membr1\", and there is none: did you mean \"member1\"?";
+    check(&up, "karavel apply -f -", policy, 0, &["created", said]);
     let made = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"raw\"}}";
     let path = "/api/v1/namespaces/default/configmaps";
     let line = format!("karavel create --raw {path} -f -");

@@ -25,7 +25,19 @@ pub(crate) struct Target {
 /// Show all clusters.
 #[derive(Args, Debug)]
 pub(crate) struct Clusters {
-    /// How to write it: table, wide, json, yaml, name.
+    /// Only these clusters.
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Only clusters with these labels, such as zone=a.
+    #[arg(
+        short = 'l',
+        long,
+        value_name = "SELECTOR",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) selector: String,
+    /// How to write it: table, wide, json, yaml, name, jsonpath=..., custom-columns=..., go-template=...
     #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse, default_value = "table")]
     pub(crate) output: cli::Output,
     /// Leave the headline out.

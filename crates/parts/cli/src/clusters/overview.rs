@@ -5,9 +5,8 @@ use client::{Client, ListOptions};
 use object::quantity::Quantity;
 use object::time::Time;
 use object::{Object, Value, condition};
-use serde_json::json;
 
-use super::resource;
+use super::{find, resource};
 use crate::age;
 use crate::failure::Failure;
 use crate::reach::call_failure;
@@ -18,6 +17,10 @@ use crate::writing::name_of;
 /// How clusters are shown.
 #[derive(Clone, Debug, Default)]
 pub struct ClustersQuery {
+    /// Only these; all if empty.
+    pub names: Vec<String>,
+    /// Only those with these labels; empty for any.
+    pub selector: String,
     /// A table, a wide one, names, or documents for programs.
     pub output: Output,
     /// No headline.
@@ -30,42 +33,61 @@ pub async fn clusters(
     query: &ClustersQuery,
     now: Time,
 ) -> Result<Answer, Failure> {
-    let listed = control
-        .list_all(&resource(), "", &ListOptions::default())
-        .await
-        .map_err(|error| call_failure(&error))?
-        .items;
-    let mut answer = Answer::default();
-    if listed.is_empty() {
-        answer.notes.push(
-            "No clusters have joined. Join one with: karavel join NAME --cluster-kubeconfig FILE"
-                .to_owned(),
-        );
+    reading::refuse_names(!query.names.is_empty(), &[&query.selector])?;
+    let (listed, failures) = find_all(control, query).await?;
+    let mut answer = Answer {
+        failure: reading::blame_objects(failures),
+        ..Answer::default()
+    };
+    if listed.is_empty() && answer.failure.is_none() {
+        answer.notes.push(nobody(query).to_owned());
     }
-    answer.text = match query.output {
-        Output::Json | Output::Yaml => {
-            let items = listed
-                .into_iter()
-                .map(|object| reading::mark(object, None, false));
-            let items: Vec<Value> = items.collect();
-            let document =
-                json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items});
-            reading::write_document(&document, query.output == Output::Yaml)?
-        }
+    answer.text = match &query.output {
         Output::Name => listed
             .iter()
             .map(|object| format!("{}\n", name_of(&resource(), object.name())))
             .collect(),
         Output::Table | Output::Wide if listed.is_empty() => String::new(),
         Output::Table | Output::Wide => table(&listed, query, now).to_string(),
-        _ => {
-            return Err(Failure::refused(
-                "clusters cannot be shown this way here",
-                "use `karavel get clusters` with the same -o",
-            ));
+        output => {
+            let items = listed.into_iter();
+            let items = items.map(|object| reading::mark(object, None, false));
+            reading::show_list(items.collect(), output, query.no_headers)?
         }
     };
     Ok(answer)
+}
+
+/// The clusters that are named, or all that are chosen, and what went wrong with those that are named.
+async fn find_all(
+    control: &Client,
+    query: &ClustersQuery,
+) -> Result<(Vec<Object>, Vec<(String, Failure)>), Failure> {
+    if query.names.is_empty() {
+        let options = ListOptions {
+            label_selector: query.selector.clone(),
+            ..ListOptions::default()
+        };
+        let listed = control.list_all(&resource(), "", &options).await;
+        let listed = listed.map_err(|error| call_failure(&error))?;
+        return Ok((listed.items, Vec::new()));
+    }
+    let (mut found, mut failures) = (Vec::new(), Vec::new());
+    for name in &query.names {
+        match find(control, name).await {
+            Ok(cluster) => found.push(cluster),
+            Err(failure) => failures.push((name.clone(), failure)),
+        }
+    }
+    Ok((found, failures))
+}
+
+/// What is said where no cluster is.
+fn nobody(query: &ClustersQuery) -> &'static str {
+    match query.selector.as_str() {
+        "" => "No clusters have joined. Join one with: karavel join NAME --cluster-kubeconfig FILE",
+        _ => "No resources found",
+    }
 }
 
 fn table(listed: &[Object], query: &ClustersQuery, now: Time) -> Table {
@@ -171,6 +193,8 @@ fn or_dash(text: Option<String>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
