@@ -341,6 +341,10 @@ impl Parts {
                 options: fleet::Options {
                     reports,
                     applies,
+                    skipped: match enabled.is_on("namespace") {
+                        true => settings.skipped.clone(),
+                        false => Skipped::all(),
+                    },
                     ..settings.fleet.clone()
                 },
             };

@@ -23,6 +23,24 @@ pub(crate) struct Sending<'a> {
     pub(crate) annotations: Vec<(&'static str, String)>,
     /// The work as it is now, if there is one.
     pub(crate) existing: Option<&'a Object>,
+    /// What is known of the owner.
+    pub(crate) standing: Standing,
+}
+
+/// What is known of the owner of a work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It is in view, and may be gone.
+    Seen,
+    /// The server itself has just said that it is there to stay: a work that has lost it gets it back.
+    Sure,
+    /// It is on its way out: the work brings nothing, and takes away what is there once the owner is gone.
+    Ending,
+}
+
+/// Whether a work has lost its owner, and so would never go.
+pub(crate) fn is_lost(work: &Object) -> bool {
+    !work.is_terminating() && work.owner_references().next().is_none()
 }
 
 /// Where the work for an object in a cluster is.
@@ -41,38 +59,46 @@ pub(crate) fn send(sending: Sending<'_>) -> Result<Option<Action>, SetError> {
         .map(|(name, value)| (name.to_owned(), Value::from(value)))
         .collect();
     let resource = resources::of::<Work>();
-    let owner = sending.owner;
+    let (owner, standing) = (sending.owner, sending.standing);
+    let owners = json!([{
+        "apiVersion": owner.api_version(), "kind": owner.kind(), "name": owner.name(), "uid": owner.uid(),
+        "controller": true, "blockOwnerDeletion": true,
+    }]);
     let Some(existing) = sending.existing else {
         let mut work = Object::new(&resource.kind, &key);
         work.set(&["metadata", "finalizers"], json!([finalizers::EXECUTION]))?;
-        work.set(
-            &["metadata", "ownerReferences"],
-            json!([{"apiVersion": owner.api_version(), "kind": owner.kind(), "name": owner.name(),
-                    "uid": owner.uid(), "controller": true, "blockOwnerDeletion": true}]),
-        )?;
+        work.set(&["metadata", "ownerReferences"], owners)?;
         if !annotations.is_empty() {
             work.set(&["metadata", "annotations"], annotations)?;
         }
         work.set(&["spec", "workload", "manifests"], json!([manifest]))?;
+        if standing == Standing::Ending {
+            work.set(&["spec", "suspendDispatching"], true)?;
+        }
         return Ok(Some(Action::Create {
             resource,
             object: work,
         }));
     };
-    if existing.is_terminating() {
+    if existing.is_terminating() || standing == Standing::Ending {
         return Ok(None);
     }
     let manifests = json!([manifest]);
     let is_noted = annotations
         .iter()
         .all(|(name, value)| existing.at(&["metadata", "annotations", name]) == Some(value));
-    if is_noted && existing.at(&["spec", "workload", "manifests"]) == Some(&manifests) {
+    let gets_owner = standing == Standing::Sure && is_lost(existing);
+    let is_same = existing.at(&["spec", "workload", "manifests"]) == Some(&manifests);
+    if is_noted && is_same && !gets_owner {
         return Ok(None);
     }
-    let patch = json!({
+    let mut patch = json!({
         "metadata": {"annotations": annotations},
         "spec": {"workload": {"manifests": manifests}},
     });
+    if gets_owner {
+        patch["metadata"]["ownerReferences"] = owners;
+    }
     Ok(Some(Action::patch(resource, existing, patch, Part::Object)))
 }
 

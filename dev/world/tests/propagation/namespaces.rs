@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use intent::Propagation;
 use member::join::{UnjoinOptions, unjoin};
 use world::{World, config, json};
 
@@ -308,4 +309,135 @@ async fn a_member_that_does_not_take_a_namespace_is_told_on_it() {
     stage.template("namespaces", "shop").delete().await;
     stage.copy("m1", "namespaces", "shop").goes().await;
     assert!(stage.copy("m2", "namespaces", "shop").is_there().await);
+}
+
+/// A work goes while its namespace is there, and then the namespace goes: nobody is left who would say so to the member.
+#[tokio::test(start_paused = true)]
+async fn a_namespace_is_deleted_in_members_at_whatever_moment_its_work_went() {
+    const NUMBER: usize = 32;
+    let stage = Stage::with(1).await;
+    let name = |number: usize| format!("shop{number}");
+    for number in 0..NUMBER {
+        stage.apply(&SHOP.replace("shop", &name(number))).await;
+    }
+    for number in 0..NUMBER {
+        let copy = stage.copy("m1", "namespaces", &name(number));
+        copy.comes().await;
+    }
+    for number in 0..NUMBER {
+        let name = name(number);
+        let work = stage.work_of("Namespace", &name, "m1").await;
+        work.delete().await;
+        for _ in 0..number * 3 {
+            tokio::task::yield_now().await;
+        }
+        stage.template("namespaces", &name).delete().await;
+        if number % 8 == 7 {
+            stage.restart().await;
+        }
+    }
+    for number in 0..NUMBER {
+        let name = name(number);
+        stage.template("namespaces", &name).goes().await;
+        stage.copy("m1", "namespaces", &name).goes().await;
+    }
+}
+
+/// The same, where the namespace takes its time.
+#[tokio::test(start_paused = true)]
+async fn a_work_that_is_missing_is_made_for_a_namespace_that_goes_and_brings_nothing() {
+    let stage = Stage::with(2).await;
+    stage.apply(SHOP).await;
+    let [copy, other] = ["m1", "m2"].map(|member| stage.copy(member, "namespaces", "shop"));
+    copy.comes().await;
+    other.comes().await;
+    let slow = "{apiVersion: v1, kind: ConfigMap, metadata: {name: slow, namespace: shop, finalizers: [example.com/slow]}}";
+    stage.apply(slow).await;
+    let shop = stage.template("namespaces", "shop");
+    shop.delete().await;
+    // Past the finalizer: whoever made the work go did not wait for what it brought.
+    let free = json!({"metadata": {"finalizers": null}});
+    let before = work_uid(&stage, "m1").await;
+    for member in ["m1", "m2"] {
+        let work = stage.work_of("Namespace", "shop", member).await;
+        work.patch(free.clone()).await;
+        work.delete().await;
+    }
+    // In one of them it is not there any more, and does not come back.
+    stage.member("m2").delete("namespaces", "shop").await;
+    other.goes().await;
+    stage
+        .until("there is another work", SOON, async || {
+            let now = work_uid(&stage, "m1").await;
+            !now.is_empty() && now != before
+        })
+        .await;
+    stage.advance(crate::stage::WHILE).await;
+    assert!(shop.is_there().await && copy.is_there().await && other.is_missing().await);
+    stage.template("configmaps", "shop/slow").patch(free).await;
+    shop.goes().await;
+    copy.goes().await;
+    stage
+        .until("nothing is left to do", SOON, async || {
+            stage.works_of("Namespace", "shop").await.is_empty()
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_work_of_a_namespace_that_lost_its_owner_gets_it_back() {
+    let stage = Stage::with(1).await;
+    stage.apply(SHOP).await;
+    let copy = stage.copy("m1", "namespaces", "shop");
+    copy.comes().await;
+    let work = stage.work_of("Namespace", "shop", "m1").await;
+    let owners = work.field("metadata.ownerReferences").await;
+    assert!(owners.is_array(), "{owners}");
+    work.patch(json!({"metadata": {"ownerReferences": null}}))
+        .await;
+    work.shows("metadata.ownerReferences", owners).await;
+    stage.template("namespaces", "shop").delete().await;
+    copy.goes().await;
+    // One that leaves everything behind does so, and the next of the name takes it up.
+    stage.apply(SHOP).await;
+    copy.comes().await;
+    let uid = copy.field("metadata.uid").await;
+    let api = stage.control();
+    api.delete_with("namespaces", "shop", Propagation::Orphan)
+        .await;
+    stage.template("namespaces", "shop").goes().await;
+    copy.keeps("metadata.uid", uid.clone()).await;
+    stage.restart().await;
+    copy.keeps("metadata.uid", uid.clone()).await;
+    stage.apply(SHOP).await;
+    let work = stage.work_of("Namespace", "shop", "m1").await;
+    stage
+        .until("it has an owner again", SOON, async || {
+            work.field("metadata.ownerReferences").await.is_array()
+        })
+        .await;
+    assert_eq!(copy.field("metadata.uid").await, uid);
+    stage.template("namespaces", "shop").delete().await;
+    copy.goes().await;
+}
+
+/// Nobody but a policy sends it, so that nobody takes it up again when the policy leaves.
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_skipped_stays_without_marks_where_its_policy_leaves() {
+    let stage = Stage::with(2).await;
+    stage.apply(&SHOP.replace("shop", "kube-shop")).await;
+    let selector = NAMESPACES.replace("shop", "kube-shop");
+    let policy = |clusters: &str| cluster_policy("p", &selector, &on(clusters));
+    stage.apply(&policy("m1, m2")).await;
+    let copy = stage.copy("m2", "namespaces", "kube-shop");
+    copy.comes().await;
+    let uid = copy.field("metadata.uid").await;
+    stage.apply(&policy("m1")).await;
+    stage
+        .until("it is let go of", SOON, async || {
+            let is_sent = stage.work("Namespace", "kube-shop", "m2").await.is_some();
+            !is_sent && copy.found().await.label(OURS).is_none()
+        })
+        .await;
+    copy.keeps("metadata.uid", uid).await;
 }

@@ -380,6 +380,17 @@ impl Cache {
         found.iter().map(|packed| packed.key().clone()).collect()
     }
 
+    /// Calls `look` with the key of every object of one namespace, [in the background](runtime::in_the_background): a queue it
+    /// is put into has the newest first. Nothing is opened for it.
+    pub fn look_back(&self, namespace: &str, mut look: impl FnMut(ObjectKey)) {
+        let found = content::in_namespace(&self.content().objects, namespace);
+        let newest = Newest::of(&found);
+        for packed in &found {
+            let age = newest.age(packed.revision());
+            runtime::in_the_background(age, || look(packed.key().clone()));
+        }
+    }
+
     /// Whether there is an object with this uid, whatever its name.
     #[must_use]
     pub fn has_uid(&self, uid: &str) -> bool {

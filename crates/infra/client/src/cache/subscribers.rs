@@ -58,7 +58,7 @@ impl Newest {
     }
 
     /// How much older another is.
-    fn age(self, revision: u64) -> u32 {
+    pub(super) fn age(self, revision: u64) -> u32 {
         u32::try_from(self.0.saturating_sub(revision)).unwrap_or(u32::MAX)
     }
 }

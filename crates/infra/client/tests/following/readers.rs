@@ -100,6 +100,33 @@ async fn of_what_was_there_before_the_newest_is_looked_at_first() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_looks_back_at_everything_finds_the_newest_first() {
+    let script = Script::default();
+    script.then(
+        Answer::watch()
+            .added(&pod("a@1"))
+            .added(&pod("b@9"))
+            .added(&pod("c@5"))
+            .initial_end(9)
+            .hanging(),
+    );
+    let watched = Watched::start(&script);
+    watched.cache.synced().await;
+    let queue = Queue::default();
+    let namespace = watched.cache.list()[0].namespace().to_owned();
+    watched
+        .cache
+        .look_back(&namespace, |key| queue.add(key.name));
+    watched
+        .cache
+        .look_back("another", |key| queue.add(key.name));
+    queue.add("now".to_owned());
+    for expected in ["now", "b", "c", "a"] {
+        assert_eq!(queue.take().await.unwrap().key(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn indexes_follow_the_objects() {
     fn by_node(object: &object::Object) -> Vec<String> {
         let node = object.text_at(&["spec", "nodeName"]);

@@ -7,6 +7,7 @@
 //! Upstream: it goes with its work, whatever the work went for.
 
 use api::well_known::{annotations::TEMPLATE_UID, labels::SKIP_AUTO_PROPAGATION};
+use client::CallError;
 use intent::{Action, EventKind, ObjectRef};
 use object::{Object, ObjectKey};
 
@@ -23,9 +24,31 @@ pub(crate) enum Origin {
     Lives(Box<Object>),
     /// It is not there, or not for long.
     Ends,
-    /// Nobody may say.
-    Unknown,
+    /// Nobody says, for this reason.
+    Unknown(String),
 }
+
+impl Origin {
+    /// From the answer to the question for an object of this name. `Err`: there was none.
+    ///
+    /// Invariant: only who names the object says that it is not there.
+    pub(crate) fn from(answer: Result<Object, CallError>, name: &str) -> Result<Self, CallError> {
+        match answer {
+            Ok(found) if found.is_terminating() => Ok(Self::Ends),
+            Ok(found) => Ok(Self::Lives(Box::new(found))),
+            Err(error) if error.is_absence_of(name) => Ok(Self::Ends),
+            Err(error) if error.is_forbidden() || error.is_not_found() => {
+                Ok(Self::Unknown(error.to_string()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// It is not known whether a namespace was deleted: what becomes of it is decided once it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("nobody says whether it was deleted in the control plane: {0}")]
+pub(crate) struct Doubt(String);
 
 /// Everything the decision may look at.
 pub(crate) struct Departure<'a> {
@@ -39,6 +62,8 @@ pub(crate) struct Departure<'a> {
     pub(crate) origin: &'a Origin,
     /// Whether the cluster is going, too.
     pub(crate) is_leaving: bool,
+    /// Whether namespaces of this name are sent only where a policy says so.
+    pub(crate) is_skipped: bool,
 }
 
 /// Whether an object is a namespace.
@@ -55,25 +80,28 @@ pub(crate) fn is_returning(manifest: &Object, observed: &Object) -> bool {
 }
 
 /// What becomes of a namespace, and the event that says so where it stays against what its work says.
-pub(crate) fn depart(departure: &Departure<'_>) -> (Afterwards, Option<Action>) {
+pub(crate) fn depart(departure: &Departure<'_>) -> Result<(Afterwards, Option<Action>), Doubt> {
     let Departure {
         origin, is_leaving, ..
     } = departure;
     if departure.said != Afterwards::Delete {
-        return (departure.said, None);
+        return Ok((departure.said, None));
     }
     let fate = match origin {
         // Whoever brings it back finds its own marks.
-        Origin::Lives(namespace) if !is_leaving && !has_opted_out(namespace) => Afterwards::Leave,
-        Origin::Unknown if !is_leaving => Afterwards::Leave,
-        Origin::Lives(_) | Origin::Unknown => Afterwards::Preserve,
+        Origin::Lives(namespace) if !is_leaving && !departure.has_opted_out(namespace) => {
+            Afterwards::Leave
+        }
+        // To leave it would be as much of a guess as to delete it: nobody comes back for what is gone.
+        Origin::Unknown(why) if !is_leaving => return Err(Doubt(why.clone())),
+        Origin::Lives(_) | Origin::Unknown(_) => Afterwards::Preserve,
         Origin::Ends if is_owned(departure.work) || !is_leaving => Afterwards::Delete,
         // The work was written by hand, or the namespace was deleted and left behind what it owned (`Orphan`): it did not go
         // because anybody wanted the namespace to go.
         Origin::Ends => Afterwards::Preserve,
     };
     if fate == Afterwards::Delete {
-        return (fate, None);
+        return Ok((fate, None));
     }
     let told = Action::report(
         about(departure),
@@ -81,13 +109,15 @@ pub(crate) fn depart(departure: &Departure<'_>) -> (Afterwards, Option<Action>) 
         NAMESPACE_STAYS,
         message(departure),
     );
-    (fate, Some(told))
+    Ok((fate, Some(told)))
 }
 
-/// Whether it is sent to clusters only where a policy says so.
-fn has_opted_out(namespace: &Object) -> bool {
-    let label = namespace.label(SKIP_AUTO_PROPAGATION);
-    label.is_some_and(|value| value.eq_ignore_ascii_case("true"))
+impl Departure<'_> {
+    /// Whether it is sent to clusters only where a policy says so: nobody else brings it back.
+    fn has_opted_out(&self, namespace: &Object) -> bool {
+        let label = namespace.label(SKIP_AUTO_PROPAGATION);
+        self.is_skipped || label.is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    }
 }
 
 /// Whether the work belongs to a namespace of the control plane, and goes with it.
@@ -118,7 +148,7 @@ fn message(departure: &Departure<'_>) -> String {
     let but = match departure.origin {
         Origin::Lives(_) => "it is not deleted in the control plane",
         Origin::Ends => "it does not belong to a namespace of the control plane",
-        Origin::Unknown => "nobody may say whether it was deleted in the control plane",
+        Origin::Unknown(_) => "nobody says whether it was deleted in the control plane",
     };
     format!("namespace {name} stays in cluster {cluster} with what is in it: {why}, but {but}")
 }

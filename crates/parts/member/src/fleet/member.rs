@@ -15,7 +15,7 @@ use telemetry::metrics::{MEMBER, Metric, Registry};
 use tokio::sync::{Notify, watch};
 
 use crate::connect::{Link, LinkError};
-use crate::fleet::{Fleet, GROUND, Shared, priority, write};
+use crate::fleet::{FIRST, Fleet, GROUND, Shared, write};
 use crate::health::Damping;
 use crate::lease::Renewal;
 use crate::report::{Linked, Reporter};
@@ -112,6 +112,7 @@ impl Member {
                 works: works.clone(),
                 clusters: clusters.clone(),
                 interpreter: fleet.interpreter.clone(),
+                skipped: options.skipped.clone(),
             };
             let controller = Controller::new("execution", reconciler)
                 .workers(options.workers)
@@ -246,14 +247,10 @@ impl Member {
             return;
         };
         let space = execution_space(&self.name);
-        runtime::in_the_background(0, || {
-            for work in works.indexed(GROUND, &space) {
-                connection.look_at(work.key(), priority(&work));
-            }
-            // The others are not opened for it: there may be a hundred thousand.
-            for work in works.keys_in_namespace(&space) {
-                connection.look_at(work, 0);
-            }
+        // Nothing is opened for it: there may be a hundred thousand.
+        works.look_back(&space, |work| {
+            let is_ground = works.is_indexed(GROUND, &space, &work);
+            connection.look_at(work, if is_ground { FIRST } else { 0 });
         });
     }
 

@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use crate::connect::{Connect, Link, LinkError, link, secret_key};
 use crate::fleet::member::Member;
 use crate::lease::Heartbeat;
+use crate::namespaces::Skipped;
 use crate::report::Rhythm;
 use crate::resources;
 use crate::works::atlas::Atlas;
@@ -59,6 +60,8 @@ pub struct Options {
     pub workers: usize,
     /// How often a sign of life is given, if somebody else watches for it.
     pub heartbeat: Option<Heartbeat>,
+    /// Which namespaces are sent only where a policy says so.
+    pub skipped: Skipped,
 }
 
 impl Default for Options {
@@ -71,6 +74,7 @@ impl Default for Options {
             applies: true,
             workers: 8,
             heartbeat: None,
+            skipped: Skipped::default(),
         }
     }
 }
@@ -305,6 +309,9 @@ fn is_news(change: &Change) -> bool {
 /// The works of a namespace that other works wait for.
 pub(crate) const GROUND: &str = "ground";
 
+/// How urgent it is to bring what other works wait for.
+pub(crate) const FIRST: i32 = 20;
+
 /// What other objects need comes first: namespaces, and the definitions of kinds.
 pub(crate) fn priority(work: &Object) -> i32 {
     let manifests = work
@@ -315,7 +322,7 @@ pub(crate) fn priority(work: &Object) -> i32 {
         .flatten()
         .filter_map(|manifest| manifest.get("kind")?.as_str());
     let is_ground = kinds.any(|kind| matches!(kind, "Namespace" | "CustomResourceDefinition"));
-    if is_ground { 20 } else { 0 }
+    if is_ground { FIRST } else { 0 }
 }
 
 /// The clusters that refer to a secret.

@@ -9,7 +9,7 @@ use object::{Object, ObjectKey, ResourceType, Value};
 use serde_json::json;
 
 use crate::resources::{self, RBAC};
-use crate::sending::{self, Sending, send};
+use crate::sending::{self, Sending, Standing, send};
 
 /// What the names of users and groups of the system begin with.
 const SYSTEM: &str = "system:";
@@ -69,6 +69,7 @@ pub(super) fn plan(inputs: &Inputs<'_>) -> Plan {
             object,
             annotations: Vec::new(),
             existing: existing.copied(),
+            standing: Standing::Seen,
         };
         match send(sending) {
             Ok(action) => plan.extend(action),

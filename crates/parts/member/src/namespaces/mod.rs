@@ -3,7 +3,7 @@
 //! Reads:  namespaces, clusters, ClusterOverridePolicies, works.
 //! Writes: one `Work` for each namespace and cluster, owned by the namespace: when that goes, so do they.
 //! Keeps:  namespaces of the system, and those that opted out, are never sent; a work that goes while its namespace stays
-//!         comes back; a work that a binding writes is the binding's.
+//!         comes back; a work that has lost its owner gets it back; a work that a binding writes is the binding's.
 
 mod plan;
 #[cfg(test)]
@@ -15,14 +15,14 @@ use api::cluster::Cluster;
 use api::names::{cluster_of_execution_space, execution_space};
 use api::policy::ClusterOverridePolicy;
 use api::work::v1alpha1::Work;
-use client::{Cache, Caches, Change, Scope};
+use client::{Cache, Caches, CallError, Change, Scope};
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use object::{Object, ObjectKey, Value};
 use overrides::{Overrides, Policy};
 use runtime::Spawner;
 
 pub use crate::namespaces::plan::Skipped;
-use crate::namespaces::plan::{Target, plan};
+use crate::namespaces::plan::{Target, has_lost, plan, standing};
 use crate::{resources, sending};
 
 struct Namespaces {
@@ -82,7 +82,10 @@ impl Reconcile for Namespaces {
                 cluster,
             })
             .collect();
-        let plan = plan(&namespace, &targets, &self.overrides(), &self.skipped);
+        let is_sure = has_lost(&targets) && stays(&namespace, cx).await?;
+        let standing = standing(&namespace, is_sure);
+        let overrides = self.overrides();
+        let plan = plan(&namespace, &targets, &overrides, &self.skipped, standing);
         for problem in &plan.problems {
             tracing::warn!(
                 cluster = problem.subject,
@@ -128,9 +131,25 @@ fn keys_for_namespace(change: &Change, namespaces: &Cache) -> Vec<String> {
     }
 }
 
-/// The namespaces that lost a work: somebody deleted it, or the binding it was made for has left the cluster.
+/// Asks the server itself whether a namespace is there and is not on its way out: what owns works by what was once seen
+/// takes them with it.
+async fn stays(namespace: &Object, cx: &Cx) -> Result<bool, CallError> {
+    let (resource, key) = (resources::namespaces(), namespace.key());
+    match cx.client.get_metadata(&resource, &key).await {
+        Ok(now) => Ok(now.uid() == namespace.uid() && !now.is_terminating()),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The namespaces that lost a work: somebody deleted it, or took its owner away, or the binding it was made for has left the
+/// cluster.
 fn keys_for_work(change: &Change) -> Vec<String> {
-    if change.after.is_some() {
+    let was_owned = |before: &Arc<Object>| before.owner_references().next().is_some();
+    let is_lost = change.after.as_ref().is_none_or(|after| {
+        change.before.as_ref().is_some_and(was_owned) && sending::is_lost(after)
+    });
+    if !is_lost {
         return Vec::new();
     }
     let work = change.object();

@@ -11,7 +11,7 @@ use object::Object;
 use overrides::{ClusterFacts, Overrides, Template, render};
 use regex::Regex;
 
-use crate::sending::{Sending, send};
+use crate::sending::{Sending, Standing, is_lost, send};
 
 /// Which namespaces are never sent, whatever they say themselves. Upstream: `--skipped-propagating-namespaces`.
 #[derive(Clone, Debug)]
@@ -28,6 +28,12 @@ impl Skipped {
         Ok(Self {
             patterns: anchored.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// All of them: nobody sends any.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::new([".*"]).expect("invariant: the expression is right")
     }
 
     /// Whether a namespace is never sent.
@@ -52,22 +58,26 @@ pub(super) struct Target {
 }
 
 /// What is to be done for one namespace: one work in each cluster, none for those that opted out. Works that are there stay
-/// when a namespace opts out later.
+/// when a namespace opts out later. One that is missing is made also while the namespace is on its way out: the cluster may
+/// have it from a work that went before, and nobody else would take it away.
 pub(super) fn plan(
     namespace: &Object,
     targets: &[Target],
     overrides: &Overrides,
     skipped: &Skipped,
+    standing: Standing,
 ) -> Plan {
     let mut plan = Plan::default();
     let has_opted_out = namespace
         .label(SKIP_AUTO_PROPAGATION)
         .is_some_and(|value| value.eq_ignore_ascii_case("true"));
-    if skipped.contains(namespace.name()) || has_opted_out || namespace.is_terminating() {
+    if skipped.contains(namespace.name()) || has_opted_out || is_leaving_all(namespace) {
         return plan;
     }
     let template = Template::new(namespace);
-    let is_overridden = !overrides.matches("", &template).is_empty();
+    // What is on its way out is not brought any more, only taken away: it does not matter what it says.
+    let is_overridden =
+        standing != Standing::Ending && !overrides.matches("", &template).is_empty();
     for target in targets {
         // Whoever wrote a policy for it says what it is there; two who write one work would undo each other.
         if target.work.as_deref().is_some_and(is_of_binding) {
@@ -108,6 +118,7 @@ pub(super) fn plan(
             object,
             annotations,
             existing: target.work.as_deref(),
+            standing,
         };
         match send(sending) {
             Ok(action) => plan.extend(action),
@@ -115,6 +126,28 @@ pub(super) fn plan(
         }
     }
     plan
+}
+
+/// What is known of a namespace, beside whether the server itself has just said that it stays.
+pub(super) fn standing(namespace: &Object, is_sure: bool) -> Standing {
+    match (namespace.is_terminating(), is_sure) {
+        (true, _) => Standing::Ending,
+        (false, true) => Standing::Sure,
+        (false, false) => Standing::Seen,
+    }
+}
+
+/// Whether a namespace has a work that has lost its owner, and would stay in the cluster when the namespace goes.
+pub(super) fn has_lost(targets: &[Target]) -> bool {
+    let mut works = targets.iter().filter_map(|target| target.work.as_deref());
+    works.any(|work| is_lost(work) && !is_of_binding(work))
+}
+
+/// Whether a namespace that is going sees to its works itself: it leaves them behind, or waits until they are gone, and would
+/// wait for ever for those that come.
+fn is_leaving_all(namespace: &Object) -> bool {
+    let sees_to_all = |name: &str| matches!(name, "orphan" | "foregroundDeletion");
+    namespace.is_terminating() && namespace.finalizers().any(sees_to_all)
 }
 
 /// Whether a work is made from a binding.

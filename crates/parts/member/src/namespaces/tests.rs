@@ -6,7 +6,8 @@ use object::{Object, Value};
 use overrides::{Overrides, Policy};
 use serde_json::json;
 
-use crate::namespaces::plan::{Skipped, Target, plan};
+use crate::namespaces::plan::{Skipped, Target, has_lost, plan, standing};
+use crate::sending::Standing;
 use crate::testing::{lines, object};
 
 fn namespace(name: &str, labels: Value) -> Object {
@@ -26,7 +27,18 @@ fn target(cluster: &str, work: Option<Object>) -> Target {
 }
 
 fn sent(namespace: &Object, targets: &[Target], overrides: &Overrides) -> Vec<String> {
-    let plan = plan(namespace, targets, overrides, &Skipped::default());
+    sent_by(namespace, targets, overrides, false)
+}
+
+/// The same, where the server itself may have said that the namespace stays.
+fn sent_by(
+    namespace: &Object,
+    targets: &[Target],
+    overrides: &Overrides,
+    is_sure: bool,
+) -> Vec<String> {
+    let standing = standing(namespace, is_sure);
+    let plan = plan(namespace, targets, overrides, &Skipped::default(), standing);
     lines(&plan)
 }
 
@@ -67,6 +79,7 @@ fn a_namespace_goes_to_every_cluster_once() {
         &[target("m1", None)],
         &Overrides::default(),
         &Skipped::default(),
+        Standing::Seen,
     );
     let intent::Action::Create { object: work, .. } = &plan.actions[0] else {
         panic!("{plan:?}");
@@ -129,10 +142,6 @@ fn what_a_binding_writes_is_left_to_it() {
 #[test]
 fn the_systems_namespaces_and_those_that_opted_out_stay() {
     let skip = |value: &str| json!({"namespace.karmada.io/skip-auto-propagation": value});
-    let mut ending = namespace("shop", json!({}));
-    ending
-        .set(&["metadata", "deletionTimestamp"], "2026-01-01T00:00:00Z")
-        .unwrap();
     for (namespace, is_sent) in [
         (namespace("shop", json!({})), true),
         (namespace("my-kube-x", json!({})), true),
@@ -144,7 +153,6 @@ fn the_systems_namespaces_and_those_that_opted_out_stay() {
         (namespace("karmada-system", json!({})), false),
         (namespace("karmada-cluster", json!({})), false),
         (namespace("karmada-es-m1", json!({})), false),
-        (ending, false),
     ] {
         let found = !sent(&namespace, &[target("m1", None)], &Overrides::default()).is_empty();
         assert_eq!(found, is_sent, "{}", namespace.name());
@@ -173,4 +181,95 @@ fn a_rule_for_one_cluster_changes_the_namespace_there() {
         made[0]
     );
     assert!(!made[1].contains("only"), "{}", made[1]);
+}
+
+/// A namespace on its way out, held by a finalizer.
+fn ending(finalizer: &str, labels: Value) -> Object {
+    let mut namespace = namespace("shop", labels);
+    for (field, value) in [
+        ("deletionTimestamp", json!("2026-01-01T00:00:00Z")),
+        ("finalizers", json!([finalizer])),
+    ] {
+        namespace.set(&["metadata", field], value).unwrap();
+    }
+    namespace
+}
+
+#[test]
+fn what_is_missing_of_a_namespace_on_its_way_out_is_made_to_take_it_away() {
+    let sent = |namespace: &Object, work: Option<Object>| {
+        sent(namespace, &[target("m1", work)], &Overrides::default())
+    };
+    let [made] = &sent(&ending("example.com/slow", json!({})), None)[..] else {
+        panic!("one work")
+    };
+    assert!(
+        made.starts_with("create Work karmada-es-m1/shop-"),
+        "{made}"
+    );
+    for expected in [
+        r#""suspendDispatching":true"#,
+        r#""kind":"Namespace","name":"shop","uid":"n""#,
+    ] {
+        assert!(made.contains(expected), "{expected} in {made}");
+    }
+    let skip = json!({"namespace.karmada.io/skip-auto-propagation": "true"});
+    let work = json!({"apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "metadata": {"name": "shop-5dbb", "namespace": "karmada-es-m1"}});
+    for (claim, namespace, work) in [
+        ("it is there", ending("x", json!({})), Some(object(work))),
+        ("opted out", ending("x", skip), None),
+        ("leaves all behind", ending("orphan", json!({})), None),
+        (
+            "waits for all",
+            ending("foregroundDeletion", json!({})),
+            None,
+        ),
+    ] {
+        assert!(sent(&namespace, work).is_empty(), "{claim}");
+    }
+}
+
+#[test]
+fn a_work_that_lost_its_owner_gets_it_back_from_one_that_is_there() {
+    let shop = namespace("shop", json!({"team": "a"}));
+    let standing = Standing::Seen;
+    let overrides = Overrides::default();
+    let first = plan(
+        &shop,
+        &[target("m1", None)],
+        &overrides,
+        &Skipped::default(),
+        standing,
+    );
+    let intent::Action::Create { object: work, .. } = &first.actions[0] else {
+        panic!("{first:?}");
+    };
+    let again = |work: &Object, is_sure: bool| {
+        let targets = [target("m1", Some(work.clone()))];
+        let is_lost = has_lost(&targets);
+        (is_lost, sent_by(&shop, &targets, &overrides, is_sure))
+    };
+    assert_eq!(again(work, true), (false, Vec::new()));
+    let mut lost = work.clone();
+    lost.remove(&["metadata", "ownerReferences"]);
+    assert_eq!(
+        again(&lost, false),
+        (true, Vec::new()),
+        "as far as is known"
+    );
+    let (_, patched) = again(&lost, true);
+    assert!(
+        patched[0].contains(
+            r#""ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":"shop","uid":"n""#
+        ),
+        "{patched:?}"
+    );
+    // Somebody else's stays theirs.
+    let mut theirs = work.clone();
+    let owners =
+        json!([{"apiVersion": "v1", "kind": "Namespace", "name": "shop", "uid": "before"}]);
+    theirs
+        .set(&["metadata", "ownerReferences"], owners)
+        .unwrap();
+    assert_eq!(again(&theirs, true), (false, Vec::new()));
 }

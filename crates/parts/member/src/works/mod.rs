@@ -30,6 +30,7 @@ use tokio::sync::watch;
 
 use crate::apply::outcome::{self, Done};
 use crate::health;
+use crate::namespaces::Skipped;
 use crate::reflect::{self, reading::Reading};
 use crate::works::by_hand::{marked, tie};
 use crate::works::sync::Trouble;
@@ -44,6 +45,8 @@ pub(crate) struct Works {
     pub(crate) works: Cache,
     pub(crate) clusters: Cache,
     pub(crate) interpreter: watch::Receiver<Arc<Interpreter>>,
+    /// Which namespaces nobody sends but policies.
+    pub(crate) skipped: Skipped,
 }
 
 impl Reconcile for Works {

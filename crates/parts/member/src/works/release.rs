@@ -35,21 +35,26 @@ impl Works {
             _ => Afterwards::Delete,
         };
         let mut plan = Plan::default();
+        let mut left = Vec::new();
         for manifest in manifests {
             let (afterwards, told) = match is_namespace(manifest) {
                 true => self.depart(object, manifest, afterwards, cx).await?,
                 false => (afterwards, None),
             };
             let key = object.key();
-            match self.release_one(&key, manifest, afterwards).await {
-                Ok(true) => plan.extend(told),
-                Ok(false) => {}
+            let is_there = match self.release_one(&key, manifest, afterwards).await {
+                Ok(is_there) => is_there,
                 Err(ReconcileError::Gather(error)) => {
                     return self.hold(object, manifest, afterwards, error, cx).await;
                 }
                 Err(error) => return Err(error),
+            };
+            plan.extend(told.filter(|_| is_there));
+            if afterwards == Afterwards::Leave {
+                left.push(manifest);
             }
         }
+        self.follow(&object.key(), &left, cx).await?;
         let rest: Vec<&str> = object
             .finalizers()
             .filter(|name| *name != finalizers::EXECUTION)
@@ -62,7 +67,24 @@ impl Works {
             Part::Object,
         ));
         cx.carry_out(&plan).await?;
+        self.follow(&object.key(), &left, cx).await?;
         Ok(Wake::OnChange)
+    }
+
+    /// Deletes namespaces that were left in the member, if they were deleted in the control plane since. Looked at before
+    /// the work goes and after: once it is gone nobody else asks.
+    async fn follow(
+        &self,
+        work: &ObjectKey,
+        left: &[&Object],
+        cx: &Cx,
+    ) -> Result<(), ReconcileError> {
+        for manifest in left {
+            if read(cx, &resources::namespaces(), manifest.name()).await? == Origin::Ends {
+                self.release_one(work, manifest, Afterwards::Delete).await?;
+            }
+        }
+        Ok(())
     }
 
     /// What becomes of a namespace, by what the control plane itself says of it just now.
@@ -75,18 +97,26 @@ impl Works {
     ) -> Result<(Afterwards, Option<Action>), ReconcileError> {
         let namespace = read(cx, &resources::namespaces(), manifest.name()).await?;
         let cluster = read(cx, &resources::of::<Cluster>(), &self.cluster).await?;
-        let is_leaving = match &cluster {
-            Origin::Lives(_) | Origin::Unknown => false,
-            Origin::Ends => true,
-        };
-        Ok(depart(&Departure {
+        let fate = depart(&Departure {
             work,
             manifest,
             cluster: &self.cluster,
             said,
             origin: &namespace,
-            is_leaving,
-        }))
+            is_leaving: cluster == Origin::Ends,
+            is_skipped: self.skipped.contains(manifest.name()),
+        });
+        match fate {
+            Ok(fate) => Ok(fate),
+            Err(doubt) => {
+                let told = outcome::kept(work, manifest, said, &doubt.to_string());
+                cx.carry_out(&told).await?;
+                Err(ReconcileError::Failed {
+                    doing: format!("cannot release {} {}", manifest.kind(), manifest.key()),
+                    source: doubt.into(),
+                })
+            }
+        }
     }
 
     /// Tells why a work cannot go, where its member said no. It is tried again by and by: what forbids it there may go, and
@@ -162,11 +192,6 @@ impl Works {
 /// What the control plane says of a cluster-wide object.
 async fn read(cx: &Cx, resource: &ResourceType, name: &str) -> Result<Origin, ReconcileError> {
     let key = ObjectKey::cluster(name);
-    match cx.client.get_metadata(resource, &key).await {
-        Ok(found) if found.is_terminating() => Ok(Origin::Ends),
-        Ok(found) => Ok(Origin::Lives(Box::new(found))),
-        Err(error) if error.is_not_found() => Ok(Origin::Ends),
-        Err(error) if error.is_forbidden() => Ok(Origin::Unknown),
-        Err(error) => Err(ReconcileError::Gather(error)),
-    }
+    let answer = cx.client.get_metadata(resource, &key).await;
+    Origin::from(answer, name).map_err(ReconcileError::Gather)
 }

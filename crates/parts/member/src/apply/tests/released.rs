@@ -1,5 +1,6 @@
 //! What stays in a member when its work goes, and whose it is then.
 
+use client::{CallError, Refusal};
 use object::{Object, ObjectKey, Value};
 use serde_json::json;
 
@@ -86,7 +87,7 @@ fn a_namespace_goes_only_when_it_was_deleted_in_the_control_plane() {
     let (leave, preserve, delete) = (Afterwards::Leave, Afterwards::Preserve, Afterwards::Delete);
     let by_hand = "report Namespace shop Normal NamespaceStays: namespace shop stays in cluster m1 with what is in it: its work karmada-es-m1/shop-1 was deleted, but it is not deleted in the control plane";
     let cluster_goes = "report Namespace shop Normal NamespaceStays: namespace shop stays in cluster m1 with what is in it: cluster m1 is being removed, but it is not deleted in the control plane";
-    let unknown = "report Work karmada-es-m1/shop-1 Normal NamespaceStays: namespace shop stays in cluster m1 with what is in it: its work karmada-es-m1/shop-1 was deleted, but nobody may say whether it was deleted in the control plane";
+    let unknown = "report Work karmada-es-m1/shop-1 Normal NamespaceStays: namespace shop stays in cluster m1 with what is in it: cluster m1 is being removed, but nobody says whether it was deleted in the control plane";
     let never = "report Work karmada-es-m1/shop-1 Normal NamespaceStays: namespace shop stays in cluster m1 with what is in it: cluster m1 is being removed, but it does not belong to a namespace of the control plane";
     for (claim, work, origin, is_leaving, said, expected, told) in [
         ("deleted", &made, Origin::Ends, false, delete, delete, None),
@@ -119,12 +120,12 @@ fn a_namespace_goes_only_when_it_was_deleted_in_the_control_plane() {
             Some(cluster_goes),
         ),
         (
-            "unknown",
+            "unknown, its cluster",
             &made,
-            Origin::Unknown,
-            false,
+            Origin::Unknown("forbidden".to_owned()),
+            true,
             delete,
-            leave,
+            preserve,
             Some(unknown),
         ),
         (
@@ -170,17 +171,78 @@ fn a_namespace_goes_only_when_it_was_deleted_in_the_control_plane() {
         } else {
             namespace("t")
         };
-        let (fate, event) = depart(&Departure {
+        let departure = Departure {
             work,
             manifest: &manifest,
             cluster: "m1",
             said,
             origin: &origin,
             is_leaving,
-        });
+            is_skipped: false,
+        };
+        let (fate, event) = depart(&departure).unwrap();
         assert_eq!(fate, expected, "{claim}");
         assert_eq!(event.as_ref().map(line).as_deref(), told, "{claim}");
+        // What nobody else sends nobody takes up again.
+        let skipped = Departure {
+            is_skipped: true,
+            ..departure
+        };
+        let (fate, _) = depart(&skipped).unwrap();
+        let expected = if expected == leave {
+            preserve
+        } else {
+            expected
+        };
+        assert_eq!(fate, expected, "{claim}, skipped");
     }
+    let doubtful = Departure {
+        work: &made,
+        manifest: &namespace("t"),
+        cluster: "m1",
+        said: delete,
+        origin: &Origin::Unknown("it is forbidden to look".to_owned()),
+        is_leaving: false,
+        is_skipped: false,
+    };
+    let doubt = depart(&doubtful).unwrap_err();
+    assert_eq!(
+        doubt.to_string(),
+        "nobody says whether it was deleted in the control plane: it is forbidden to look"
+    );
+}
+
+#[test]
+fn only_who_names_a_namespace_says_that_it_is_gone() {
+    let answer = |code: u16, details: Value| {
+        let refusal = Refusal {
+            request: "GET /x".to_owned(),
+            code,
+            reason: String::new(),
+            message: "no".to_owned(),
+            details,
+            retry_after: None,
+        };
+        Origin::from(Err(CallError::Refused(Box::new(refusal))), "shop")
+    };
+    let unknown = Origin::Unknown("GET /x: no".to_owned());
+    let named = json!({"name": "shop", "kind": "namespaces"});
+    for (code, details, expected) in [
+        (404, named.clone(), Some(&Origin::Ends)),
+        (404, json!({"name": "other"}), Some(&unknown)),
+        (404, json!({}), Some(&unknown)),
+        (404, json!(null), Some(&unknown)),
+        (401, named.clone(), Some(&unknown)),
+        (403, named.clone(), Some(&unknown)),
+        (500, named, None),
+    ] {
+        let found = answer(code, details.clone());
+        assert_eq!(found.ok().as_ref(), expected, "{code} {details}");
+    }
+    let found = |metadata: Value| Origin::from(Ok(object(json!({"metadata": metadata}))), "shop");
+    assert!(matches!(found(json!({})), Ok(Origin::Lives(_))));
+    let going = json!({"deletionTimestamp": "2026-01-02T03:04:05Z"});
+    assert!(matches!(found(going), Ok(Origin::Ends)));
 }
 
 #[test]
