@@ -2,7 +2,7 @@
 
 use world::json;
 
-use crate::stage::{SOON, Stage, WHILE};
+use crate::stage::{DEPLOYMENTS, SOON, Stage, WHILE, deployment};
 
 const DOWN: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterTaintPolicy, metadata: {name: dns}, spec: {addOnConditions: [{conditionType: DnsReady, operator: In, statusValues: ['False']}], removeOnConditions: [{conditionType: DnsReady, operator: In, statusValues: ['True']}], taints: [{key: dns, effect: NoSchedule}]}}";
 
@@ -131,4 +131,43 @@ async fn a_quota_is_shared_out_and_what_is_used_comes_back() {
         refused.contains("overall is less than assignments"),
         "{refused}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rebalancer_tells_whom_it_had_placed_anew_and_whom_it_did_not_find() {
+    let stage = Stage::with(1).await;
+    stage
+        .spread(&[deployment("web", 2)], DEPLOYMENTS, "m1")
+        .await;
+    stage.copy("m1", "deployments", "test/web").comes().await;
+    let workload = |name: &str| {
+        format!("{{apiVersion: apps/v1, kind: Deployment, namespace: test, name: {name}}}")
+    };
+    stage
+        .apply(&format!(
+            "{{apiVersion: apps.karmada.io/v1alpha1, kind: WorkloadRebalancer, metadata: {{name: anew}}, spec: {{workloads: [{}, {}]}}}}",
+            workload("web"),
+            workload("nowhere")
+        ))
+        .await;
+    let anew = stage.template("workloadrebalancers", "anew");
+    let result = async |name: &str| {
+        let observed = anew.field("status.observedWorkloads").await;
+        let mut all = observed.as_array().cloned().unwrap_or_default().into_iter();
+        let found = all.find(|one| one["workload"]["name"] == json!(name));
+        let found = found.unwrap_or_default();
+        format!("{} {}", found["result"], found["reason"])
+    };
+    stage
+        .until("both are told", SOON, async || {
+            result("web").await == "\"Successful\" null"
+                && result("nowhere").await == "\"Failed\" \"ReferencedBindingNotFound\""
+        })
+        .await;
+    let made = anew.field("metadata.creationTimestamp").await;
+    let binding = stage.template("rb", "test/web-deployment");
+    assert_eq!(binding.field("spec.rescheduleTriggeredAt").await, made);
+    anew.patch(json!({"spec": {"ttlSecondsAfterFinished": 0}}))
+        .await;
+    anew.goes().await;
 }

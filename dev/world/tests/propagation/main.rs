@@ -20,6 +20,7 @@ mod interpretation;
 mod kinds;
 mod lazy;
 mod members;
+mod mixtures;
 mod names;
 mod namespaces;
 mod operators;

@@ -281,3 +281,60 @@ async fn p24_a_kind_without_a_status_part_breaks_nothing() {
         .shows("status.readyReplicas", 1)
         .await;
 }
+
+/// What the controllers of two members say of objects whose kinds the simulator leaves alone, and what comes of it.
+#[tokio::test(start_paused = true)]
+async fn what_members_say_of_kinds_that_have_no_replicas_comes_together() {
+    let stage = Stage::with(2).await;
+    let time = "2030-01-01T00:01:00Z";
+    let later = "2030-01-01T00:02:00Z";
+    let cases = [
+        (
+            "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: x, namespace: test}, spec: {defaultBackend: {service: {name: s, port: {number: 80}}}}}",
+            "networking.k8s.io/v1",
+            "ingresses",
+            json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "b.example"}]}}),
+            json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "a.example"}]}}),
+            json!({"loadBalancer": {"ingress": [{"hostname": "a.example"}, {"hostname": "b.example"}, {"ip": "192.0.2.1"}]}}),
+        ),
+        (
+            "{apiVersion: batch/v1, kind: CronJob, metadata: {name: x, namespace: test}, spec: {suspend: true, schedule: '0 0 1 1 *', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}",
+            "batch/v1",
+            "cronjobs",
+            json!({"lastScheduleTime": time, "lastSuccessfulTime": later}),
+            json!({"lastScheduleTime": later}),
+            json!({"lastScheduleTime": later, "lastSuccessfulTime": later}),
+        ),
+        (
+            "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: x, namespace: test}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: nobody}}}",
+            "autoscaling/v2",
+            "horizontalpodautoscalers",
+            json!({"currentReplicas": 1, "desiredReplicas": 2}),
+            json!({"currentReplicas": 10, "desiredReplicas": 20}),
+            json!({"currentReplicas": 11, "desiredReplicas": 22}),
+        ),
+    ];
+    for (template, api_version, plural, first, second, expected) in cases {
+        let kind = stage.control().resource(plural, Some(api_version)).await;
+        let kind = kind.kind.kind;
+        let selector = format!("{{apiVersion: {api_version}, kind: {kind}}}");
+        let lower = kind.to_ascii_lowercase();
+        stage
+            .apply(&all(&[
+                template.to_owned(),
+                policy(&lower, &selector, &on("m1, m2")),
+            ]))
+            .await;
+        report(&stage, "m1", plural, "test/x", first).await;
+        report(&stage, "m2", plural, "test/x", second).await;
+        let found = stage.template(plural, "test/x");
+        stage
+            .until(&format!("the status of {kind}"), SOON, async || {
+                let status = found.field("status").await;
+                expected
+                    .as_object()
+                    .is_some_and(|fields| fields.iter().all(|(name, value)| status[name] == *value))
+            })
+            .await;
+    }
+}
