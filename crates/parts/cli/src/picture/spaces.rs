@@ -6,6 +6,7 @@ use api::well_known::labels::{MANAGED, SKIP_AUTO_PROPAGATION, TRUE, permanent_id
 use client::Client;
 use object::object::SetError;
 use object::{Object, ResourceType, condition};
+use overrides::Step;
 
 use super::Picture;
 use super::shares::Share;
@@ -60,19 +61,22 @@ impl Picture {
         }
     }
 
-    /// A namespace as a cluster is sent it, given the work that is there; or why it cannot be made.
+    /// A namespace as a cluster is sent it, given the work that is there, and the rules on the way; or why it cannot be
+    /// made.
     pub(crate) fn render_namespace(
         &self,
         namespace: &Object,
         cluster: &str,
         work: Option<&Object>,
-    ) -> Result<Object, String> {
-        let (mut rendered, _) = self.render(namespace, Share::default(), cluster).result?;
+    ) -> Result<(Object, Vec<Step>), String> {
+        let rendering = self.render(namespace, Share::default(), cluster);
+        let (mut rendered, _) = rendering.result?;
         let note = ["metadata", "annotations", TEMPLATE_UID];
-        rendered
+        let finished = rendered
             .set(&note, namespace.uid())
-            .and_then(|()| finish(rendered, cluster, work))
-            .map_err(|error| error.to_string())
+            .and_then(|()| finish(rendered, cluster, work));
+        let finished = finished.map_err(|error| error.to_string())?;
+        Ok((finished, rendering.steps))
     }
 }
 

@@ -6,7 +6,8 @@
 //! so nothing is sent to them; and whoever does not rely on it has members only read ([`Supposition::only_reads`]).
 //!
 //! It goes as with works: what is not there is created, which a server takes with fields it does not know. What is there is
-//! applied; where its fields would first be taken over, it is replaced by what would come of that.
+//! applied; where its fields would first be taken over, it is replaced by what would come of that, and so is what a server
+//! stores but cannot apply.
 //!
 //! Members are asked in the name of whoever supposes, as in everything; what such a user may not try there is left open,
 //! and said.
@@ -27,7 +28,7 @@ use super::kinds::definitions;
 use super::look::{AT_ONCE, MEMBERS};
 use super::progress::Progress;
 use super::troubles::Troubles;
-use super::verdict::{Verdict, is_about_object, is_undeclared, judge};
+use super::verdict::{Verdict, is_about_object, is_written_otherwise, judge};
 use crate::failure::Failure;
 use crate::picture::Picture;
 use crate::reading::{Place, READINESS};
@@ -331,8 +332,8 @@ impl Member<'_> {
         let (client, part, options) = (self.client, &Part::Object, rehearsing());
         if !records.are_taken_over {
             match client.apply(resource, object, true, part, &options).await {
-                // Without such fields it is applied again, to the same outcome.
-                Err(error) if error.refusal().is_some_and(is_undeclared) => {}
+                // It is written in another way then, to the outcome that is asked about.
+                Err(error) if error.refusal().is_some_and(is_written_otherwise) => {}
                 applied => return applied.map(|_| Verdict::Taken),
             }
         }

@@ -1,9 +1,9 @@
 //! What becomes of an object in a cluster, once it is known what the cluster has of it.
 
 use api::well_known::annotations::{
-    CONFLICT_OVERWRITE, CONFLICT_RESOLUTION, WORK_NAME, WORK_NAMESPACE,
+    CONFLICT_OVERWRITE, CONFLICT_RESOLUTION, TEMPLATE_UID, WORK_NAME, WORK_NAMESPACE,
 };
-use api::well_known::labels::{MANAGED, TRUE};
+use api::well_known::labels::{MANAGED, TRUE, permanent_id};
 use interpret::Interpreter;
 use object::{Object, Value};
 
@@ -67,7 +67,7 @@ fn settle_sent(
         fate.before = None;
         return;
     };
-    let is_ours = observed.label(MANAGED) == Some(TRUE);
+    let is_ours = is_managed(sent, observed) || is_returning(sent, observed);
     let may_overwrite = sent.annotation(CONFLICT_RESOLUTION) == Some(CONFLICT_OVERWRITE);
     if !is_ours && is_namespace(sent) && !may_overwrite {
         fate.what = What::Stays;
@@ -118,6 +118,21 @@ fn settle_sent(
         Some(before) => format!("{before}; {note}"),
         None => note.to_owned(),
     });
+}
+
+/// Whether what a member has is managed from here: it says so; or it says nothing but the permanent id of the very work.
+fn is_managed(sent: &Object, observed: &Object) -> bool {
+    let id = |object: &Object| object.label(permanent_id::WORK).map(str::to_owned);
+    let known = id(sent).filter(|id| !id.is_empty());
+    let is_bare = observed.annotation(WORK_NAME).is_none();
+    observed.label(MANAGED) == Some(TRUE) || (is_bare && known.is_some() && id(observed) == known)
+}
+
+/// Whether a member has a namespace of the same origin, which it kept when its work went: it is taken up again.
+fn is_returning(sent: &Object, observed: &Object) -> bool {
+    let uid = |object: &Object| object.annotation(TEMPLATE_UID).map(str::to_owned);
+    let known = uid(sent).filter(|uid| !uid.is_empty());
+    is_namespace(sent) && known.is_some() && uid(observed) == known
 }
 
 /// What is applied where a member keeps something: of metadata only what it is sent, and of its own nothing else.
@@ -258,10 +273,31 @@ mod tests {
         let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": {"karmada.io/managed": "true"}}});
         let own = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}});
         check(
-            space,
-            Some(own),
+            space.clone(),
+            Some(own.clone()),
             "stays; has one of its own already, and keeps it as it is",
         );
+        // One that came from here once, and was left with what is in it.
+        let of = |mut object: Value, uid: &str| {
+            object["metadata"]["annotations"] = json!({"resourcetemplate.karmada.io/uid": uid});
+            object
+        };
+        for (sent, there, expected) in [
+            ("u", "u", "stays; is there already"),
+            (
+                "u",
+                "other",
+                "stays; has one of its own already, and keeps it as it is",
+            ),
+            (
+                "",
+                "",
+                "stays; has one of its own already, and keeps it as it is",
+            ),
+        ] {
+            let there = Some(of(own.clone(), there));
+            check(of(space.clone(), sent), there, expected);
+        }
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use object::Object;
 
-use super::Template;
 use super::fate::{ClusterFate, Fate, What};
 use super::works::{Scene, lost, send, works_of};
+use super::{Template, change};
 use crate::picture::is_namespace;
 
 /// Whether an object is a namespace that goes to clusters by itself.
@@ -49,12 +49,13 @@ pub(super) fn in_cluster(
 ) -> ClusterFate {
     let namespace = &template.object;
     match scene.after.render_namespace(namespace, cluster, work) {
-        Ok(sent) => {
+        Ok((sent, steps)) => {
             let fate = send(work, sent.into_value(), false);
             // What should be there anyway does not come because of what is supposed.
             let is_due = work.is_none() && is_due(scene, template, cluster);
             ClusterFate {
                 is_old: fate.is_old || is_due,
+                overridden: change::overridden(namespace, &steps),
                 ..fate
             }
         }

@@ -4,6 +4,8 @@ use client::Refusal;
 
 /// How servers say of an object that is applied that they do not know a field of it.
 const UNDECLARED: &str = "field not declared in schema";
+/// How they say of one that two items of a list are the same by the list's key, which they store all the same.
+const DOUBLED: &str = ": duplicate entries for key ";
 /// How they say that they cannot make sense of what is applied.
 const UNREADABLE: &str = "typed patch object";
 
@@ -51,8 +53,14 @@ pub(super) fn judge(refusal: &Refusal) -> Verdict {
 
 /// Whether a refusal is about fields that an older server does not know. It drops them from what is created or replaced,
 /// and works are applied again without them.
-pub(super) fn is_undeclared(refusal: &Refusal) -> bool {
+fn is_undeclared(refusal: &Refusal) -> bool {
     refusal.message.contains(UNDECLARED)
+}
+
+/// Whether a refusal to apply something leads to another way of writing it: without the fields that the server does not
+/// know, or as a whole where it stores what it cannot apply.
+pub(super) fn is_written_otherwise(refusal: &Refusal) -> bool {
+    is_undeclared(refusal) || refusal.message.contains(DOUBLED)
 }
 
 /// Whether a refusal is about what an object says, and not about where it is or who sends it.
@@ -179,6 +187,27 @@ mod tests {
                 other => panic!("{other:?}"),
             };
             assert_eq!(found, expected, "{code} {message}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_applied_is_written_otherwise() {
+        for (message, expected) in [
+            (
+                "failed to create typed patch object (n/web; apps/v1, Kind=Deployment): .spec.x: field not declared in schema",
+                true,
+            ),
+            (
+                "failed to create typed patch object (n/web; apps/v1, Kind=Deployment): .spec.template.spec.containers[name=\"web\"].env: duplicate entries for key [name=\"A\"]",
+                true,
+            ),
+            (
+                "failed to create typed patch object: .spec.x: expected map, got &{7}",
+                false,
+            ),
+        ] {
+            let found = is_written_otherwise(&refusal(500, message));
+            assert_eq!(found, expected, "{message}");
         }
     }
 

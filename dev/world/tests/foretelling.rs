@@ -1,0 +1,352 @@
+//! A table of changes: what `simulate` foretells of every object in every member, against what the members then have.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use cli::{Manifest, Supposition, simulate};
+use object::{Object, Value};
+use world::World;
+
+/// Long enough for everything that a change brings about.
+const WHILE: Duration = Duration::from_secs(10);
+const MOMENT: Duration = Duration::from_secs(1);
+const MEMBERS: [&str; 3] = ["m1", "m2", "m3"];
+
+/// What is there, what is changed, and what is expected of an object: `Deployment web: m1 deleted, m2 created`.
+struct Story {
+    claim: &'static str,
+    /// In the control plane, or in a member that is named.
+    there: &'static [(&'static str, &'static str)],
+    change: &'static str,
+    expected: &'static [&'static str],
+}
+
+const HOME: &str = "";
+const WEB: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 6, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: nginx}]}}}}";
+const BLUE: &str =
+    "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {colour: blue, size: large}}";
+const EVERYTHING: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}, {apiVersion: v1, kind: ConfigMap, name: a}, {apiVersion: v1, kind: Service}, {apiVersion: batch/v1, kind: Job}], placement: {clusterAffinity: {clusterNames: [m1, m2]}}}}";
+const TO_M3: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}, {apiVersion: v1, kind: ConfigMap, name: a}], placement: {clusterAffinity: {clusterNames: [m3]}}}}";
+const OF_ALL: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterPropagationPolicy, metadata: {name: c}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}, {apiVersion: v1, kind: ConfigMap, name: a}], placement: {clusterAffinity: {clusterNames: [m3]}}}}";
+const FAILS_IN_M1: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: OverridePolicy, metadata: {name: o}, spec: {overrideRules: [{targetCluster: {clusterNames: [m1]}, overriders: {plaintext: [{path: /data/none/below, operator: replace, value: x}]}}]}}";
+const TWICE_IN_M1: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: OverridePolicy, metadata: {name: o}, spec: {overrideRules: [{targetCluster: {clusterNames: [m1]}, overriders: {plaintext: [{path: /spec/template/spec/containers/0/env, operator: add, value: [{name: A, value: one}, {name: A, value: two}]}]}}]}}";
+const FULL: &str = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: default}, spec: {hard: {count/configmaps: \"1\"}}}";
+const BANK: &str =
+    "{apiVersion: v1, kind: Namespace, metadata: {name: bank, labels: {tier: gold}}}";
+
+/// Where policies send things.
+const PLACES: &[Story] = &[
+    Story {
+        claim: "a policy moves what it selects",
+        there: &[(HOME, WEB), (HOME, BLUE), (HOME, EVERYTHING)],
+        change: TO_M3,
+        expected: &[
+            "ConfigMap a: m1 deleted, m2 deleted, m3 created",
+            "Deployment web: m1 deleted, m2 deleted, m3 created",
+        ],
+    },
+    Story {
+        claim: "replicas are divided anew",
+        there: &[(HOME, WEB), (HOME, EVERYTHING)],
+        change: "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}], placement: {replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Weighted, weightPreference: {staticWeightList: [{targetCluster: {clusterNames: [m2]}, weight: 1}, {targetCluster: {clusterNames: [m3]}, weight: 2}]}}}}}",
+        expected: &["Deployment web: m1 deleted, m2 changed, m3 created"],
+    },
+    Story {
+        claim: "one cluster of several is chosen",
+        there: &[(HOME, WEB)],
+        change: "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}], placement: {spreadConstraints: [{spreadByField: cluster, minGroups: 1, maxGroups: 1}]}}}",
+        expected: &["Deployment web: m1 created"],
+    },
+    Story {
+        claim: "a namespaced policy does not take from a cluster-wide one what that holds",
+        there: &[(HOME, WEB), (HOME, OF_ALL)],
+        change: EVERYTHING,
+        expected: &["Deployment web: m3 stays"],
+    },
+    Story {
+        claim: "a cluster-wide policy does not take from a namespaced one",
+        there: &[(HOME, WEB), (HOME, EVERYTHING)],
+        change: OF_ALL,
+        expected: &["Deployment web: m1 stays, m2 stays"],
+    },
+];
+
+/// What rules make of them.
+const RULES: &[Story] = &[
+    Story {
+        claim: "a rule that fails keeps a new object away from its cluster alone",
+        there: &[],
+        change: "many",
+        expected: &["ConfigMap a: m1 refused, m2 created"],
+    },
+    Story {
+        claim: "a rule that fails leaves what is there as it is",
+        there: &[(HOME, BLUE), (HOME, EVERYTHING)],
+        change: FAILS_IN_M1,
+        expected: &["ConfigMap a: m1 refused, m2 stays"],
+    },
+    Story {
+        claim: "a namespace gets what overrides say",
+        there: &[],
+        change: "space",
+        expected: &["Namespace bank: m1 created, m2 created, m3 created"],
+    },
+    Story {
+        claim: "what a member stores and cannot apply is replaced",
+        there: &[(HOME, WEB), (HOME, EVERYTHING)],
+        change: TWICE_IN_M1,
+        expected: &["Deployment web: m1 changed, m2 stays"],
+    },
+    Story {
+        claim: "the same once it has been applied",
+        there: &[(HOME, WEB), (HOME, EVERYTHING), (HOME, SCALED)],
+        change: TWICE_IN_M1,
+        expected: &["Deployment web: m1 changed, m2 stays"],
+    },
+];
+
+/// What members make of what they are sent.
+const THERE: &[Story] = &[
+    Story {
+        claim: "what left a template leaves the members",
+        there: &[(HOME, BLUE), (HOME, EVERYTHING)],
+        change: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {new: label}}, data: {colour: red}}",
+        expected: &["ConfigMap a: m1 changed, m2 changed"],
+    },
+    Story {
+        claim: "a full quota of a member refuses",
+        there: &[("m1", FULL)],
+        change: "quota",
+        expected: &["ConfigMap a: m1 refused, m2 created"],
+    },
+    Story {
+        claim: "what somebody else made stands in the way",
+        there: &[(
+            "m1",
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {colour: green}}",
+        )],
+        change: "many-without-rules",
+        expected: &["ConfigMap a: m1 conflict, m2 created"],
+    },
+    Story {
+        claim: "a definition comes with its objects",
+        there: &[],
+        change: "gadgets",
+        expected: &["Gadget g: m1 created, m2 created, m3 created"],
+    },
+    Story {
+        claim: "a service keeps what its member gave it",
+        there: &[
+            (
+                HOME,
+                "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {selector: {app: web}, ports: [{port: 80}]}}",
+            ),
+            (HOME, EVERYTHING),
+        ],
+        change: "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {selector: {app: web}, ports: [{port: 81}]}}",
+        expected: &["Service s: m1 changed, m2 changed"],
+    },
+    Story {
+        claim: "a job's share is counted",
+        there: &[(HOME, EVERYTHING)],
+        change: "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {completions: 4, parallelism: 2, template: {spec: {restartPolicy: Never, containers: [{name: c, image: busybox}]}}}}",
+        expected: &["Job j: m1 created, m2 created"],
+    },
+];
+
+const SCALED: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 5, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: nginx}]}}}}";
+
+/// What a change stands for that is more than one object.
+fn files(change: &str) -> String {
+    let all: Vec<&str> = match change {
+        "many" => vec![FAILS_IN_M1, BLUE, EVERYTHING],
+        "many-without-rules" | "quota" => vec![BLUE, EVERYTHING],
+        "space" => vec![
+            "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterOverridePolicy, metadata: {name: o}, spec: {resourceSelectors: [{apiVersion: v1, kind: Namespace, name: bank}], overrideRules: [{targetCluster: {clusterNames: [m1]}, overriders: {labelsOverrider: [{operator: replace, value: {tier: silver}}]}}]}}",
+            BANK,
+        ],
+        "gadgets" => vec![
+            "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.shop.io}, spec: {group: shop.io, scope: Namespaced, names: {kind: Gadget, plural: gadgets, singular: gadget, listKind: GadgetList}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}",
+            "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterPropagationPolicy, metadata: {name: kinds}, spec: {resourceSelectors: [{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, name: gadgets.shop.io}]}}",
+            "{apiVersion: shop.io/v1, kind: Gadget, metadata: {name: g}, spec: {size: 3}}",
+            "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: objects}, spec: {resourceSelectors: [{apiVersion: shop.io/v1, kind: Gadget}]}}",
+        ],
+        one => vec![one],
+    };
+    all.join("\n---\n")
+}
+
+async fn foretold(world: &World, supposed: Supposition) -> Value {
+    let supposed = Supposition {
+        json: true,
+        ..supposed
+    };
+    let admin = world.as_user("system:admin", &["system:masters"]).await;
+    let answer = simulate(admin.client(), &supposed, world.now()).await;
+    let answer = answer.unwrap();
+    assert!(answer.failure.is_none(), "{:?}", answer.failure);
+    serde_json::from_str(&answer.text).unwrap()
+}
+
+/// Objects of members, by kind, name and member: what somebody wrote, and nothing that servers and the control plane note.
+type Seen = BTreeMap<(String, String, String), Value>;
+
+fn templates(told: &Value) -> impl Iterator<Item = &Value> {
+    told["templates"].as_array().unwrap().iter()
+}
+
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value[field].as_str().unwrap_or_default()
+}
+
+fn full_name(template: &Value) -> String {
+    match text(template, "namespace") {
+        "" => text(template, "name").to_owned(),
+        namespace => format!("{namespace}/{}", text(template, "name")),
+    }
+}
+
+/// All that members have of the templates that are told of.
+async fn look(world: &World, told: &Value, members: &[&str]) -> Seen {
+    let mut seen = Seen::new();
+    for template in templates(told) {
+        let (kind, name) = (text(template, "kind"), full_name(template));
+        let plural = format!("{}s", kind.to_lowercase());
+        for member in members {
+            let served = world.member(member);
+            // Who does not serve a kind has none of it.
+            let is_served = kind != "Gadget"
+                || served
+                    .get("customresourcedefinitions", "gadgets.shop.io")
+                    .await
+                    .is_some();
+            if !is_served {
+                continue;
+            }
+            if let Some(found) = served.get(&plural, &name).await {
+                let key = (kind.to_owned(), name.clone(), (*member).to_owned());
+                seen.insert(key, written(found));
+            }
+        }
+    }
+    seen
+}
+
+fn written(object: Object) -> Value {
+    let mut value = object.into_value();
+    let fields = value.as_object_mut().unwrap();
+    fields.shift_remove("status");
+    let metadata = fields["metadata"].as_object_mut().unwrap();
+    metadata.retain(|name, _| name == "labels");
+    if let Some(Value::Object(labels)) = metadata.get_mut("labels") {
+        labels.retain(|name, _| !name.contains("karmada.io"));
+    }
+    value
+}
+
+/// Where what members have is not what was foretold.
+fn surprises(told: &Value, before: &Seen, after: &Seen, members: &[&str]) -> Vec<String> {
+    let mut surprises = Vec::new();
+    for template in templates(told) {
+        let (kind, name) = (text(template, "kind"), full_name(template));
+        for member in members {
+            let clusters = template["clusters"].as_array().unwrap().iter();
+            let mut clusters = clusters.filter(|cluster| text(cluster, "name") == *member);
+            let fate = clusters.next();
+            let action = fate.map_or("absent", |fate| text(fate, "action"));
+            let key = (kind.to_owned(), name.clone(), (*member).to_owned());
+            let (was, is) = (before.get(&key), after.get(&key));
+            let is_so = match action {
+                "created" => was.is_none() && is.is_some(),
+                "changed" => is.is_some() && was != is,
+                "deleted" => is.is_none(),
+                // As it was, be it there or not.
+                "stays" | "let go" | "refused" | "conflict" | "held back" => was == is,
+                "absent" => is.is_none() || was == is,
+                other => panic!("{other} is not expected here"),
+            };
+            let replicas = is.and_then(|is| is["spec"]["replicas"].as_i64());
+            let foretold = fate.and_then(|fate| fate["replicasAfter"].as_i64());
+            let counts = !["created", "changed", "stays"].contains(&action)
+                || replicas.is_none()
+                || replicas == foretold;
+            // What overrides make of something new is told beside.
+            let overridden = fate.map(|fate| fate["overrides"].clone());
+            let lines = overridden.as_ref().and_then(Value::as_array);
+            let comes_true = lines.into_iter().flatten().all(|line| {
+                let path = text(line, "path");
+                let there = is.and_then(|is| is.pointer(path));
+                action != "created" || there == Some(&line["after"])
+            });
+            if !is_so || !counts || !comes_true {
+                surprises.push(format!(
+                    "{kind} {name} in {member} was to be {action} ({foretold:?} replicas, {overridden:?}): {was:?} became {is:?}"
+                ));
+            }
+        }
+    }
+    surprises
+}
+
+/// What is told of a template: `Deployment web: m1 deleted, m2 created`.
+fn summary(template: &Value) -> String {
+    let clusters = template["clusters"].as_array().unwrap().iter();
+    let clusters: Vec<String> = clusters
+        .map(|cluster| format!("{} {}", text(cluster, "name"), text(cluster, "action")))
+        .collect();
+    let (kind, name) = (text(template, "kind"), text(template, "name"));
+    format!("{kind} {name}: {}", clusters.join(", "))
+}
+
+async fn come_true(stories: &[Story]) {
+    let mut wrong = Vec::new();
+    for story in stories {
+        let world = World::with_members(MEMBERS).await;
+        for (place, yaml) in story.there {
+            match *place {
+                HOME => world.apply(yaml).await,
+                member => world.member(member).apply(yaml).await,
+            }
+            world.advance(WHILE).await;
+        }
+        let change = files(story.change);
+        let supposed = Supposition {
+            manifests: Manifest::parse("f.yaml", &change).unwrap(),
+            manager: Some("test".to_owned()),
+            ..Supposition::default()
+        };
+        let told = foretold(&world, supposed).await;
+        let before = look(&world, &told, &MEMBERS).await;
+        for one in change.split("\n---\n") {
+            world.apply(one).await;
+            // A definition is served a moment later.
+            world.advance(MOMENT).await;
+        }
+        world.advance(WHILE).await;
+        let after = look(&world, &told, &MEMBERS).await;
+        let mut all = surprises(&told, &before, &after, &MEMBERS);
+        for expected in story.expected {
+            if !templates(&told).any(|template| summary(template) == *expected) {
+                all.push(format!("{expected} is not told, but {told:#}"));
+            }
+        }
+        wrong.extend(all.iter().map(|what| format!("{}: {what}", story.claim)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn things_go_where_it_is_foretold() {
+    come_true(PLACES).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn rules_do_what_is_foretold() {
+    come_true(RULES).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_take_and_refuse_as_it_is_foretold() {
+    come_true(THERE).await;
+}
