@@ -12,12 +12,13 @@ use running::{KARAVEL, ROOT, Up, both};
 use waiting::wait_for;
 
 /// In this order, each leaves the control plane as it found it.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 8] = [
     "docs/concepts.md",
     "docs/getting-started.md",
     "docs/policies.md",
     "docs/overrides.md",
     "docs/from-karmada.md",
+    "docs/operating.md",
     "docs/troubleshooting.md",
     "README.md",
 ];
