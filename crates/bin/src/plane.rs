@@ -38,6 +38,7 @@ use telemetry::metrics::{Metric, Registry};
 use crate::configz;
 use crate::decisions::{self, Decisions};
 use crate::estimating;
+use crate::trouble;
 
 /// The Lease that the one of several processes on a store holds which runs the controllers.
 const LEASE: &str = "karavel-controllers";
@@ -438,5 +439,6 @@ fn refuse(error: &StartError) -> Failure {
         StartError::Audit(_) => "choose another place for the audit log",
         StartError::Roles(_) => "this is a mistake in the program; please report it",
     };
+    let hint = trouble::hint(error).unwrap_or(hint);
     Failure::refused(telemetry::chain(error).to_string(), hint)
 }
