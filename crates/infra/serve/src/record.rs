@@ -311,6 +311,33 @@ mod tests {
     }
 
     #[test]
+    fn damage_anywhere_is_found_when_the_object_is_met() {
+        let begin = br#"{"apiVersion":"v1","kind":"Thing","metadata":{"name":"x"},"data":{"k":""#;
+        for (rest, is_sound) in [
+            (&b"v\"}}"[..], true),
+            (b"\\ud83d\\ude00\"}}", true),
+            (b"\\\\ud83d\"}}", true),
+            (b"\xff\"}}", false),
+            (b"\\ud83d\"}}", false),
+            (b"v\"}", false),
+            (b"v\"}}}", false),
+        ] {
+            let entry = Entry {
+                key: Key::new("/registry/core/things/x").unwrap(),
+                value: [&begin[..], rest].concat().into(),
+                created: Revision(1),
+                modified: Revision(1),
+                version: 1,
+            };
+            let read = Record::new(Arc::new(entry));
+            assert_eq!(read.is_ok(), is_sound, "{}", rest.escape_ascii());
+            if let Ok(record) = read {
+                assert!(record.value().is_object());
+            }
+        }
+    }
+
+    #[test]
     fn an_object_comes_back_with_its_revision_and_its_own_order() {
         let written = json!({
             "spec": {"z": 1, "a": {"metadata": {}}}, "kind": "Thing",
