@@ -5,9 +5,11 @@
 use api::{
     config::DependentObjectReference,
     policy::ConflictResolution,
-    work::v1alpha2::{BindingSnapshot, ObjectReference, ResourceBindingSpec},
+    work::v1alpha2::{BindingSnapshot, ObjectReference, ResourceBindingSpec, TargetCluster},
 };
 use object::{GroupVersionKind, Object, ObjectKey, field::FieldPath, selector::Selector};
+
+use crate::targets;
 
 /// What those who refer to an object want of its binding.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,10 +22,10 @@ pub struct Wishes {
     pub disagreement: Option<String>,
 }
 
-/// Whether a binding wants what its template refers to on its clusters: it goes somewhere, and its policy says so.
+/// Whether a binding wants what its template refers to on its clusters: it is somewhere, and its policy says so.
 #[must_use]
 pub fn is_referrer(spec: &ResourceBindingSpec) -> bool {
-    spec.propagate_deps && !spec.clusters.is_empty()
+    spec.propagate_deps && (!spec.clusters.is_empty() || targets::left(spec).next().is_some())
 }
 
 /// Whether what is referred to is in the namespace of the binding. Nothing else is sent after a template: a binding is for
@@ -65,13 +67,25 @@ pub fn group_of(reference: &DependentObjectReference) -> &str {
     group
 }
 
-/// What the binding of an object notes of one that refers to it.
+/// What the binding of an object notes of one that refers to it: where it is to be, and where it still is until another copy
+/// has taken over. What a copy needs goes with the copy and not before.
+///
+/// Upstream: only where it is to be.
 #[must_use]
 pub fn snapshot(key: &ObjectKey, spec: &ResourceBindingSpec) -> BindingSnapshot {
+    let mut clusters = spec.clusters.clone();
+    for task in targets::left(spec) {
+        if clusters.iter().all(|known| known.name != task.from_cluster) {
+            clusters.push(TargetCluster {
+                name: task.from_cluster.clone(),
+                replicas: task.replicas.unwrap_or_default(),
+            });
+        }
+    }
     BindingSnapshot {
         namespace: key.namespace.clone(),
         name: key.name.clone(),
-        clusters: spec.clusters.clone(),
+        clusters,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use api::{
     names,
     policy::PurgeMode,
-    work::v1alpha2::{ResourceBindingSpec, TargetCluster},
+    work::v1alpha2::{GracefulEvictionTask, ResourceBindingSpec, TargetCluster},
 };
 use object::ObjectKey;
 
@@ -29,16 +29,18 @@ pub fn targets(binding: &ResourceBindingSpec) -> Vec<&TargetCluster> {
 /// The clusters that may have a work: the targets, and those that are being left gracefully.
 #[must_use]
 pub fn expected(binding: &ResourceBindingSpec) -> BTreeSet<&str> {
-    let left = binding
-        .graceful_eviction_tasks
-        .iter()
-        .filter(|task| !is_direct(task.purge_mode))
-        .map(|task| task.from_cluster.as_str());
+    let left = left(binding).map(|task| task.from_cluster.as_str());
     targets(binding)
         .into_iter()
         .map(|target| target.name.as_str())
         .chain(left)
         .collect()
+}
+
+/// Of the clusters that are being left those in which the copy stays for the time being.
+pub(crate) fn left(binding: &ResourceBindingSpec) -> impl Iterator<Item = &GracefulEvictionTask> {
+    let tasks = binding.graceful_eviction_tasks.iter();
+    tasks.filter(|task| !is_direct(task.purge_mode))
 }
 
 /// The works among those given that no cluster of the binding accounts for. Ask only with a complete list of the

@@ -229,6 +229,49 @@ async fn c25_a_copy_that_nothing_replaces_goes_when_its_time_is_up() {
         .await;
 }
 
+/// What a copy needs is there for as long as the copy is.
+#[tokio::test(start_paused = true)]
+async fn a_copy_that_stays_for_a_while_keeps_what_it_needs() {
+    let limited = one_of_all("", "propagateDeps: true").replace(
+        "clusterTolerations",
+        "clusterAffinity: {clusterNames: [m1]}\n            clusterTolerations",
+    );
+    let (world, place) = running(ON, &limited).await;
+    let m1 = world.member("m1");
+    world.apply(&crate::config_map("settings", "a")).await;
+    let needs = json!({"spec": {"template": {"spec": {"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}}}});
+    world.patch("deployments", "default/web", needs).await;
+    let has = async |kind: &str, name: &str| m1.get(kind, name).await.is_some();
+    let settings = "default/settings";
+    world
+        .until("it has what it needs", SOON, async || {
+            has("configmaps", settings).await && is_healthy(&world, "m1").await
+        })
+        .await;
+    taint(&world, &place).await;
+    world
+        .until("it is to go", SOON, async || !tasks(&world).await.is_null())
+        .await;
+    world
+        .stays("both stay", seconds(9 * 60), async || {
+            has("configmaps", settings).await && has("deployments", "default/web").await
+        })
+        .await;
+    // What is written meanwhile still comes.
+    let data = json!({"data": {"value": "b"}});
+    world.patch("configmaps", settings, data).await;
+    world
+        .until_is("it is up to date", seconds(20), json!("b"), async || {
+            m1.field("configmaps", settings, "data.value").await
+        })
+        .await;
+    world
+        .until("both go", seconds(120), async || {
+            !has("configmaps", settings).await && !has("deployments", "default/web").await
+        })
+        .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn c26_a_copy_that_goes_directly_is_gone_before_the_next_comes() {
     let directly = "failover: {cluster: {purgeMode: Directly}}";

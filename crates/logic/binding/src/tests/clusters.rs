@@ -7,6 +7,7 @@ use object::ObjectKey;
 use super::{binding, one};
 use crate::{
     completions::{division, with_completions},
+    dependencies::{is_referrer, snapshot},
     failover::inherited_labels,
     targets::{expected, held_back, orphans, targets},
 };
@@ -22,6 +23,43 @@ fn targets_are_the_chosen_clusters_then_those_only_required() {
         .collect();
     assert_eq!(found.join(" "), "m2=1 m1=2 m3=7");
     assert!(targets(&super::binding("").spec).is_empty());
+}
+
+#[test]
+fn what_a_copy_needs_is_where_the_copy_is_until_another_has_taken_over() {
+    let task = |mode: &str| {
+        format!("{{fromCluster: m1, reason: R, producer: P, replicas: 3, purgeMode: {mode}}}")
+    };
+    let key = ObjectKey::namespaced("test", "web-deployment");
+    for (claim, clusters, mode, expected) in [
+        (
+            "moves",
+            "{name: m2, replicas: 2}",
+            "Gracefully",
+            "m2=2 m1=3",
+        ),
+        ("comes back", "{name: m1, replicas: 2}", "Never", "m1=2"),
+        ("finds no place", "", "Gracefully", "m1=3"),
+        (
+            "is gone first",
+            "{name: m2, replicas: 2}",
+            "Directly",
+            "m2=2",
+        ),
+        ("is gone", "", "Directly", ""),
+    ] {
+        let tasks = task(mode);
+        let binding = binding(&format!(
+            "propagateDeps: true, clusters: [{clusters}], gracefulEvictionTasks: [{tasks}]"
+        ));
+        let found = snapshot(&key, &binding.spec).clusters;
+        let found: Vec<String> = found
+            .iter()
+            .map(|target| format!("{}={}", target.name, target.replicas))
+            .collect();
+        assert_eq!(found.join(" "), expected, "{claim}");
+        assert_eq!(is_referrer(&binding.spec), !expected.is_empty(), "{claim}");
+    }
 }
 
 #[test]
