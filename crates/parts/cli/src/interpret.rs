@@ -107,6 +107,7 @@ pub fn check(manifests: &[Manifest], print: Sink<'_>) -> Result<(), Failure> {
 
 /// Says who answers every question about the objects.
 pub fn trace(trial: &Trial, print: Sink<'_>) -> Result<(), Failure> {
+    refuse_others(&trial.customizations)?;
     let interpreter = configured(&trial.customizations);
     let about = trial.desired.iter().chain(&trial.observed);
     let mut is_empty = true;
@@ -130,6 +131,18 @@ pub fn trace(trial: &Trial, print: Sink<'_>) -> Result<(), Failure> {
     }
 }
 
+/// Refuses what is no customization: it would be passed over.
+fn refuse_others(manifests: &[Manifest]) -> Result<(), Failure> {
+    let kind = "ResourceInterpreterCustomization";
+    match manifests.iter().find(|other| other.object.kind() != kind) {
+        None => Ok(()),
+        Some(other) => Err(Failure::refused(
+            format!("{}: {} is no {kind}", other.place, other.object.kind()),
+            "give customizations with -f, and objects with --desired-file or --observed-file",
+        )),
+    }
+}
+
 /// Runs one rule, and prints what it answers.
 pub fn run(trial: &Trial, print: Sink<'_>) -> Result<(), Failure> {
     let Some(operation) = trial.operation else {
@@ -138,6 +151,7 @@ pub fn run(trial: &Trial, print: Sink<'_>) -> Result<(), Failure> {
             "choose one with --operation, such as InterpretHealth",
         ));
     };
+    refuse_others(&trial.customizations)?;
     let interpreter = configured(&trial.customizations);
     let answers = ask(&interpreter, operation, trial)
         .map_err(|failure| failure.reworded(|what| format!("Execute {operation} error: {what}")))?;
@@ -303,6 +317,24 @@ fn configured(customizations: &[Manifest]) -> Interpreter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_customizations_have_rules() {
+        let cart = "{apiVersion: shop.io/v1, kind: Cart, metadata: {name: a}}";
+        let manifests = Manifest::parse("f.yaml", cart).unwrap();
+        let trial = Trial {
+            desired: manifests.first().cloned(),
+            customizations: manifests,
+            operation: Some(Operation::InterpretHealth),
+            ..Trial::default()
+        };
+        let mut print = |_: &str| Ok(());
+        let expected = "f.yaml: Cart is no ResourceInterpreterCustomization";
+        let said = run(&trial, &mut print).unwrap_err().to_string();
+        assert_eq!(said, expected);
+        let said = trace(&trial, &mut print).unwrap_err().to_string();
+        assert_eq!(said, expected);
+    }
 
     #[test]
     fn what_there_is_no_rule_for_is_told() {
