@@ -1,7 +1,8 @@
 //! Where a server is and who we are to it.
 
+use std::ffi::OsStr;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use http::HeaderValue;
@@ -233,11 +234,17 @@ impl KubeconfigSource {
                 let config = Config::from_custom_kubeconfig(kubeconfig, &chosen).await;
                 config.map_err(refused)
             }
-            Self::Environment { context: None } => {
-                let config = Config::infer().await;
-                config.map_err(|error| ConfigError::Find(Box::new(error)))
-            }
             Self::Environment { context } => {
+                let listed = std::env::var_os("KUBECONFIG").unwrap_or_default();
+                if let Some(paths) = those_there(&listed, Path::exists) {
+                    let chosen = choose(context.as_deref());
+                    let config = Config::from_custom_kubeconfig(merge(&paths)?, &chosen).await;
+                    return config.map_err(refused);
+                }
+                if context.is_none() {
+                    let config = Config::infer().await;
+                    return config.map_err(|error| ConfigError::Find(Box::new(error)));
+                }
                 let config = Config::from_kubeconfig(&choose(context.as_deref())).await;
                 config.map_err(refused)
             }
@@ -289,6 +296,27 @@ impl Endpoint {
     }
 }
 
+/// The files of a list that are there, if it has others too. Upstream: of several, those that are not there are passed over.
+fn those_there(listed: &OsStr, is_there: impl Fn(&Path) -> bool) -> Option<Vec<PathBuf>> {
+    let (there, absent): (Vec<PathBuf>, Vec<PathBuf>) = std::env::split_paths(listed)
+        .filter(|path| !path.as_os_str().is_empty())
+        .partition(|path| is_there(path));
+    (!there.is_empty() && !absent.is_empty()).then_some(there)
+}
+
+/// Several files as one; what an earlier one says counts.
+fn merge(paths: &[PathBuf]) -> Result<Kubeconfig, ConfigError> {
+    let mut merged = Kubeconfig::default();
+    for path in paths {
+        let both = Kubeconfig::read_from(path).and_then(|read| merged.merge(read));
+        merged = both.map_err(|error| ConfigError::Read {
+            path: path.clone(),
+            source: Box::new(error),
+        })?;
+    }
+    Ok(merged)
+}
+
 fn choose(context: Option<&str>) -> KubeConfigOptions {
     KubeConfigOptions {
         context: context.map(str::to_owned),
@@ -324,6 +352,24 @@ mod tests {
         assert!(config.accept_invalid_certs && config.auth_info.token.is_some());
         assert_eq!(config.root_cert, Some(vec![vec![0, 0, 0]]));
         assert!(!format!("{endpoint:?}").contains("secret"));
+    }
+
+    #[test]
+    fn of_several_files_those_that_are_missing_are_passed_over() {
+        let is_there = |path: &Path| path.starts_with("/there");
+        for (listed, expected) in [
+            ("", None),
+            ("/there/a", None),
+            ("/gone", None),
+            ("/gone:/lost", None),
+            ("/there/a:/there/b", None),
+            ("/gone:/there/a", Some("/there/a")),
+            ("/there/a::/gone:/there/b", Some("/there/a:/there/b")),
+        ] {
+            let found = those_there(OsStr::new(listed), is_there);
+            let found = found.map(|paths| std::env::join_paths(paths).unwrap());
+            assert_eq!(found.as_deref(), expected.map(OsStr::new), "{listed}");
+        }
     }
 
     #[tokio::test]
