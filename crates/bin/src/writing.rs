@@ -340,7 +340,7 @@ fn with_copy(failure: Failure, text: &str) -> Failure {
             let kept = format!("your text is in {}", path.display());
             let hint = match failure.hint() {
                 "" => kept,
-                hint => format!("{hint}; {kept}"),
+                hint => format!("{hint}\n{kept}"),
             };
             failure.advised(hint)
         }

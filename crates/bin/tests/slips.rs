@@ -137,7 +137,12 @@ fn slips_are_told_by_a_running_control_plane() {
         (
             "patch deploy web -p '{\"spec\":{\"replicas\":\"x\"}}'",
             1,
-            &["the patch does not fit: spec.replicas: "],
+            &["the change does not fit: spec.replicas: "],
+        ),
+        (
+            "get deploy WEB",
+            1,
+            &["\"WEB\" not found", "did you mean \"web\"?"],
         ),
         // Pods are in members.
         (
@@ -159,6 +164,8 @@ fn slips_are_told_by_a_running_control_plane() {
     ] {
         check(&up, &format!("karavel {line}"), "", code, said);
     }
+    let line = "KUBECONFIG=/nowhere/at/all:$KUBECONFIG karavel get deploy web";
+    check(&up, line, "", 0, &["web"]);
     let policy = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: web}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}], placement: {clusterAffinity: {clusterNames: [membr1]}}}}";
     let said = "names the cluster \"membr1\", and there is none: did you mean \"member1\"?";
     check(&up, "karavel apply -f -", policy, 0, &["created", said]);
@@ -187,6 +194,14 @@ fn a_rehearsed_promotion_says_where_it_was_rehearsed() {
     let make = "karavel --karmada-context member1 create configmap lone --from-literal=a=b";
     check(&up, make, "", 0, &["configmap/lone created"]);
     until(&up, "karavel get cm lone -s members", "", &["member1"]);
+    let slip = "karavel promote configmap lnoe -C member1";
+    check(
+        &up,
+        slip,
+        "",
+        1,
+        &["don't exist in cluster(member1)", "did you mean \"lone\"?"],
+    );
     for (how, said) in [
         ("client", "created (dry run)"),
         ("server", "created (server dry run)"),

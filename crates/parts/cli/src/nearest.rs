@@ -78,24 +78,14 @@ pub(crate) async fn missing(
     }
     let space = absent_space(client, resource, key).await;
     let failure = space.as_ref().map_or(failure, call_failure);
-    let list = async |namespace: &str, fields: String| {
-        let options = ListOptions {
-            metadata_only: true,
-            field_selector: fields,
-            limit: LOOKED_AT,
-            ..ListOptions::default()
-        };
-        let listed = client.list(resource, namespace, &options).await;
-        listed.map(|list| list.items).unwrap_or_default()
-    };
-    let here = list(&key.namespace, String::new()).await;
-    if let Some(name) = nearest(&key.name, here.iter().map(Object::name)) {
+    if let Some(name) = near_name(client, resource, key).await {
         return failure.advised(format!("did you mean {name:?}?"));
     }
     if !resource.namespaced || key.namespace.is_empty() {
         return failure;
     }
-    let elsewhere = list("", format!("metadata.name={}", key.name)).await;
+    let by_name = format!("metadata.name={}", key.name);
+    let elsewhere = heads(client, resource, "", by_name).await;
     if let Some(found) = elsewhere.first() {
         return failure.advised(format!(
             "there is one in the namespace {0:?}: add -n {0}",
@@ -111,16 +101,43 @@ pub(crate) async fn missing(
     }
 }
 
+/// The name that was probably meant by one that no object of the kind has, in the same namespace.
+pub(crate) async fn near_name(
+    client: &Client,
+    resource: &ResourceType,
+    key: &ObjectKey,
+) -> Option<String> {
+    let here = heads(client, resource, &key.namespace, String::new()).await;
+    near_among(&key.name, &here)
+}
+
 /// The namespace that was probably meant by one that is not there.
 pub(crate) async fn near_space(client: &Client, wrong: &str) -> Option<String> {
+    let spaces = heads(client, &namespaces(), "", String::new()).await;
+    near_among(wrong, &spaces)
+}
+
+/// The nearest of the objects' names. They are mostly of small letters, whatever was typed.
+fn near_among(wrong: &str, objects: &[Object]) -> Option<String> {
+    let near = |wrong: &str| nearest(wrong, objects.iter().map(Object::name)).map(str::to_owned);
+    near(wrong).or_else(|| near(&wrong.to_lowercase()))
+}
+
+/// Who some objects are; none if they cannot be listed.
+async fn heads(
+    client: &Client,
+    resource: &ResourceType,
+    namespace: &str,
+    fields: String,
+) -> Vec<Object> {
     let options = ListOptions {
         metadata_only: true,
+        field_selector: fields,
         limit: LOOKED_AT,
         ..ListOptions::default()
     };
-    let spaces = client.list(&namespaces(), "", &options).await;
-    let spaces = spaces.map(|list| list.items).unwrap_or_default();
-    nearest(wrong, spaces.iter().map(Object::name)).map(str::to_owned)
+    let listed = client.list(resource, namespace, &options).await;
+    listed.map(|list| list.items).unwrap_or_default()
 }
 
 /// What is said beside an empty answer if none of those who were asked has the namespace: it was mistyped, mostly.
@@ -223,6 +240,15 @@ mod tests {
             ),
         ] {
             assert_eq!(absent_space_note("shpo", near, whose), expected);
+        }
+    }
+
+    #[test]
+    fn names_are_meant_in_small_letters() {
+        let pods = ResourceType::namespaced("", "v1", "Pod", "pods");
+        let all = ["web", "db"].map(|name| Object::new(&pods.kind, &ObjectKey::cluster(name)));
+        for (wrong, expected) in [("WEB", Some("web")), ("wbe", Some("web")), ("x", None)] {
+            assert_eq!(near_among(wrong, &all).as_deref(), expected, "{wrong}");
         }
     }
 

@@ -7,6 +7,7 @@ use intent::Propagation;
 use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
 
 use crate::failure::Failure;
+use crate::nearest::near_name;
 use crate::picture::{Picture, Presumption};
 use crate::reach::call_failure;
 use crate::reading::{self, Output, Place, Scope, Sink};
@@ -60,22 +61,14 @@ pub async fn promote(
         .map_err(|error| of_member(query, &error))?;
     let resource = reading::resolve(&discovery, &word)?.resource.clone();
     let key = reading::key(&resource, &namespace, &name);
-    let found = source
-        .get(&resource, &key)
-        .await
-        .map_err(|error| match error.is_not_found() {
-            true => Failure::refused(
-                format!(
-                    "the {word} or {name} don't exist in cluster({})",
-                    query.cluster
-                ),
-                format!(
-                    "`karavel get {word} -s members -C {}` shows what it has",
-                    query.cluster
-                ),
-            ),
-            false => of_member(query, &error),
-        })?;
+    let found = match source.get(&resource, &key).await {
+        Ok(found) => found,
+        Err(error) if error.is_not_found() => {
+            let near = near_name(&source, &resource, &key).await;
+            return Err(absent(&word, &name, &query.cluster, near.as_deref()));
+        }
+        Err(error) => return Err(of_member(query, &error)),
+    };
     let template = strip(found.clone());
     let clusters = [query.cluster.clone()];
     let strictness = Strictness::Adopting {
@@ -169,6 +162,18 @@ pub async fn promote(
         "Resource \"{}\"({key}) is promoted successfully\n",
         gvr(&resource)
     ))
+}
+
+/// Upstream: in these words.
+fn absent(word: &str, name: &str, cluster: &str, near: Option<&str>) -> Failure {
+    let meant = near.map(|near| format!("did you mean {near:?}? "));
+    Failure::refused(
+        format!("the {word} or {name} don't exist in cluster({cluster})"),
+        format!(
+            "{}`karavel get {word} -s members -C {cluster}` shows what it has",
+            meant.unwrap_or_default()
+        ),
+    )
 }
 
 fn gvr(resource: &ResourceType) -> String {
@@ -365,6 +370,14 @@ mod tests {
         let json: Value = serde_json::from_str(&shown(&Output::Json)).unwrap();
         assert_eq!(json["kind"], "ConfigMap");
         assert_eq!(shown(&Output::Name), "configmap/a\n");
+    }
+
+    #[test]
+    fn what_a_member_lacks_is_answered_with_what_was_meant() {
+        let hint = |near| absent("deploy", "odl", "m1", near).hint().to_owned();
+        let shows = "`karavel get deploy -s members -C m1` shows what it has";
+        assert_eq!(hint(None), shows);
+        assert_eq!(hint(Some("old")), format!("did you mean \"old\"? {shows}"));
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn brief(message: String) -> String {
     // The object is not named: there is none.
     let head = before.trim_end_matches([' ', '"']);
     let why = mismatch(why).unwrap_or_else(|| why.to_owned());
-    format!("{head} the patch does not fit: {why}")
+    format!("{head} the change does not fit: {why}")
 }
 
 /// What stands behind a text in quotes that has just begun.
@@ -220,11 +220,11 @@ mod tests {
         for (message, expected) in [
             (
                 "from server (Invalid):  \"\" is invalid: patch: Invalid value: \"{\\\"apiVersion\\\":\\\"apps/v1\\\",\\\"a\\\": 1}\": json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
-                "from server (Invalid): the patch does not fit: spec.replicas: expected int32, found string",
+                "from server (Invalid): the change does not fit: spec.replicas: expected int32, found string",
             ),
             (
                 "from server (Invalid):  \"\" is invalid: patch: Invalid value: \"{}\": something else",
-                "from server (Invalid): the patch does not fit: something else",
+                "from server (Invalid): the change does not fit: something else",
             ),
             (
                 "from server (Invalid): pods \"p\" is invalid: spec: Required value",
