@@ -196,7 +196,7 @@ impl Followed {
     fn begin(&self, rules: &mut Rules) -> Place {
         let (snapshot, place) = self.collection.begin();
         for key in rules.keys(self.sort) {
-            if !snapshot.objects.contains_key(&*key) {
+            if !snapshot.objects.contains_key(&key) {
                 rules.remove(self.sort, &key);
             }
         }
