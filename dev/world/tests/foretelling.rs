@@ -35,6 +35,12 @@ const FULL: &str = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, na
 const BANK: &str =
     "{apiVersion: v1, kind: Namespace, metadata: {name: bank, labels: {tier: gold}}}";
 
+const GADGETS: &str = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.shop.io}, spec: {group: shop.io, scope: Namespaced, names: {kind: Gadget, plural: gadgets, singular: gadget, listKind: GadgetList}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}";
+const GADGETS_TO_M1: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterPropagationPolicy, metadata: {name: kinds}, spec: {resourceSelectors: [{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, name: gadgets.shop.io}], placement: {clusterAffinity: {clusterNames: [m1]}}}}";
+const GADGETS_EVERYWHERE: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterPropagationPolicy, metadata: {name: kinds}, spec: {resourceSelectors: [{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, name: gadgets.shop.io}]}}";
+const GADGET: &str = "{apiVersion: shop.io/v1, kind: Gadget, metadata: {name: g}, spec: {size: 3}}";
+const ALL_GADGETS: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: objects}, spec: {resourceSelectors: [{apiVersion: shop.io/v1, kind: Gadget}]}}";
+
 /// Where policies send things.
 const PLACES: &[Story] = &[
     Story {
@@ -69,6 +75,17 @@ const PLACES: &[Story] = &[
         there: &[(HOME, WEB), (HOME, EVERYTHING)],
         change: OF_ALL,
         expected: &["Deployment web: m1 stays, m2 stays"],
+    },
+    Story {
+        claim: "objects follow their definition to further clusters",
+        there: &[
+            (HOME, GADGETS),
+            (HOME, GADGETS_TO_M1),
+            (HOME, GADGET),
+            (HOME, ALL_GADGETS),
+        ],
+        change: GADGETS_EVERYWHERE,
+        expected: &["Gadget g: m1 stays, m2 created, m3 created"],
     },
 ];
 
@@ -166,12 +183,7 @@ fn files(change: &str) -> String {
             "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterOverridePolicy, metadata: {name: o}, spec: {resourceSelectors: [{apiVersion: v1, kind: Namespace, name: bank}], overrideRules: [{targetCluster: {clusterNames: [m1]}, overriders: {labelsOverrider: [{operator: replace, value: {tier: silver}}]}}]}}",
             BANK,
         ],
-        "gadgets" => vec![
-            "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.shop.io}, spec: {group: shop.io, scope: Namespaced, names: {kind: Gadget, plural: gadgets, singular: gadget, listKind: GadgetList}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}",
-            "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterPropagationPolicy, metadata: {name: kinds}, spec: {resourceSelectors: [{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, name: gadgets.shop.io}]}}",
-            "{apiVersion: shop.io/v1, kind: Gadget, metadata: {name: g}, spec: {size: 3}}",
-            "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: objects}, spec: {resourceSelectors: [{apiVersion: shop.io/v1, kind: Gadget}]}}",
-        ],
+        "gadgets" => vec![GADGETS, GADGETS_EVERYWHERE, GADGET, ALL_GADGETS],
         one => vec![one],
     };
     all.join("\n---\n")

@@ -1,7 +1,7 @@
 //! Kinds that come along with objects of them: a definition and what it defines, supposed together.
 //!
 //! No server knows such a kind yet, so that nobody can try its objects on; they are taken as they are written. Clusters
-//! serve it once they have the definition.
+//! serve it once they have the definition, and so they do where a definition that is there goes to further ones.
 
 use api::cluster::{ApiEnablement, ApiResource};
 use object::{GroupVersionKind, Object, ResourceType, Value};
@@ -34,7 +34,7 @@ pub(super) fn definitions() -> ResourceType {
 }
 
 /// Whether an object defines a kind.
-fn is_definition(object: &Object) -> bool {
+pub(super) fn is_definition(object: &Object) -> bool {
     object.kind() == DEFINITION && object.api_version().starts_with(GROUP)
 }
 
@@ -79,22 +79,36 @@ pub(super) fn find<'a>(all: &'a [Announced], kind: &GroupVersionKind) -> Option<
     resources.find(|resource| resource.kind == *kind)
 }
 
-/// Lets clusters serve the kinds whose definitions they would have.
-pub(super) fn serve(after: &mut Picture, outcome: &Simulated, announced: &[Announced]) {
+/// The kinds that templates define.
+pub(super) fn defined_by<'t>(templates: impl Iterator<Item = &'t Object>) -> Vec<Announced> {
+    let definitions = templates.filter(|object| is_definition(object));
+    definitions.flat_map(defined).collect()
+}
+
+/// Lets clusters serve the kinds whose definitions they would have; whether any did not before.
+pub(super) fn serve(after: &mut Picture, outcome: &Simulated, announced: &[Announced]) -> bool {
+    let mut is_news = false;
     for one in announced {
         let fates = outcome.templates.iter();
         let fates = fates.filter(|fate| fate.kind == DEFINITION && fate.name == one.definition);
         for fate in fates.flat_map(|fate| &fate.clusters) {
-            let has_it = matches!(fate.what, What::Created | What::Changed(_) | What::Stays);
+            let has_it = match fate.what {
+                What::Created | What::Changed(_) => true,
+                // A cluster that is not known to have it may have another.
+                What::Stays => fate.look.is_none(),
+                _ => false,
+            };
             let cluster = after.clusters.get_mut(&fate.cluster);
             if let Some(cluster) = cluster.filter(|_| has_it) {
-                enable(&mut cluster.status.api_enablements, &one.resource);
+                is_news |= enable(&mut cluster.status.api_enablements, &one.resource);
             }
         }
     }
+    is_news
 }
 
-fn enable(enablements: &mut Vec<ApiEnablement>, resource: &ResourceType) {
+/// Adds a kind to what a cluster serves, if it is not there.
+fn enable(enablements: &mut Vec<ApiEnablement>, resource: &ResourceType) -> bool {
     let group_version = resource.kind.api_version();
     let known = enablements
         .iter()
@@ -107,15 +121,17 @@ fn enable(enablements: &mut Vec<ApiEnablement>, resource: &ResourceType) {
         enablements.len() - 1
     });
     let Some(enablement) = enablements.get_mut(place) else {
-        return;
+        return false;
     };
-    let served = ApiResource {
+    let mut served = enablement.resources.iter();
+    if served.any(|served| served.kind == resource.kind.kind) {
+        return false;
+    }
+    enablement.resources.push(ApiResource {
         name: resource.plural.clone(),
         kind: resource.kind.kind.clone(),
-    };
-    if !enablement.resources.contains(&served) {
-        enablement.resources.push(served);
-    }
+    });
+    true
 }
 
 #[cfg(test)]
@@ -167,9 +183,8 @@ spec:
         let resource = ResourceType::namespaced("shop.io", "v1", "Gadget", "gadgets");
         let other = ResourceType::namespaced("shop.io", "v1", "Wheel", "wheels");
         let mut enablements = Vec::new();
-        for resource in [&resource, &other, &resource] {
-            enable(&mut enablements, resource);
-        }
+        let news = [&resource, &other, &resource].map(|one| enable(&mut enablements, one));
+        assert_eq!(news, [true, true, false]);
         let [one] = enablements.as_slice() else {
             panic!("{enablements:?}");
         };

@@ -130,11 +130,12 @@ async fn foretell(
         decide::decide(scene, now)
     };
     let mut outcome = decide(&after);
-    if !stage.announced.is_empty() {
-        kinds::serve(&mut after, &outcome, &stage.announced);
+    // What clusters serve decides where objects go, and comes with definitions that go there.
+    let defined = kinds::defined_by(templates.all().map(|template| &template.object));
+    if kinds::serve(&mut after, &outcome, &defined) {
         outcome = decide(&after);
-        outcome.doubts.extend(stage.unchecked());
     }
+    outcome.doubts.extend(stage.unchecked());
     outcome.doubts.extend(unread.into_iter().chain(unlisted));
     let mut silent = look::look(control, &after, &templates, &mut outcome, progress).await;
     let discovery = &templates.discovery;

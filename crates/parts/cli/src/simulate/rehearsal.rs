@@ -14,7 +14,7 @@
 //!
 //! [`Supposition::only_reads`]: super::Supposition::only_reads
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 
 use client::{CallError, Client, Discovery, Refusal, WriteOptions};
@@ -24,7 +24,7 @@ use object::{Object, ObjectKey, ResourceType};
 
 use super::bringing::Records;
 use super::fate::{ClusterFate, Simulated, What};
-use super::kinds::definitions;
+use super::kinds::{definitions, is_definition};
 use super::look::{AT_ONCE, MEMBERS};
 use super::progress::Progress;
 use super::troubles::Troubles;
@@ -170,6 +170,7 @@ async fn ask(
         place: &place,
         client: &client,
         unsent: BTreeMap::new(),
+        coming: coming(&asked),
     };
     let kind = |one: &Asked<'_>| {
         let found = discovery.find(&one.object.group_version_kind());
@@ -218,6 +219,8 @@ struct Member<'p> {
     client: &'p Client,
     /// By the name of a definition: what is said of its objects where they are not sent.
     unsent: BTreeMap<String, Option<Verdict>>,
+    /// The names of definitions that it would get.
+    coming: BTreeSet<String>,
 }
 
 impl Member<'_> {
@@ -257,6 +260,11 @@ impl Member<'_> {
         let error = self.client.get_metadata(&definitions(), &key).await.err()?;
         if !error.is_not_found() {
             return Some(self.verdict(&error));
+        }
+        if self.coming.contains(name) {
+            return Some(Verdict::Open(format!(
+                "{name} comes along, and until then nobody there can say"
+            )));
         }
         let found = self.client.get_metadata(resource, &object.key()).await;
         let refusal = found.as_ref().err().and_then(CallError::refusal);
@@ -349,6 +357,15 @@ impl Member<'_> {
             None => Verdict::Silent(self.place.failure(error).to_string()),
         }
     }
+}
+
+/// The names of the definitions among what a member would get.
+fn coming(asked: &[Asked<'_>]) -> BTreeSet<String> {
+    let new = asked.iter().filter(|one| one.is_new);
+    let definitions = new.filter(|one| is_definition(one.object));
+    definitions
+        .map(|one| one.object.name().to_owned())
+        .collect()
 }
 
 /// The name of the definition of a kind, if it has one.
