@@ -49,6 +49,7 @@ pub(crate) struct Clusters {
 #[derive(Args, Debug)]
 pub(crate) struct Join {
     /// What the cluster is to be called.
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) target: Target,
@@ -76,6 +77,8 @@ pub(crate) struct Join {
 #[derive(Args, Debug)]
 pub(crate) struct Unjoin {
     /// The cluster.
+    // No name addresses all clusters at once.
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) target: Target,
@@ -91,7 +94,7 @@ pub(crate) struct Unjoin {
 #[derive(Args, Debug)]
 pub(crate) struct Cordon {
     /// The cluster.
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) names: Vec<String>,
     /// Say what would be done and do nothing.
     #[arg(long)]
@@ -102,7 +105,7 @@ pub(crate) struct Cordon {
 #[derive(Args, Debug)]
 pub(crate) struct Taint {
     /// `cluster` or `clusters`, then names, then taints: `KEY=VALUE:EFFECT` to add, `KEY:EFFECT-` to remove.
-    #[arg(required = true, num_args = 1.., value_name = "clusters NAME... TAINT")]
+    #[arg(required = true, num_args = 1.., value_name = "clusters NAME... TAINT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) words: Vec<String>,
     /// Change a taint that is there already.
     #[arg(long)]

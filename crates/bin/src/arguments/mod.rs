@@ -407,4 +407,31 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn no_cluster_is_named_by_an_empty_word() {
+        let lines: [&[&str]; 12] = [
+            &["unjoin", ""],
+            &["unjoin", "", "--dry-run"],
+            &["join", ""],
+            &["cordon", ""],
+            &["uncordon", "m", ""],
+            &["taint", "clusters", "", "a=b:NoSchedule"],
+            &["apply", "-f", "x", "-C", ""],
+            &["apply", "-f", "x", "-C", "member1,"],
+            &["logs", "p", "-C", ""],
+            &["exec", "p", "-C", "", "--", "date"],
+            &["promote", "cm", "x", "-C", ""],
+            &["top", "pods", "-C", ""],
+        ];
+        for line in lines {
+            let words = std::iter::once("karavel").chain(line.iter().copied());
+            let kind = Arguments::try_parse_from(words).map_err(|error| error.kind());
+            assert_eq!(
+                kind.err(),
+                Some(clap::error::ErrorKind::InvalidValue),
+                "{line:?}"
+            );
+        }
+    }
 }

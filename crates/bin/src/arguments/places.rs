@@ -38,7 +38,7 @@ pub(crate) struct OnePlace {
     #[arg(short = 's', long = "operation-scope", value_enum)]
     pub(crate) scope: Option<Scope>,
     /// The member.
-    #[arg(short = 'C', long, value_name = "NAME")]
+    #[arg(short = 'C', long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) cluster: Option<String>,
 }
 

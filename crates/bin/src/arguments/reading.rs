@@ -273,7 +273,7 @@ pub(crate) struct Usage {
     #[arg(long, value_name = "SELECTOR", default_value = "")]
     pub(crate) field_selector: String,
     /// Which members, with commas in between; all if absent.
-    #[arg(short = 'C', long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(short = 'C', long, value_name = "NAMES", value_delimiter = ',', value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) clusters: Vec<String>,
     /// The largest first.
     #[arg(long, value_enum)]
@@ -314,7 +314,7 @@ pub(crate) struct Explain {
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
     /// Only what concerns this cluster; for fields, as this member describes them.
-    #[arg(short = 'C', long, value_name = "NAME")]
+    #[arg(short = 'C', long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) cluster: Option<String>,
     /// How to write it.
     #[arg(short, long, value_enum, default_value_t = Telling::Text)]

@@ -122,7 +122,8 @@ pub(crate) struct Apply {
         long = "cluster",
         visible_alias = "clusters",
         value_name = "NAMES",
-        value_delimiter = ','
+        value_delimiter = ',',
+        value_parser = clap::builder::NonEmptyStringValueParser::new()
     )]
     pub(crate) clusters: Vec<String>,
     /// Send each object to every cluster by a policy of its own.
@@ -435,7 +436,7 @@ pub(crate) struct Promote {
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
     /// The member that has it.
-    #[arg(short = 'C', long, value_name = "NAME")]
+    #[arg(short = 'C', long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) cluster: String,
     /// What it refers to comes along.
     #[arg(short, long)]
