@@ -35,6 +35,13 @@ impl Ask {
         }
     }
 
+    /// Whether it is about an object without a name: the path is then that of all objects of the kind, and what was meant for
+    /// one would befall them all.
+    pub(crate) fn is_about_no_object(&self) -> bool {
+        let path = self.path.split('?').next().unwrap_or_default();
+        path.ends_with('/') || path.contains("//")
+    }
+
     pub(crate) fn accepting(self, accept: &'static str) -> Self {
         Self { accept, ..self }
     }

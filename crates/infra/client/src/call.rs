@@ -454,7 +454,7 @@ impl Client {
         if !body.is_empty() {
             ask = ask.saying(media_type, body);
         }
-        self.call(ask).await
+        self.call_path(ask).await
     }
 
     /// Any request, answered as it comes. There is no deadline, no limit, and no judgement of the answer.
@@ -469,7 +469,7 @@ impl Client {
         accept: &'static str,
     ) -> Result<Bytes, CallError> {
         let ask = Ask::new(Method::GET, path.to_owned()).accepting(accept);
-        self.call(ask).await
+        self.call_path(ask).await
     }
 
     async fn read(&self, ask: Ask, resource: &ResourceType) -> Result<Object, CallError> {
@@ -479,6 +479,17 @@ impl Client {
     }
 
     async fn call(&self, ask: Ask) -> Result<Bytes, CallError> {
+        if ask.is_about_no_object() {
+            return Err(CallError::Unsendable {
+                request: ask.to_string(),
+                source: "resource name may not be empty".into(),
+            });
+        }
+        self.call_path(ask).await
+    }
+
+    /// Calls whatever path it is, also one that is no object's.
+    async fn call_path(&self, ask: Ask) -> Result<Bytes, CallError> {
         let calling = async {
             let response = self.send_asked(&ask).await?;
             let response = accept_or_refuse(&ask, response).await?;

@@ -312,3 +312,33 @@ async fn a_new_server_is_discovered_in_two_requests() {
     assert!(pods.can("watch") && pods.preferred && pods.subresources == ["status"]);
     assert_eq!(found.failed.len(), 1);
 }
+
+#[tokio::test]
+async fn what_is_meant_for_an_object_without_a_name_never_reaches_all_of_its_kind() {
+    let server = Server::default();
+    let client = server.client();
+    let clusters = ResourceType::cluster("cluster.karmada.io", "v1alpha1", "Cluster", "clusters");
+    let (none, pods) = (
+        ObjectKey::cluster(""),
+        ResourceType::namespaced("", "v1", "Pod", "pods"),
+    );
+    let here = ObjectKey::namespaced("shop", "");
+    let refused = [
+        client
+            .delete(&clusters, &none, &DeleteOptions::default())
+            .await
+            .err(),
+        client
+            .delete(&pods, &here, &DeleteOptions::default())
+            .await
+            .err(),
+        client.get(&pods, &here).await.err(),
+        client.get_part(&clusters, &none, &Part::Status).await.err(),
+        client.get_metadata(&clusters, &none).await.err(),
+    ];
+    for error in refused {
+        let error = error.expect("nothing is there without a name");
+        assert!(matches!(error, CallError::Unsendable { .. }), "{error:?}");
+    }
+    assert_eq!(server.asked(), "");
+}
