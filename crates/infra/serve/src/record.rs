@@ -107,6 +107,13 @@ impl Record {
         key.get(usize::from(self.names)..).unwrap_or_default()
     }
 
+    /// Whether it is in a namespace.
+    #[must_use]
+    pub fn is_in(&self, namespace: &str) -> bool {
+        let name = self.key_bytes().strip_prefix(namespace.as_bytes());
+        name.is_some_and(|name| name.first() == Some(&b'/'))
+    }
+
     /// The stored text, which has no revision in it.
     fn text(&self) -> Cow<'_, [u8]> {
         packing::unpack(&self.entry.value).expect("invariant: the head of this text was read")
@@ -386,6 +393,8 @@ mod tests {
             let record = Record::new(Arc::new(entry)).ok();
             let found = record.as_ref().map(|record| {
                 let head = record.head();
+                assert!(head.namespace.is_empty() || record.is_in(head.namespace));
+                assert!(!record.is_in("") && !record.is_in("syste") && !record.is_in(record.key()));
                 (record.key(), head.namespace, head.name)
             });
             assert_eq!(found, expected, "{key}");

@@ -94,9 +94,14 @@ impl Selection {
     /// Whether it may be about this object, in whatever version it is.
     #[must_use]
     pub fn may_include(&self, record: &Record) -> bool {
+        if !self.namespace.is_empty() && !record.is_in(&self.namespace) {
+            return false;
+        }
+        if self.name.is_none() && self.labels.is_empty() {
+            return true;
+        }
         let head = record.head();
-        (self.namespace.is_empty() || self.namespace == head.namespace)
-            && self.name.as_deref().is_none_or(|name| name == head.name)
+        self.name.as_deref().is_none_or(|name| name == head.name)
             && self.labels.matches(|key| head.label(key))
     }
 
