@@ -122,9 +122,6 @@ fn is_new(change: &Change) -> bool {
 }
 
 fn names(clusters: &Cache) -> Vec<String> {
-    clusters
-        .list()
-        .iter()
-        .map(|cluster| cluster.name().to_owned())
-        .collect()
+    let keys = clusters.keys_in_namespace("").into_iter();
+    keys.map(|key| key.name).collect()
 }

@@ -178,10 +178,7 @@ fn is_relabelled(change: &Change) -> bool {
 }
 
 fn names(namespaces: &Cache) -> Vec<String> {
-    let all = namespaces.list();
-    let own = |namespace: &&Arc<Object>| cluster_of_execution_space(namespace.name()).is_none();
-    all.iter()
-        .filter(own)
-        .map(|namespace| namespace.name().to_owned())
-        .collect()
+    let all = namespaces.keys_in_namespace("").into_iter();
+    let own = |name: &String| cluster_of_execution_space(name).is_none();
+    all.map(|key| key.name).filter(own).collect()
 }

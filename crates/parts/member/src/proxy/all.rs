@@ -230,13 +230,8 @@ impl Proxy {
     }
 
     fn cluster_names(&self) -> Vec<String> {
-        let clusters = self.clusters.list();
-        let mut names: Vec<String> = clusters
-            .iter()
-            .map(|cluster| cluster.name().to_owned())
-            .collect();
-        names.sort_unstable();
-        names
+        let keys = self.clusters.keys_in_namespace("").into_iter();
+        keys.map(|key| key.name).collect()
     }
 }
 
