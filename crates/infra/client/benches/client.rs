@@ -22,7 +22,7 @@ use runtime::{Clock, Tasks};
 use serde_json::{Value, json};
 use tower_service::Service;
 
-const EVENTS: usize = 1_000;
+const EVENTS: usize = 10_000;
 
 /// Answers everything with the same bytes.
 #[derive(Clone)]

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use runtime::{Backoff, CancellationToken};
 use telemetry::chain;
+use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
 use crate::cache::{Packed, Shared};
@@ -241,6 +242,8 @@ impl Follower {
         let mut found = BTreeSet::new();
         let begun = Instant::now();
         loop {
+            // A server in the same process may have everything ready: others get their turn all the same.
+            consume_budget().await;
             // A list of this length of silence has stalled.
             let next = tokio::time::timeout(WATCH_GRACE, stream.next_text(detail)).await;
             let event = match next {
@@ -282,6 +285,7 @@ impl Follower {
         let mut limit = end;
         let detail = self.shared.scope.detail;
         loop {
+            consume_budget().await;
             let next = tokio::time::timeout_at(limit, stream.next_text(detail)).await;
             let event = match next {
                 Ok(Some(Ok(event))) => event,

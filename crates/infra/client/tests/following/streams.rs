@@ -115,3 +115,20 @@ async fn a_page_that_expires_is_fetched_with_all_the_others_at_once() {
     watched.cache.synced().await;
     assert_eq!(watched.held(), "a@1 b@8");
 }
+
+/// A server in the same process has everything ready at once.
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_never_pauses_leaves_the_others_their_turns() {
+    let script = Script::default();
+    let changes = (3..2_000).map(|revision| pod(&format!("a@{revision}")));
+    let stream = Answer::watch().added(&pod("a@1")).initial_end(2);
+    let stream = changes.fold(stream, |stream, pod| stream.event("MODIFIED", &pod));
+    script.then(stream.hanging());
+    let watched = Watched::start(&script);
+    let mut turns = 0;
+    while watched.held() != "a@1999" {
+        tokio::task::yield_now().await;
+        turns += 1;
+    }
+    assert!(turns > 10, "{turns}");
+}
