@@ -21,6 +21,30 @@ const VALUES: usize = 14;
 /// A value longer than this is cut: whoever needs all of it asks for YAML.
 const LONGEST: usize = 400;
 
+/// Fields whose entries are called by users, or by whoever names resources: they stay as they are written.
+const WORDS: [&str; 18] = [
+    "data",
+    "binaryData",
+    "stringData",
+    "labels",
+    "annotations",
+    "matchLabels",
+    "nodeSelector",
+    "parameters",
+    "properties",
+    "limits",
+    "requests",
+    "capacity",
+    "allocatable",
+    "allocated",
+    "allocating",
+    "hard",
+    "used",
+    "overall",
+];
+/// The same if all entries are text: otherwise they are fields, such as those of a selector with expressions.
+const TEXTS: [&str; 2] = ["selector", "value"];
+
 /// The page about an object.
 pub(super) fn write(object: &Object, cluster: Option<&str>) -> String {
     let mut page = String::new();
@@ -76,7 +100,7 @@ pub(super) fn write(object: &Object, cluster: Option<&str>) -> String {
         if !rest.is_empty() {
             page.push_str("Metadata:\n");
             rest.into_iter()
-                .for_each(|(name, value)| field(&mut page, 2, name, value));
+                .for_each(|(name, value)| named_field(&mut page, 2, name, value));
         }
     }
     for (name, value) in object.fields() {
@@ -86,7 +110,7 @@ pub(super) fn write(object: &Object, cluster: Option<&str>) -> String {
                 ("Secret", "data" | "stringData") => &sizes(value),
                 _ => value,
             };
-            field(&mut page, 0, name, value);
+            named_field(&mut page, 0, name, value);
         }
     }
     page
@@ -108,9 +132,20 @@ fn sizes(data: &Value) -> Value {
     Value::Object(entries.collect())
 }
 
-fn field(page: &mut String, indent: usize, name: &str, value: &Value) {
+/// A field as it is called in words.
+fn named_field(page: &mut String, indent: usize, name: &str, value: &Value) {
+    field(page, indent, &title(name), are_words(name, value), value);
+}
+
+/// Whether the entries of a field are somebody's words, and no fields.
+fn are_words(name: &str, value: &Value) -> bool {
+    let is_text = |fields: &object::Map| fields.values().all(Value::is_string);
+    WORDS.contains(&name) || (TEXTS.contains(&name) && value.as_object().is_some_and(is_text))
+}
+
+/// A field or entry under the title it has, and what it says; `words` if its entries stay as they are written.
+fn field(page: &mut String, indent: usize, title: &str, words: bool, value: &Value) {
     let pad = " ".repeat(indent);
-    let title = title(name);
     match value {
         Value::Object(fields) if fields.is_empty() => {
             page.push_str(&format!("{pad}{title}:  {{}}\n"))
@@ -118,7 +153,10 @@ fn field(page: &mut String, indent: usize, name: &str, value: &Value) {
         Value::Object(fields) => {
             page.push_str(&format!("{pad}{title}:\n"));
             for (name, value) in fields {
-                field(page, indent + 2, name, value);
+                match words {
+                    true => field(page, indent + 2, &clean(name), false, value),
+                    false => named_field(page, indent + 2, name, value),
+                }
             }
         }
         Value::Array(items) if items.is_empty() => page.push_str(&format!("{pad}{title}:  []\n")),
@@ -144,7 +182,7 @@ fn element(page: &mut String, indent: usize, item: &Value) {
     match item {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, value) in fields {
-                field(&mut lines, indent + 2, name, value);
+                named_field(&mut lines, indent + 2, name, value);
             }
         }
         Value::Array(items) if !items.is_empty() => {
@@ -244,14 +282,64 @@ Spec:
     }
 
     #[test]
+    fn the_words_of_users_stay_as_they_are_written() {
+        for (kind, fields, expected) in [
+            (
+                "ConfigMap",
+                json!({"data": {"fooBar": "1", "a": "x\ny"}, "binaryData": {"logoPng": "aa"}}),
+                "Data:\n  fooBar:  1\n  a:\n    x\n    y\nBinary Data:\n  logoPng:  aa\n",
+            ),
+            (
+                "Service",
+                json!({"spec": {"clusterIP": "x", "selector": {"appName": "web"}}}),
+                "Spec:\n  Cluster IP:  x\n  Selector:\n    appName:  web\n",
+            ),
+            (
+                "Deployment",
+                json!({"spec": {
+                    "selector": {"matchLabels": {"appName": "web"}},
+                    "template": {
+                        "metadata": {"labels": {"appName": "web"}, "annotations": {"madeBy": "me"}},
+                        "spec": {
+                            "nodeSelector": {"diskType": "ssd"},
+                            "containers": [{"resources": {"limits": {"cpu": "1"}}}],
+                        },
+                    },
+                }}),
+                "Spec:
+  Selector:
+    Match Labels:
+      appName:  web
+  Template:
+    Metadata:
+      Labels:
+        appName:  web
+      Annotations:
+        madeBy:  me
+    Spec:
+      Node Selector:
+        diskType:  ssd
+      Containers:
+        - Resources:
+            Limits:
+              cpu:  1
+",
+            ),
+        ] {
+            let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "n"}});
+            let whole = object.as_object_mut().unwrap();
+            whole.extend(fields.as_object().unwrap().clone());
+            let page = write(&Object::from_value(object).unwrap(), None);
+            assert!(page.ends_with(expected), "{page}");
+        }
+    }
+
+    #[test]
     fn secrets_show_their_sizes() {
         let object =
             json!({"kind": "Secret", "metadata": {"name": "s"}, "data": {"token": "c2VjcmV0"}});
         let page = write(&Object::from_value(object).unwrap(), None);
-        assert!(
-            page.contains("token:  6 bytes") || page.contains("Token:  6 bytes"),
-            "{page}"
-        );
+        assert!(page.contains("Data:\n  token:  6 bytes"), "{page}");
         assert!(!page.contains("c2VjcmV0"));
     }
 }
