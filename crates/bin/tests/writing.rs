@@ -173,5 +173,5 @@ fn one_object_of_one_named_member_is_printed_alone() {
     let all = "karavel get namespaces -n other -A -o name";
     check(&up, all, "", 0, &["namespace/default"]);
     let empty = "karavel get namespaces -s members -C member1,,member2";
-    check(&up, empty, "", 1, &["a value is required"]);
+    check(&up, empty, "", 1, &["must specify a cluster"]);
 }

@@ -26,7 +26,7 @@ pub(crate) struct Target {
 #[derive(Args, Debug)]
 pub(crate) struct Clusters {
     /// Only these clusters.
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = super::places::cluster_name)]
     pub(crate) names: Vec<String>,
     /// Only clusters with these labels, such as zone=a.
     #[arg(
@@ -49,7 +49,7 @@ pub(crate) struct Clusters {
 #[derive(Args, Debug)]
 pub(crate) struct Join {
     /// What the cluster is to be called.
-    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(value_parser = super::places::cluster_name)]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) target: Target,
@@ -78,7 +78,7 @@ pub(crate) struct Join {
 pub(crate) struct Unjoin {
     /// The cluster.
     // No name addresses all clusters at once.
-    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(value_parser = super::places::cluster_name)]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) target: Target,
@@ -94,7 +94,7 @@ pub(crate) struct Unjoin {
 #[derive(Args, Debug)]
 pub(crate) struct Cordon {
     /// The cluster.
-    #[arg(value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(value_name = "NAME", value_parser = super::places::cluster_name)]
     pub(crate) names: Vec<String>,
     /// Say what would be done and do nothing.
     #[arg(long)]
@@ -105,7 +105,7 @@ pub(crate) struct Cordon {
 #[derive(Args, Debug)]
 pub(crate) struct Taint {
     /// `cluster` or `clusters`, then names, then taints: `KEY=VALUE:EFFECT` to add, `KEY:EFFECT-` to remove.
-    #[arg(required = true, num_args = 1.., value_name = "clusters NAME... TAINT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(required = true, num_args = 1.., value_name = "clusters NAME... TAINT", value_parser = name_or_taint)]
     pub(crate) words: Vec<String>,
     /// Change a taint that is there already.
     #[arg(long)]
@@ -113,4 +113,9 @@ pub(crate) struct Taint {
     /// Say what would be done and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+fn name_or_taint(text: &str) -> Result<String, String> {
+    let word = super::places::cluster_name(text);
+    word.map_err(|_| "names and taints may not be empty".to_owned())
 }

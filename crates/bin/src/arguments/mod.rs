@@ -410,28 +410,83 @@ mod tests {
 
     #[test]
     fn no_cluster_is_named_by_an_empty_word() {
-        let lines: [&[&str]; 12] = [
-            &["unjoin", ""],
-            &["unjoin", "", "--dry-run"],
-            &["join", ""],
-            &["cordon", ""],
-            &["uncordon", "m", ""],
-            &["taint", "clusters", "", "a=b:NoSchedule"],
-            &["apply", "-f", "x", "-C", ""],
-            &["apply", "-f", "x", "-C", "member1,"],
-            &["logs", "p", "-C", ""],
-            &["exec", "p", "-C", "", "--", "date"],
-            &["promote", "cm", "x", "-C", ""],
-            &["top", "pods", "-C", ""],
-        ];
-        for line in lines {
+        for (line, expected) in [
+            (&["unjoin", ""][..], "cluster name is required"),
+            (&["unjoin", "", "--dry-run"], "cluster name is required"),
+            (&["join", ""], "cluster name is required"),
+            (&["cordon", ""], "cluster name is required"),
+            (&["uncordon", "m", " "], "cluster name is required"),
+            (&["clusters", ""], "cluster name is required"),
+            (
+                &["taint", "clusters", "", "a=b:NoSchedule"],
+                "names and taints may not be empty",
+            ),
+            (&["apply", "-f", "x", "-C", ""], "must specify a cluster"),
+            (
+                &["apply", "-f", "x", "-C", "member1,"],
+                "must specify a cluster",
+            ),
+            (&["logs", "p", "-C", ""], "must specify a cluster"),
+            (
+                &["exec", "p", "-C", "", "--", "date"],
+                "must specify a member cluster",
+            ),
+            (&["promote", "cm", "x", "-C", ""], "must specify a cluster"),
+            (&["top", "pods", "-C", ""], "must specify a cluster"),
+            (
+                &["get", "pods", "-s", "members", "-C", ""],
+                "must specify a cluster",
+            ),
+            (&["explain", "cm/x", "-C", ""], "must specify a cluster"),
+            (&["simulate", "--lose", ""], "must specify a cluster"),
+            (&["simulate", "--lose", "a,,b"], "must specify a cluster"),
+            (
+                &["describe", "pod", "p", "-s", "members", "-C", ""],
+                "must specify a member cluster",
+            ),
+            (
+                &["api-resources", "-C", " "],
+                "must specify a member cluster",
+            ),
+        ] {
             let words = std::iter::once("karavel").chain(line.iter().copied());
-            let kind = Arguments::try_parse_from(words).map_err(|error| error.kind());
-            assert_eq!(
-                kind.err(),
-                Some(clap::error::ErrorKind::InvalidValue),
-                "{line:?}"
-            );
+            let said = Arguments::try_parse_from(words).map_err(|error| error.to_string());
+            let said = said.err().unwrap_or_default();
+            let first = said.lines().next().unwrap_or_default();
+            assert!(first.ends_with(expected), "{line:?}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_asked_as_it_is() {
+        for beside in [
+            "-o json",
+            "-l a=b",
+            "-A",
+            "-w",
+            "--watch-only",
+            "-s members",
+            "-C m",
+            "--field-selector a=b",
+            "--subresource status",
+            "--sort-by .a",
+            "--show-labels",
+            "-L a",
+            "pods",
+        ] {
+            let line = format!("karavel get --raw /readyz {beside}");
+            let found = Arguments::try_parse_from(line.split(' ')).map_err(|error| error.kind());
+            let conflict = Some(clap::error::ErrorKind::ArgumentConflict);
+            assert_eq!(found.err(), conflict, "{line}");
+        }
+        for (line, is_fine) in [
+            ("karavel get --raw /readyz -n default --no-headers", true),
+            ("karavel create --raw /api -f x", true),
+            ("karavel create --raw /api -f x --dry-run=server", false),
+            ("karavel delete --raw /api --dry-run=server", false),
+        ] {
+            let found = Arguments::try_parse_from(line.split(' '));
+            assert_eq!(found.is_ok(), is_fine, "{line}");
         }
     }
 }

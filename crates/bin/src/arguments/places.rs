@@ -26,7 +26,7 @@ pub(crate) struct Places {
         visible_alias = "cluster",
         value_name = "NAMES",
         value_delimiter = ',',
-        value_parser = clap::builder::NonEmptyStringValueParser::new()
+        value_parser = cluster
     )]
     pub(crate) clusters: Vec<String>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct OnePlace {
     #[arg(short = 's', long = "operation-scope", value_enum)]
     pub(crate) scope: Option<Scope>,
     /// The member.
-    #[arg(short = 'C', long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(short = 'C', long, value_name = "NAME", value_parser = member)]
     pub(crate) cluster: Option<String>,
 }
 
@@ -60,5 +60,28 @@ impl From<Scope> for cli::Scope {
             Scope::Members => Self::Members,
             Scope::All => Self::All,
         }
+    }
+}
+
+/// The name of a cluster. An empty one is what a script gives whose variable is not set, and never means all of them.
+/// Upstream: the words of karmadactl.
+pub(super) fn cluster(text: &str) -> Result<String, String> {
+    not_blank(text, "must specify a cluster")
+}
+
+/// The same, where the control plane could be asked instead.
+fn member(text: &str) -> Result<String, String> {
+    not_blank(text, "must specify a member cluster")
+}
+
+/// The same, where clusters are what the command is about.
+pub(super) fn cluster_name(text: &str) -> Result<String, String> {
+    not_blank(text, "cluster name is required")
+}
+
+fn not_blank(text: &str, otherwise: &str) -> Result<String, String> {
+    match text.trim().is_empty() {
+        true => Err(otherwise.to_owned()),
+        false => Ok(text.to_owned()),
     }
 }

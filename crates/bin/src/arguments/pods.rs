@@ -39,7 +39,7 @@ pub(crate) struct Logs {
     #[arg(short, long, value_name = "NAME", conflicts_with = "second")]
     pub(crate) container: Option<String>,
     /// The member.
-    #[arg(short = 'C', long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(short = 'C', long, value_name = "NAME", value_parser = super::places::cluster)]
     pub(crate) cluster: Option<String>,
     /// All pods with these labels.
     #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "")]

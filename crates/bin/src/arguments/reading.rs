@@ -18,7 +18,15 @@ pub(crate) struct Get {
     #[command(flatten)]
     pub(crate) namespaces: Namespaces,
     /// Ask this path of the control plane, such as /readyz?verbose, and print what it answers with.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["words", "files", "kustomize"])]
+    // Whatever else would change what is asked, or how the answer looks, would have no effect.
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with_all = [
+            "words", "files", "kustomize", "output", "template", "selector", "field_selector", "all_namespaces", "watch",
+            "watch_only", "scope", "clusters", "subresource", "sort_by", "show_labels", "label_columns",
+        ]
+    )]
     pub(crate) raw: Option<String>,
     /// A part of the objects that are named, such as status or scale.
     #[arg(
@@ -273,7 +281,7 @@ pub(crate) struct Usage {
     #[arg(long, value_name = "SELECTOR", default_value = "")]
     pub(crate) field_selector: String,
     /// Which members, with commas in between; all if absent.
-    #[arg(short = 'C', long, value_name = "NAMES", value_delimiter = ',', value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(short = 'C', long, value_name = "NAMES", value_delimiter = ',', value_parser = super::places::cluster)]
     pub(crate) clusters: Vec<String>,
     /// The largest first.
     #[arg(long, value_enum)]
@@ -314,7 +322,7 @@ pub(crate) struct Explain {
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
     /// Only what concerns this cluster; for fields, as this member describes them.
-    #[arg(short = 'C', long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(short = 'C', long, value_name = "NAME", value_parser = super::places::cluster)]
     pub(crate) cluster: Option<String>,
     /// How to write it.
     #[arg(short, long, value_enum, default_value_t = Telling::Text)]

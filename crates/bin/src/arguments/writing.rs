@@ -123,7 +123,7 @@ pub(crate) struct Apply {
         visible_alias = "clusters",
         value_name = "NAMES",
         value_delimiter = ',',
-        value_parser = clap::builder::NonEmptyStringValueParser::new()
+        value_parser = super::places::cluster
     )]
     pub(crate) clusters: Vec<String>,
     /// Send each object to every cluster by a policy of its own.
@@ -243,7 +243,7 @@ pub(crate) struct Create {
     #[arg(long, conflicts_with_all = ["words", "raw"])]
     pub(crate) edit: bool,
     /// Send the file to this path of the control plane as it is, and print what it answers with.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["words", "kustomize", "recursive", "labels", "output"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["words", "kustomize", "recursive", "labels", "output", "dry_run"])]
     pub(crate) raw: Option<String>,
     #[command(flatten)]
     pub(crate) writing: Writing,
@@ -436,7 +436,7 @@ pub(crate) struct Promote {
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
     /// The member that has it.
-    #[arg(short = 'C', long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(short = 'C', long, value_name = "NAME", value_parser = super::places::cluster)]
     pub(crate) cluster: String,
     /// What it refers to comes along.
     #[arg(short, long)]
@@ -475,7 +475,7 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) files: Files,
     /// A cluster that is supposed to be lost; may be given several times.
-    #[arg(long, value_name = "CLUSTER", value_delimiter = ',')]
+    #[arg(long, value_name = "CLUSTER", value_delimiter = ',', value_parser = super::places::cluster)]
     pub(crate) lose: Vec<String>,
     /// The namespace of objects that name none; what the kubeconfig names if absent.
     #[arg(short, long, value_name = "NAMESPACE")]
