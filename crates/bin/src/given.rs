@@ -22,6 +22,13 @@ pub(crate) fn read(files: &Files) -> Result<Vec<Manifest>, Failure> {
     }
 }
 
+/// The same for what is found by its name: objects without one are refused before anybody is asked.
+pub(crate) fn read_named(files: &Files) -> Result<Vec<Manifest>, Failure> {
+    let all = read(files)?;
+    Manifest::check_names(&all)?;
+    Ok(all)
+}
+
 /// What is in a file, as it is; `-` is standard input.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let read = match path.as_os_str() == "-" {
@@ -55,7 +62,7 @@ pub(crate) fn named(
             "leave -f or the names out",
         ));
     }
-    match read(files)?.as_slice() {
+    match read_named(files)?.as_slice() {
         [manifest] => Ok((vec![manifest.word()], manifest.namespace(namespace)?)),
         all => Err(Failure::refused(
             format!("{} objects are given, and one is expected", all.len()),

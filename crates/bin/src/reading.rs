@@ -26,31 +26,24 @@ pub(crate) fn get(reach: &Reach, mut typed: arguments::Get) -> Result<(), Failur
         output,
         ..typed.into()
     };
-    let queries = get_queries(query, &files)?;
+    let query = get_query(query, &files)?;
     if !watch {
         return answer(block_on(async {
             let control = reach.connect().await?;
-            let mut whole = Answer::default();
-            for query in &queries {
-                let part = cli::get(&control, query).await?;
-                whole.text.push_str(&part.text);
-                whole.notes.extend(part.notes);
-                whole.failure = part.failure.or(whole.failure);
-            }
-            Ok::<_, Failure>(whole)
+            cli::get(&control, &query).await
         })??);
     }
-    let [query] = queries.as_slice() else {
+    if !query.objects.is_empty() {
         return Err(Failure::refused(
-            "objects of several namespaces cannot be watched at once",
-            "give a file with objects of one namespace",
+            "several objects of files cannot be watched at once",
+            "give a file with one object",
         ));
-    };
+    }
     block_on(async {
         let control = reach.connect().await?;
         let mut show = print;
         let mut note = tell;
-        let watching = cli::watch(&control, query, (only, events), &mut show, &mut note);
+        let watching = cli::watch(&control, &query, (only, events), &mut show, &mut note);
         until_interrupted(watching).await
     })?
 }
@@ -69,10 +62,10 @@ pub(crate) fn ask_raw(
     print(&text)
 }
 
-/// What is to be read: what was named, or what files name, namespace by namespace.
-fn get_queries(whole: cli::Query, files: &arguments::Files) -> Result<Vec<cli::Query>, Failure> {
+/// What is to be read: what was named, or what files name.
+fn get_query(whole: cli::Query, files: &arguments::Files) -> Result<cli::Query, Failure> {
     if files.is_empty() {
-        return Ok(vec![whole]);
+        return Ok(whole);
     }
     if !whole.words.is_empty() {
         return Err(Failure::refused(
@@ -80,22 +73,22 @@ fn get_queries(whole: cli::Query, files: &arguments::Files) -> Result<Vec<cli::Q
             "leave -f or the names out",
         ));
     }
-    let mut queries: Vec<cli::Query> = Vec::new();
-    for manifest in given::read(files)? {
+    let mut objects = Vec::new();
+    for manifest in given::read_named(files)? {
         let namespace = manifest.namespace(whole.namespace.as_deref())?;
-        let known = queries
-            .iter_mut()
-            .find(|query| query.namespace == namespace);
-        match known {
-            Some(query) => query.words.push(manifest.word()),
-            None => queries.push(cli::Query {
-                words: vec![manifest.word()],
-                namespace,
-                ..whole.clone()
-            }),
-        }
+        objects.push((manifest.word(), namespace));
     }
-    Ok(queries)
+    // One alone is as if it had been named.
+    if objects.len() == 1
+        && let Some((word, namespace)) = objects.pop()
+    {
+        return Ok(cli::Query {
+            words: vec![word],
+            namespace,
+            ..whole
+        });
+    }
+    Ok(cli::Query { objects, ..whole })
 }
 
 /// Shows objects in full.
@@ -129,7 +122,7 @@ fn describe_queries(mut typed: arguments::Describe) -> Result<Vec<cli::DescribeQ
             "leave -f or the names out",
         ));
     }
-    let manifests = given::read(&files)?;
+    let manifests = given::read_named(&files)?;
     let whole: cli::DescribeQuery = typed.into();
     let query = |manifest: &cli::Manifest| {
         Ok(cli::DescribeQuery {

@@ -16,7 +16,7 @@ use crate::arguments::{
     Mark, Patch, PatchType, Promote, Simulate, Telling,
 };
 use crate::clusters::now;
-use crate::given::{self, named, read};
+use crate::given::{self, named, read, read_named};
 use crate::print;
 use crate::reading::{answer, ask_raw};
 use crate::running::block_on;
@@ -69,7 +69,7 @@ fn view_last_applied(reach: &Reach, typed: LastApplied) -> Result<(), Failure> {
     let mut asked = vec![(typed.words, typed.namespace)];
     if !typed.files.is_empty() {
         let default = asked.pop().and_then(|(_, namespace)| namespace);
-        for manifest in read(&typed.files)? {
+        for manifest in read_named(&typed.files)? {
             let namespace = manifest.namespace(default.as_deref())?;
             asked.push((vec![manifest.word()], namespace));
         }
@@ -114,14 +114,7 @@ pub(crate) fn create(reach: &Reach, typed: Create) -> Result<(), Failure> {
             cli::check_flags(Some(kind), &pairs)?;
             return create_token(reach, name, &making, writing);
         }
-        [kind, sort, name] => Some((format!("{kind} {sort}"), name.clone())),
-        [kind, name] => Some((kind.clone(), name.clone())),
-        _ => {
-            return Err(Failure::refused(
-                "a type and a name are needed",
-                "for example: karavel create deployment web --image=nginx",
-            ));
-        }
+        words => Some(cli::read_words_to_create(words)?),
     };
     let files = match words {
         None => {
@@ -240,7 +233,7 @@ pub(crate) fn delete(reach: &Reach, typed: Delete) -> Result<(), Failure> {
     }
     let manifests = match typed.files.is_empty() {
         true => Vec::new(),
-        false => read(&typed.files)?,
+        false => read_named(&typed.files)?,
     };
     if manifests.is_empty() && typed.words.is_empty() {
         return Err(Failure::refused(
@@ -451,9 +444,10 @@ pub(crate) fn patch(reach: &Reach, typed: Patch) -> Result<(), Failure> {
 
 /// Sets labels or annotations.
 pub(crate) fn mark(reach: &Reach, typed: Mark, marks: Marks) -> Result<(), Failure> {
-    let manifests = match typed.files.is_empty() {
-        true => Vec::new(),
-        false => read(&typed.files)?,
+    let manifests = match (typed.files.is_empty(), typed.local) {
+        (true, _) => Vec::new(),
+        (false, true) => read(&typed.files)?,
+        (false, false) => read_named(&typed.files)?,
     };
     let query = cli::MarkQuery {
         marks,

@@ -86,6 +86,77 @@ fn objects_of_another_namespace_than_the_one_asked_for_are_left_alone() {
 }
 
 #[test]
+fn objects_without_a_name_are_refused_where_a_name_is_needed() {
+    let up = Up::start(1);
+    let made = "{apiVersion: v1, kind: ConfigMap, metadata: {generateName: x-}}";
+    let bare = "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default}}";
+    let prepare = "cat > bare.yaml && karavel create configmap kept";
+    let two = format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: kept}}}}\n---\n{bare}");
+    check(&up, prepare, &two, 0, &["configmap/kept created"]);
+    let said = [
+        "error: resource name may not be empty\n",
+        "bare.yaml (document 2): metadata.name is missing",
+    ];
+    for words in [
+        "delete",
+        "label x=y",
+        "annotate x=y",
+        "patch -p '{}'",
+        "edit",
+        "get",
+        "describe",
+        "apply",
+        "apply --server-side",
+        "apply view-last-applied",
+    ] {
+        let line = format!("karavel {words} -f bare.yaml");
+        check(&up, &line, "", 1, &said);
+        // Nobody has to be asked for that; and what stands beside it is left alone.
+        if !words.starts_with("apply") {
+            let line = format!("karavel {words} -f bare.yaml --kubeconfig /nowhere");
+            check(&up, &line, "", 1, &said);
+        }
+        let line = format!("karavel {words} -f -");
+        let hint = match words {
+            "apply" | "apply --server-side" => "cannot use generate name with apply",
+            _ => "only `karavel create -f FILE` makes names of metadata.generateName",
+        };
+        check(&up, &line, made, 1, &[hint]);
+    }
+    for words in [
+        "delete cm ''",
+        "delete cm kept ''",
+        "label cm '' a=b",
+        "annotate cm '' a=b",
+        "patch cm '' -p '{}'",
+        "edit cm ''",
+        "get cm ''",
+        "describe cm ''",
+        "label cluster '' a=b",
+        "delete cluster ''",
+    ] {
+        let line = format!("karavel {words}");
+        check(
+            &up,
+            &line,
+            "",
+            1,
+            &["error: resource name may not be empty\n"],
+        );
+    }
+    let kept = "karavel get cm kept -o yaml";
+    let said = check(&up, kept, "", 0, &["name: kept"]);
+    assert!(!said.contains("x: y"), "{said}");
+    check(&up, "karavel create -f -", made, 0, &["configmap/x-"]);
+    for (line, expected) in [
+        ("create --dry-run=client", "configmap/<unknown> created"),
+        ("label --local a=b", "configmap/<unknown> labeled"),
+    ] {
+        check(&up, &format!("karavel {line} -f -"), made, 0, &[expected]);
+    }
+}
+
+#[test]
 fn what_was_written_is_printed_as_it_would_be_read() {
     let up = Up::start(1);
     let two = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n";
@@ -162,6 +233,35 @@ fn fields_of_others_are_taken_over_with_server_side_only_where_that_is_said() {
     // Without the flag it is as it always is.
     check(&up, hers, &file("ours"), 0, &["serverside-applied"]);
     check(&up, "karavel apply -f -", &file("anew"), 0, &["configured"]);
+}
+
+#[test]
+fn objects_of_files_are_read_as_one_list() {
+    let up = Up::start(1);
+    let file = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}";
+    let prepare = "cat > f.yaml && karavel create ns shop && karavel create cm a -n shop && karavel create cm a";
+    check(&up, prepare, file, 0, &["created", "created", "created"]);
+    for (output, expected) in [
+        (
+            "jsonpath='{.kind} {range .items[*]}{.metadata.namespace}/{.metadata.name} {end}'",
+            "List shop/a /shop default/a ",
+        ),
+        ("name", "configmap/a\nnamespace/shop\nconfigmap/a\n"),
+        ("go-template='{{len .items}}'", "3"),
+    ] {
+        let line = format!("karavel get -f f.yaml -o {output}");
+        assert_eq!(check(&up, &line, "", 0, &[]), expected, "{output}");
+    }
+    let yaml = "karavel get -f f.yaml -o yaml";
+    let said = check(&up, yaml, "", 0, &["kind: List", "namespace: default"]);
+    assert_eq!(said.matches("\napiVersion:").count(), 0, "{said}");
+    let said = check(&up, "karavel get -f f.yaml", "", 0, &["namespace/shop"]);
+    assert_eq!(said.matches("NAME ").count(), 2, "{said}");
+    check(&up, "karavel get -f f.yaml -w", "", 1, &["at once"]);
 }
 
 #[test]

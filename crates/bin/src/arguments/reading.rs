@@ -389,6 +389,7 @@ impl From<Get> for cli::Query {
     fn from(typed: Get) -> Self {
         Self {
             words: typed.words,
+            objects: Vec::new(),
             namespace: typed.namespaces.namespace,
             all_namespaces: typed.namespaces.all_namespaces,
             selector: typed.selector,

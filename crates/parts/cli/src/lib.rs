@@ -72,5 +72,5 @@ pub use writing::{
     AccountTokenQuery, ApplyOptions, Asking, CreateOptions, DeleteQuery, DryRun, EditQuery,
     MarkQuery, Marks, PatchQuery, Propagation, Writing, apply, check_flags, check_words, create,
     create_account_token, create_here, delete, edit, edit_first, generate, mark, mark_here, patch,
-    patch_here, view_last_applied, words_to_create,
+    patch_here, read_words_to_create, view_last_applied, words_to_create,
 };

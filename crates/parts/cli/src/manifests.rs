@@ -95,6 +95,30 @@ impl Manifest {
         }
     }
 
+    /// Refuses objects without a name where it is by their names that objects are found. Upstream: the words of kubectl.
+    pub fn check_names(all: &[Self]) -> Result<(), Failure> {
+        Self::first_nameless(all).map_or(Ok(()), |manifest| Err(manifest.nameless()))
+    }
+
+    pub(crate) fn first_nameless(all: &[Self]) -> Option<&Self> {
+        all.iter()
+            .find(|manifest| manifest.object.name().is_empty())
+    }
+
+    /// What is said of an object that has no name.
+    pub(crate) fn nameless(&self) -> Failure {
+        let hint = match self.object.text_at(&["metadata", "generateName"]) {
+            None | Some("") => "metadata.name is missing",
+            Some(_) => {
+                "metadata.name is missing, and only `karavel create -f FILE` makes names of metadata.generateName"
+            }
+        };
+        Failure::refused(
+            "resource name may not be empty",
+            format!("{}: {hint}", self.place),
+        )
+    }
+
     /// Reads the objects in a text.
     pub fn parse(name: &str, text: &str) -> Result<Vec<Self>, Failure> {
         parse(name, text)

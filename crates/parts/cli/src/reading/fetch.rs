@@ -35,6 +35,11 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// The namespace in which something is looked for.
+    fn namespace<'s>(&'s self, wanted: &'s Wanted) -> &'s str {
+        wanted.namespace.as_deref().unwrap_or(&self.namespace)
+    }
+
     /// What may be misspelled if it is not there. Where a part is asked for, that may be what is not there.
     fn suspect(&self, key: ObjectKey) -> Option<ObjectKey> {
         self.part.is_empty().then_some(key)
@@ -124,7 +129,7 @@ async fn read_table(
 ) -> ServerTable {
     let mut table = ServerTable::default();
     for name in &wanted.names {
-        let key = key(resource, &asked.namespace, name);
+        let key = key(resource, asked.namespace(wanted), name);
         let mut path = resource.object_path(&key);
         if !asked.part.is_empty() {
             let part = utf8_percent_encode(asked.part, NON_ALPHANUMERIC);
@@ -143,7 +148,7 @@ async fn read_table(
     }
     let mut token = String::new();
     loop {
-        let path = resource.path(&asked.namespace);
+        let path = resource.path(asked.namespace(wanted));
         match read(client, &page(&path, asked, &token)).await {
             Ok(answer) => {
                 table.append(ServerTable::read(&answer));
@@ -176,7 +181,8 @@ async fn read_objects(
             field_selector: asked.fields.to_owned(),
             ..ListOptions::default()
         };
-        let listed = client.list_all(resource, &asked.namespace, &options).await;
+        let namespace = asked.namespace(wanted);
+        let listed = client.list_all(resource, namespace, &options).await;
         return listed.map_or_else(
             |error| {
                 failures.push((None, error));
@@ -187,7 +193,7 @@ async fn read_objects(
     }
     let mut objects = Vec::new();
     for name in &wanted.names {
-        let key = key(resource, &asked.namespace, name);
+        let key = key(resource, asked.namespace(wanted), name);
         let part = writing::part(Some(asked.part));
         match client.get_part(resource, &key, &part).await {
             Ok(object) => objects.push(object),
@@ -250,6 +256,19 @@ pub(super) fn gather(kinds: usize, parts: Vec<Part>) -> (Vec<Section>, Vec<(Stri
         }
     }
     (sections, failures)
+}
+
+/// Those of one kind together, where its first one stands: a table has one headline for each kind.
+pub(super) fn join(sections: Vec<Section>) -> Vec<Section> {
+    let mut all: Vec<Section> = Vec::new();
+    for section in sections {
+        let mut known = all.iter_mut();
+        match known.find(|known| known.resource == section.resource) {
+            Some(known) => known.parts.extend(section.parts),
+            None => all.push(section),
+        }
+    }
+    all
 }
 
 /// Remembers which kind a section is about.

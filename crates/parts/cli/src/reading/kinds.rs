@@ -49,6 +49,7 @@ pub(crate) fn expand(discovery: &Discovery, wanted: Vec<Wanted>) -> Vec<Wanted> 
         all.extend(words.into_iter().map(|word| Wanted {
             word,
             names: Vec::new(),
+            namespace: None,
         }));
     }
     all
@@ -196,6 +197,7 @@ mod tests {
                 .map(|word| Wanted {
                     word: (*word).to_owned(),
                     names: Vec::new(),
+                    namespace: None,
                 })
                 .collect()
         };

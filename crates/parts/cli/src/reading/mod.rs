@@ -57,6 +57,8 @@ pub enum Scope {
 pub struct Query {
     /// `TYPE[.VERSION][.GROUP] [NAME...]`, several types with commas in between, or `TYPE/NAME...`.
     pub words: Vec<String>,
+    /// Objects that files name, in place of words: `TYPE/NAME` for each, and its namespace if the file has one.
+    pub objects: Vec<(String, Option<String>)>,
     /// The namespace; what the kubeconfig names if absent.
     pub namespace: Option<String>,
     /// All namespaces.
@@ -102,7 +104,10 @@ pub struct Answer {
 
 /// Reads objects.
 pub async fn get(control: &Client, query: &Query) -> Result<Answer, Failure> {
-    let mut wanted = words::read(&query.words)?;
+    let mut wanted = match query.objects.as_slice() {
+        [] => words::read(&query.words)?,
+        objects => words::read_objects(objects)?,
+    };
     let order = sorting::read(&query.sort_by)?;
     if wanted.iter().any(Wanted::is_category) {
         let discovery = control.discover().await;
@@ -309,6 +314,7 @@ pub(crate) fn refuse_names(names: bool, selectors: &[&str]) -> Result<(), Failur
 
 /// A table for each kind, with an empty line in between.
 fn show_tables(sections: Vec<Section>, query: &Query, order: Option<&Order>) -> String {
+    let sections = fetch::join(sections);
     let several = sections.len() > 1;
     let texts: Vec<String> = sections
         .into_iter()

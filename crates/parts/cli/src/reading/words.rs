@@ -7,6 +7,8 @@ use crate::failure::Failure;
 pub(crate) struct Wanted {
     pub(crate) word: String,
     pub(crate) names: Vec<String>,
+    /// Where, if files say so; elsewhere than the command is about.
+    pub(crate) namespace: Option<String>,
 }
 
 /// Groups of kinds that can be named together: Kubernetes' own, and Karmada's.
@@ -34,19 +36,37 @@ pub(crate) fn read(words: &[String]) -> Result<Vec<Wanted>, Failure> {
         .map(|word| Wanted {
             word: word.to_owned(),
             names: names.to_vec(),
+            namespace: None,
         })
         .collect();
-    if wanted.is_empty() || names.iter().any(String::is_empty) {
-        return refuse("a type and names cannot be empty".to_owned());
+    // Upstream: the words of kubectl, of a type and of a name that a script's variable was to give.
+    if wanted.is_empty() {
+        return refuse(format!("the server doesn't have a resource type {first:?}"));
+    }
+    if names.iter().any(String::is_empty) {
+        return refuse("resource name may not be empty".to_owned());
     }
     Ok(wanted)
+}
+
+/// Reads objects that files name, each with its namespace, in their order.
+pub(super) fn read_objects(objects: &[(String, Option<String>)]) -> Result<Vec<Wanted>, Failure> {
+    let mut all = Vec::with_capacity(objects.len());
+    for (word, namespace) in objects {
+        let read = read(std::slice::from_ref(word))?.into_iter();
+        all.extend(read.map(|wanted| Wanted {
+            namespace: namespace.clone(),
+            ..wanted
+        }));
+    }
+    Ok(all)
 }
 
 /// Reads the type and the name of one object: `TYPE/NAME` or `TYPE NAME`.
 pub(crate) fn read_one(words: &[String]) -> Result<(String, String), Failure> {
     let wanted = read(words)?;
     match wanted.as_slice() {
-        [Wanted { word, names }] => match names.as_slice() {
+        [Wanted { word, names, .. }] => match names.as_slice() {
             [name] => Ok((word.clone(), name.clone())),
             [] => Err(Failure::refused(
                 format!("exactly one object has to be named, and a name is missing after {word:?}"),
@@ -83,6 +103,7 @@ fn read_pairs(words: &[String]) -> Result<Vec<Wanted>, String> {
             None => all.push(Wanted {
                 word: kind.to_owned(),
                 names: vec![name.to_owned()],
+                namespace: None,
             }),
         }
     }
@@ -106,8 +127,11 @@ mod tests {
             ("deploy a/b", Err("\"deploy\" is no TYPE/NAME")),
             ("deploy/", Err("\"deploy/\" is no TYPE/NAME")),
             ("a/b/c", Err("\"a/b/c\" is no TYPE/NAME")),
-            (",", Err("cannot be empty")),
-            ("", Err("cannot be empty")),
+            (",", Err("the server doesn't have a resource type \",\"")),
+            ("", Err("the server doesn't have a resource type \"\"")),
+            (" web", Err("the server doesn't have a resource type \"\"")),
+            ("cm ", Err("resource name may not be empty")),
+            ("cm a ", Err("resource name may not be empty")),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             match (read(&words), expected) {

@@ -60,6 +60,10 @@ pub async fn apply(
     options: &ApplyOptions,
     print: Sink<'_>,
 ) -> Result<Answer, Failure> {
+    // Nothing is applied of files that cannot be applied as a whole.
+    if let Some(manifest) = Manifest::first_nameless(manifests) {
+        return Err(nameless(manifest));
+    }
     let mut discovery = discover(control).await?;
     check_clusters(control, &options.propagation).await?;
     let home = options.writing.home(control);
@@ -191,9 +195,6 @@ async fn one(
     object: &Object,
     options: &ApplyOptions,
 ) -> Result<Done, Failure> {
-    if object.name().is_empty() {
-        return Err(nameless(object));
-    }
     let before = match control.get(resource, &object.key()).await {
         Ok(found) => Some(found),
         Err(error) if error.is_not_found() => None,
@@ -280,13 +281,13 @@ fn not_renewed(name: &str, error: &CallError) -> String {
 }
 
 /// Why what has no name cannot be applied.
-fn nameless(object: &Object) -> Failure {
-    match object.text_at(&["metadata", "generateName"]) {
+fn nameless(manifest: &Manifest) -> Failure {
+    match manifest.object.text_at(&["metadata", "generateName"]) {
+        None | Some("") => manifest.nameless(),
         Some(_) => Failure::refused(
-            "cannot use generate name with apply",
+            format!("{}: cannot use generate name with apply", manifest.place),
             "`karavel create -f FILE` makes objects with names that the server chooses",
         ),
-        None => Failure::refused("metadata.name is missing", "give the object a name"),
     }
 }
 

@@ -22,7 +22,7 @@ pub use apply::{ApplyOptions, Propagation, apply};
 pub use create::{CreateOptions, create, create_here, edit_first};
 pub use delete::{Asking, DeleteQuery, delete};
 pub use edit::{EditQuery, edit};
-pub use generate::{check_flags, check_words, generate, words_to_create};
+pub use generate::{check_flags, check_words, generate, read_words_to_create, words_to_create};
 pub use last_applied::view_last_applied;
 pub use marks::{MarkQuery, Marks, mark, mark_here};
 pub use patch::{PatchQuery, patch, patch_here};
@@ -145,8 +145,9 @@ pub(crate) fn part(subresource: Option<&str>) -> Part {
     }
 }
 
-/// `deployment.apps/web`.
+/// `deployment.apps/web`. Upstream: what has no name yet is said to be unknown.
 pub(crate) fn name_of(resource: &ResourceType, name: &str) -> String {
+    let name = if name.is_empty() { "<unknown>" } else { name };
     format!("{}/{name}", kind_of(resource))
 }
 

@@ -20,6 +20,48 @@ pub fn words_to_create(before: &[&str]) -> Vec<String> {
     next
 }
 
+/// The type, with its sort if it has some, and the name, of what is to be made of words. A sort without a name behind it is
+/// a name that was forgotten, and not the name of something. Upstream: the words of kubectl.
+pub fn read_words_to_create(words: &[String]) -> Result<(String, String), Failure> {
+    let (kind, names) = match words {
+        [kind, sort, names @ ..] if is_known(&format!("{kind} {sort}")) => {
+            (format!("{kind} {sort}"), names)
+        }
+        // Which sorts there are is told by whoever makes the object.
+        [kind, sort, name] if !is_known(kind) || has_sorts(kind) => {
+            return Ok((format!("{kind} {sort}"), name.clone()));
+        }
+        [kind, names @ ..] => (kind.clone(), names),
+        [] => (String::new(), words),
+    };
+    let example = match is_known(&kind) {
+        true => format!("write it behind the type: karavel create {kind} NAME"),
+        false => "for example: karavel create deployment web --image=nginx".to_owned(),
+    };
+    match names {
+        [name] if name.is_empty() => Err(Failure::refused("name must be specified", example)),
+        [name] => Ok((kind, name.clone())),
+        names if is_known(&kind) => Err(Failure::refused(
+            format!("exactly one NAME is required, got {}", names.len()),
+            example,
+        )),
+        _ => Err(Failure::refused("a type and a name are needed", example)),
+    }
+}
+
+fn is_known(kind: &str) -> bool {
+    KINDS.iter().any(|(known, _)| *known == full_name(kind))
+}
+
+fn has_sorts(kind: &str) -> bool {
+    let below = |(known, _): &(&str, _)| {
+        known
+            .strip_prefix(kind)
+            .is_some_and(|rest| rest.starts_with(' '))
+    };
+    KINDS.iter().any(below)
+}
+
 /// What can be made of words, and the flags that say how, without their dashes.
 pub(super) const KINDS: [(&str, &[&str]); 23] = [
     ("namespace", &[]),
@@ -183,6 +225,47 @@ fn hint(kind: Option<&str>, flag: &str, known: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_neither_forgotten_nor_one_of_many() {
+        for (line, expected) in [
+            ("deployment web", Ok("deployment: web")),
+            ("secret keys", Ok("secret: keys")),
+            ("secret generic keys", Ok("secret generic: keys")),
+            ("secret generic generic", Ok("secret generic: generic")),
+            ("svc nodeport web", Ok("svc nodeport: web")),
+            ("secret nosuch x", Ok("secret nosuch: x")),
+            ("nosuch x", Ok("nosuch: x")),
+            ("token default", Ok("token: default")),
+            ("secret generic", Err("exactly one NAME is required, got 0")),
+            ("secret tls", Err("exactly one NAME is required, got 0")),
+            (
+                "secret docker-registry",
+                Err("exactly one NAME is required, got 0"),
+            ),
+            ("svc nodeport", Err("exactly one NAME is required, got 0")),
+            (
+                "service clusterip",
+                Err("exactly one NAME is required, got 0"),
+            ),
+            ("cm", Err("exactly one NAME is required, got 0")),
+            ("cm a b", Err("exactly one NAME is required, got 2")),
+            (
+                "secret generic a b",
+                Err("exactly one NAME is required, got 2"),
+            ),
+            ("secret generic ", Err("name must be specified")),
+            ("ns ", Err("name must be specified")),
+            ("nosuch", Err("a type and a name are needed")),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let found = read_words_to_create(&words);
+            let found = found.map(|(kind, name)| format!("{kind}: {name}"));
+            let found = found.map_err(|failure| failure.to_string());
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(found, expected, "{line}");
+        }
+    }
 
     #[test]
     fn types_come_first_and_their_sorts_after() {

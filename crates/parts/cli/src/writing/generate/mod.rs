@@ -13,7 +13,7 @@ mod workloads;
 #[cfg(test)]
 mod tests;
 
-pub use flags::{check_flags, words_to_create};
+pub use flags::{check_flags, read_words_to_create, words_to_create};
 
 use client::Client;
 use object::{Map, Object, ObjectKey, ResourceType, Value};
