@@ -95,6 +95,71 @@ async fn a15_completions_of_a_job_are_shared_and_its_lifetime_stays_here() {
     assert_eq!(shares, [json!(4), json!(5)]);
 }
 
+/// Members refuse other completions of a Job that is there, so it keeps those it has: it goes on with any parallelism, and
+/// whoever wrote it is told.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_runs_goes_on_when_its_parallelism_changes() {
+    let stage = Stage::with(2).await;
+    let to = |weights: &[(&str, u32)]| {
+        policy("p", "{apiVersion: batch/v1, kind: Job}", &divided(weights))
+    };
+    stage
+        .apply(&all(&[
+            "{apiVersion: batch/v1, kind: Job, metadata: {name: pi, namespace: test}, spec: {parallelism: 3, completions: 9, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}".to_owned(),
+            to(&[("m1", 1), ("m2", 2)]),
+        ]))
+        .await;
+    let shares = [("m1", 1, 3), ("m2", 2, 6)];
+    let mut uids = Vec::new();
+    for (member, parallelism, completions) in shares {
+        let copy = stage.copy(member, "jobs", "test/pi");
+        copy.shows("spec.parallelism", parallelism).await;
+        copy.shows("spec.completions", completions).await;
+        uids.push(copy.field("metadata.uid").await);
+    }
+    let job = stage.template("jobs", "test/pi");
+    job.patch(json!({"spec": {"parallelism": 4}})).await;
+    stage
+        .copy("m2", "jobs", "test/pi")
+        .shows("spec.parallelism", 3)
+        .await;
+    let binding = stage.template("rb", "test/pi-job");
+    binding
+        .says("FullyApplied", "True FullyAppliedSuccess")
+        .await;
+    for ((member, _, completions), uid) in shares.into_iter().zip(uids) {
+        let copy = stage.copy(member, "jobs", "test/pi");
+        copy.shows("spec.completions", completions).await;
+        copy.shows("metadata.uid", uid).await;
+        let work = stage.work_of("Job", "pi", member).await;
+        work.says("Applied", "True AppliedSuccessful").await;
+    }
+    stage
+        .told(
+            "Job",
+            "pi",
+            "CompletionsKept",
+            "of 9 in all m1 has 3, m2 has 6",
+        )
+        .await;
+
+    // What a cluster had that is left cannot go to one that has the Job already.
+    stage.apply(&to(&[("m1", 1)])).await;
+    stage.copy("m2", "jobs", "test/pi").goes().await;
+    let m1 = stage.copy("m1", "jobs", "test/pi");
+    m1.shows("spec.parallelism", 4).await;
+    m1.shows("spec.completions", 3).await;
+    binding.says("Rendered", "False CompletionsMissing").await;
+    stage
+        .told(
+            "Job",
+            "pi",
+            "CompletionsMissing",
+            "6 of 9 completions have no cluster left",
+        )
+        .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a16_and_p10_the_most_specific_override_lands_last() {
     let stage = Stage::with(1).await;

@@ -1,12 +1,12 @@
 //! Which clusters get a work, and with what.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use object::ObjectKey;
 
 use super::{binding, one};
 use crate::{
-    completions::{division, with_completions},
+    completions::{division, running, with_completions},
     dependencies::{is_referrer, snapshot},
     failover::inherited_labels,
     targets::{expected, held_back, orphans, targets},
@@ -118,14 +118,15 @@ fn a_new_cluster_waits_until_a_cluster_left_directly_has_no_work() {
     }
 }
 
+const JOB: &str = "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: 4, completions: 9}}";
+const DIVIDED: &str = "replicas: 4, placement: {replicaScheduling: {replicaSchedulingType: Divided}}, clusters: [{name: m1, replicas: 2}, {name: m2, replicas: 2}]";
+
 #[test]
 fn completions_are_shared_where_a_job_is_divided() {
-    let job = one(
-        "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: 4, completions: 9}}",
-    );
-    let divided = "replicas: 4, placement: {replicaScheduling: {replicaSchedulingType: Divided}}, clusters: [{name: m1, replicas: 2}, {name: m2, replicas: 2}]";
-    let case = binding(divided);
-    let found = division(&job, &case.spec).unwrap();
+    let job = one(JOB);
+    let case = binding(DIVIDED);
+    let none = BTreeMap::new();
+    let found = division(&job, &case.spec, &none).unwrap();
     assert_eq!(
         (found.completions, found.weights),
         (9, vec![("m1", 2), ("m2", 2)])
@@ -140,21 +141,128 @@ fn completions_are_shared_where_a_job_is_divided() {
         ("replicas: 4", "replicas: 0"),
         ("replicas: 2", "replicas: 0"),
     ] {
-        let other = binding(&divided.replace(from, to));
-        assert_eq!(division(&job, &other.spec), None, "{from} -> {to}");
+        let other = binding(&DIVIDED.replace(from, to));
+        assert_eq!(division(&job, &other.spec, &none), None, "{from} -> {to}");
     }
-    let endless = one("{kind: Job, spec: {parallelism: 4}}");
-    assert_eq!(division(&endless, &case.spec), None);
-    assert_eq!(
-        division(
-            &one("{kind: Deployment, spec: {completions: 9}}"),
-            &case.spec
-        ),
-        None
-    );
+    for other in [
+        "{kind: Job, spec: {parallelism: 4}}",
+        "{kind: Deployment, spec: {completions: 9}}",
+    ] {
+        assert_eq!(division(&one(other), &case.spec, &none), None, "{other}");
+    }
     let mine = with_completions(job, 5).unwrap();
     assert_eq!(mine.integer_at(&["spec", "completions"]), Some(5));
     assert!(with_completions(one("{kind: Job, spec: text}"), 5).is_err());
+}
+
+#[test]
+fn completions_that_run_stay_where_they_are() {
+    let indexed = |completions: i64| {
+        JOB.replace("spec: {", "spec: {completionMode: Indexed, ")
+            .replace("completions: 9", &format!("completions: {completions}"))
+    };
+    let cases: [(&str, String, String, &[(&str, i64)], &str); 8] = [
+        (
+            "nothing new",
+            JOB.into(),
+            DIVIDED.into(),
+            &[("m1", 5), ("m2", 4)],
+            "m1=5 m2=4; 0 for nobody",
+        ),
+        (
+            "a new one gets the rest",
+            JOB.into(),
+            DIVIDED.into(),
+            &[("m1", 5)],
+            "m1=5; 4 for m2",
+        ),
+        (
+            "nothing is left",
+            JOB.into(),
+            DIVIDED.into(),
+            &[("m1", 12)],
+            "m1=12; 0 for m2",
+        ),
+        (
+            "one went",
+            JOB.into(),
+            DIVIDED.replace(", {name: m2, replicas: 2}", ""),
+            &[("m1", 5), ("m2", 4)],
+            "m1=5; 4 for nobody, missing",
+        ),
+        (
+            "it rests",
+            JOB.into(),
+            DIVIDED.replace("replicas: 4", "replicas: 0"),
+            &[("m1", 5), ("m2", 9)],
+            "m1=5; 0 for nobody",
+        ),
+        (
+            "no longer divided",
+            JOB.into(),
+            DIVIDED.replace("Divided", "Duplicated"),
+            &[("m1", 5), ("m2", 9)],
+            "m1=5; 0 for nobody",
+        ),
+        (
+            "by index",
+            indexed(9),
+            DIVIDED.into(),
+            &[("m1", 5)],
+            "m1=5; 4 for m2",
+        ),
+        (
+            "by index, as many as run",
+            indexed(4),
+            DIVIDED.into(),
+            &[("m1", 1)],
+            "; 4 for m1 m2",
+        ),
+    ];
+    for (what, job, spec, running, expected) in cases {
+        let case = binding(&spec);
+        let running: BTreeMap<&str, i64> = running.iter().copied().collect();
+        let found = division(&one(&job), &case.spec, &running).unwrap();
+        let kept: Vec<String> = found
+            .kept
+            .iter()
+            .map(|(cluster, count)| format!("{cluster}={count}"))
+            .collect();
+        let whom: Vec<&str> = found.weights.iter().map(|(cluster, _)| *cluster).collect();
+        let whom = if whom.is_empty() {
+            "nobody".to_owned()
+        } else {
+            whom.join(" ")
+        };
+        let missing = if found.missing() > 0 { ", missing" } else { "" };
+        let told = format!(
+            "{}; {} for {whom}{missing}",
+            kept.join(" "),
+            found.completions
+        );
+        assert_eq!(told, expected, "{what}");
+    }
+}
+
+#[test]
+fn works_say_which_completions_run() {
+    let work = |space: &str, more: &str, spec: &str| {
+        one(&format!(
+            "{{kind: Work, metadata: {{name: w, namespace: {space}{more}}}, spec: {{workload: {{manifests: [{{kind: Job, spec: {spec}}}]}}}}}}"
+        ))
+    };
+    let works = [
+        work("karmada-es-m1", "", "{completions: 5}"),
+        work("karmada-es-m2", "", "{parallelism: 5}"),
+        work(
+            "karmada-es-m3",
+            ", deletionTimestamp: '2026-01-01T00:00:00Z'",
+            "{completions: 5}",
+        ),
+        work("elsewhere", "", "{completions: 5}"),
+        one("{kind: Work, metadata: {name: w, namespace: karmada-es-m4}}"),
+    ];
+    assert_eq!(running(&works), BTreeMap::from([("m1", 5)]));
 }
 
 #[test]

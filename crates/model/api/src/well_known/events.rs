@@ -98,6 +98,10 @@ pub mod template {
     pub const PREEMPT_POLICY_SUCCEED: &str = "PreemptPolicySucceed";
     /// The opposite of [`PREEMPT_POLICY_SUCCEED`].
     pub const PREEMPT_POLICY_FAILED: &str = "PreemptPolicyFailed";
+    /// Clusters that have a Job go on with the completions they have.
+    pub const COMPLETIONS_KEPT: &str = "CompletionsKept";
+    /// Completions of a Job have no cluster left.
+    pub const COMPLETIONS_MISSING: &str = "CompletionsMissing";
 }
 
 /// Events on a FederatedResourceQuota.

@@ -117,7 +117,7 @@ fn overrides(facts: &Facts<'_>, cluster: &str, replicas: Option<i64>) -> Value {
         .unwrap_or(0);
     let shares = placed
         .as_ref()
-        .map(|placed| completions(facts.template, &placed.spec))
+        .map(|placed| completions(facts.template, &placed.spec, facts.works))
         .unwrap_or_default();
     let share = Share {
         replicas: Some(replicas).filter(|_| is_workload),

@@ -16,15 +16,21 @@ pub(crate) struct Share {
     pub(crate) completions: Option<i64>,
 }
 
-/// The completions of each cluster, where those of a Job are divided: in proportion to replicas, as controllers do it.
-pub(crate) fn completions<'b>(
+/// The completions of each cluster, where those of a Job are divided: in proportion to replicas, and what works speak of
+/// stays where it is, as controllers do it.
+pub(crate) fn completions<'b, 'w>(
     template: &Object,
     binding: &'b ResourceBindingSpec,
+    works: impl IntoIterator<Item = &'w Object>,
 ) -> BTreeMap<&'b str, i64> {
     let ties = Ties::of_template(template.uid());
-    completions::division(template, binding)
-        .map(|division| shares(division.completions, division.weights, ties))
-        .unwrap_or_default()
+    let running = completions::running(works);
+    let Some(division) = completions::division(template, binding, &running) else {
+        return BTreeMap::new();
+    };
+    let mut all = shares(division.completions, division.weights, ties);
+    all.extend(division.kept);
+    all
 }
 
 #[cfg(test)]
@@ -50,7 +56,7 @@ mod tests {
             }))
             .unwrap();
             let placed = super::super::Placed::read(&binding).unwrap();
-            let shares = completions(&job, &placed.spec);
+            let shares = completions(&job, &placed.spec, []);
             let shown: Vec<String> = shares
                 .iter()
                 .map(|(name, count)| format!("{name}={count}"))

@@ -75,8 +75,12 @@ pub(super) fn in_clusters(scene: Scene<'_>, bound: Bound<'_>) -> Vec<ClusterFate
     let works = works_of(scene.templates, &template.object);
     let binding = scene.templates.bindings.get(&terms::key(&template.object));
     let mut names: BTreeSet<&str> = gets.keys().copied().collect();
-    let owned = works.iter().filter(|(_, work)| is_of(work, binding));
-    names.extend(owned.map(|(cluster, _)| *cluster));
+    let owned: BTreeMap<&str, &Object> = works
+        .iter()
+        .filter(|(_, work)| is_of(work, binding))
+        .map(|(cluster, work)| (*cluster, *work))
+        .collect();
+    names.extend(owned.keys());
     let had = bound.existing.map(|placed| targets::targets(&placed.spec));
     let had = had.into_iter().flatten();
     names.extend(had.map(|target| target.name.as_str()));
@@ -86,7 +90,8 @@ pub(super) fn in_clusters(scene: Scene<'_>, bound: Bound<'_>) -> Vec<ClusterFate
         names.extend(scene.after.clusters.keys().map(String::as_str));
     }
     let is_workload = placed.spec.is_workload();
-    let completions = completions(&template.object, &placed.spec);
+    let owned = owned.into_values();
+    let completions = completions(&template.object, &placed.spec, owned);
     let stays: BTreeSet<&str> = targets::expected(&placed.spec);
     let one = |cluster: &str| {
         let replicas = |count: Option<i32>| count.filter(|_| is_workload);

@@ -7,6 +7,7 @@
 //! Keeps:  exactly one work for each target, none for any other cluster; a work that is there says what its binding speaks
 //!         of, not what the author has changed since and the binding does not know yet.
 
+mod completions;
 pub mod keys;
 pub mod leaving;
 pub mod plan;

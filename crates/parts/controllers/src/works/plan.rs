@@ -16,13 +16,12 @@ use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use object::{Object, ObjectKey, Value, patch, time::Time};
 use overrides::{ClusterFacts, OverrideError, Overrides, PolicyId, Template};
 use policy::activation::speaks_of;
-use schedule::assign::apportion::{Ties, shares};
 
 use crate::{
     kinds,
     setback::{self, Setback},
     views::UNTIL_IN_VIEW,
-    works::leaving,
+    works::{completions::Completions, leaving},
 };
 
 /// How many clusters a condition tells of; events tell of all.
@@ -127,7 +126,8 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     let mut overridden: Vec<&str> = Vec::new();
     let mut is_whole = true;
     let mut refused: Vec<(&str, Refusal)> = Vec::new();
-    for (target, share) in inputs.shares(&template) {
+    let completions = inputs.completions(&template);
+    for (target, share) in inputs.shares(completions.as_ref()) {
         let drafted = inputs.draft(&template, target, share);
         if !is_spoken_of && inputs.keeps(target, &drafted) {
             is_whole &= drafted.is_ok();
@@ -152,7 +152,12 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
         }
         decision.plans.push(plan);
     }
-    let setback = setback_of(&refused);
+    let missing = completions.as_ref().and_then(Completions::missing);
+    if let Some(missing) = &missing {
+        is_whole = false;
+        decision.plans.push(inputs.warn_of(&template, missing));
+    }
+    let setback = setback_of(&refused, missing);
     // Clusters that keep what they have say nothing about whether the rest can be rendered.
     if is_spoken_of || setback.is_some() || (written > 0 && is_whole) {
         let told = inputs.tell_rendered(setback.as_ref());
@@ -166,6 +171,15 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
             EventKind::Normal,
             events::binding::SYNC_WORK_SUCCEED,
             format!("works of {} are up to date", inputs.view.key()),
+        ));
+    }
+    let kept = completions.as_ref().and_then(Completions::kept);
+    if let Some(kept) = kept.filter(|_| written > 0) {
+        decision.news.push(Action::report(
+            ObjectRef::of(template.object),
+            EventKind::Normal,
+            events::template::COMPLETIONS_KEPT,
+            kept,
         ));
     }
     if !overridden.is_empty() {
@@ -217,8 +231,14 @@ impl Inputs<'_> {
         }
     }
 
+    /// How a Job's completions are shared; `None` where each cluster gets what the template says.
+    fn completions(&self, template: &Template<'_>) -> Option<Completions<'_>> {
+        let works = self.works.owned.iter().copied();
+        Completions::of(template.object, self.view.spec, works)
+    }
+
     /// The targets that get a work now, each with its share of a Job's completions if those are shared.
-    fn shares(&self, template: &Template<'_>) -> Vec<(&TargetCluster, Option<i64>)> {
+    fn shares(&self, completions: Option<&Completions<'_>>) -> Vec<(&TargetCluster, Option<i64>)> {
         let with_work = self
             .works
             .owned
@@ -226,11 +246,11 @@ impl Inputs<'_> {
             .filter_map(|work| names::cluster_of_execution_space(work.namespace()))
             .collect();
         let held_back = targets::held_back(self.view.spec, &with_work);
-        let shares = share_completions(template.object, self.view);
+        let share = |cluster: &str| completions?.shares.get(cluster).copied();
         targets::targets(self.view.spec)
             .into_iter()
             .filter(|target| !held_back.contains(&target.name.as_str()))
-            .map(|target| (target, shares.get(target.name.as_str()).copied()))
+            .map(|target| (target, share(&target.name)))
             .collect()
     }
 
@@ -344,6 +364,20 @@ impl Inputs<'_> {
         }
     }
 
+    /// Tells of what the whole lacks, whichever cluster might have it.
+    fn warn_of(&self, template: &Template<'_>, setback: &Setback) -> Plan {
+        let mut plan = Plan::default();
+        for about in [template.object, self.binding] {
+            plan.push(Action::report(
+                ObjectRef::of(about),
+                EventKind::Warning,
+                setback.reason,
+                &setback.message,
+            ));
+        }
+        plan
+    }
+
     /// Keeps the condition that says whether every cluster gets what it should.
     fn tell_rendered(&self, setback: Option<&Setback>) -> Option<Plan> {
         let rendered = conditions::binding::RENDERED;
@@ -389,9 +423,11 @@ impl Refusal {
     }
 }
 
-/// What clusters were refused, in few words.
-fn setback_of(refused: &[(&str, Refusal)]) -> Option<Setback> {
-    let (_, first) = refused.first()?;
+/// What clusters were refused, and what none of them has, in few words.
+fn setback_of(refused: &[(&str, Refusal)], missing: Option<Setback>) -> Option<Setback> {
+    let Some((_, first)) = refused.first() else {
+        return missing;
+    };
     let shown = refused.iter().take(NAMED_CLUSTERS);
     let mut messages: Vec<String> = shown
         .map(|(cluster, refusal)| format!("{cluster}: {}", refusal.message))
@@ -400,18 +436,11 @@ fn setback_of(refused: &[(&str, Refusal)]) -> Option<Setback> {
         let more = refused.len() - NAMED_CLUSTERS;
         messages.push(format!("and {more} more clusters"));
     }
+    messages.extend(missing.map(|missing| missing.message));
     Some(Setback {
         reason: first.reason,
         message: messages.join("; "),
     })
-}
-
-/// The share of each cluster of a Job's completions; empty where each gets what the template says.
-fn share_completions<'b>(template: &Object, binding: BindingView<'b>) -> BTreeMap<&'b str, i64> {
-    let ties = Ties::of_template(template.uid());
-    completions::division(template, binding.spec)
-        .map(|division| shares(division.completions, division.weights, ties))
-        .unwrap_or_default()
 }
 
 /// What makes the draft of the existing work; `None` if they are the same.

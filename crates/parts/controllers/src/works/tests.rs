@@ -144,11 +144,10 @@ impl Scene {
             match action {
                 Action::Create { object, .. } => self.works.push(object.clone()),
                 Action::Patch { key, patch, .. } => {
-                    let work = self
-                        .works
-                        .iter_mut()
-                        .find(|work| work.key() == *key)
-                        .unwrap();
+                    let mut works = self.works.iter_mut();
+                    let Some(work) = works.find(|work| work.key() == *key) else {
+                        continue;
+                    };
                     let merged = patch::merge(&work.clone().into_value(), patch);
                     *work = Object::from_value(merged).unwrap();
                 }
@@ -408,6 +407,68 @@ fn a_jobs_completions_are_shared_like_its_replicas() {
     let mut shares = [of("m1"), of("m2")];
     shares.sort_unstable();
     assert_eq!(shares, [4, 5]);
+}
+
+/// A Job that is there takes no other number of completions, so its cluster keeps what it has: what it runs goes on with
+/// any parallelism, and what nobody is left for is told.
+#[test]
+fn a_job_that_runs_keeps_its_completions() {
+    let job = "{apiVersion: batch/v1, kind: Job, metadata: {name: pi, namespace: test, uid: u1}, spec: {parallelism: 3, completions: 9}}";
+    let spec = |clusters: &str| {
+        format!(
+            "replicas: 3, placement: {{replicaScheduling: {{replicaSchedulingType: Divided}}}}, clusters: [{clusters}]"
+        )
+    };
+    let first = spec("{name: m1, replicas: 1}, {name: m2, replicas: 2}");
+    let mut scene = scene(&format!("{job}\n---\n{}", binding(&first))).after();
+    for (clusters, expected, told) in [
+        (
+            "{name: m1, replicas: 1}, {name: m2, replicas: 3}",
+            "m1 has 1 of 3, m2 has 3 of 6",
+            Some(
+                "Normal CompletionsKept: completions of a Job that is there cannot change: of 9 in all m1 has 3, m2 has 6",
+            ),
+        ),
+        (
+            "{name: m1, replicas: 2}, {name: m2, replicas: 4}",
+            "m1 has 2 of 3, m2 has 4 of 6",
+            None,
+        ),
+        (
+            "{name: m1, replicas: 3}",
+            "m1 has 3 of 3, m2 has 4 of 6",
+            Some(
+                "Warning CompletionsMissing: 6 of 9 completions have no cluster left, and those of a Job that is there cannot change: m1 has 3; run what is missing by another Job",
+            ),
+        ),
+    ] {
+        scene.binding = one(&binding(&spec(clusters)));
+        let story = scene.story();
+        let about = "Completions";
+        match told {
+            Some(told) => assert!(story.contains(told), "{story}"),
+            None => assert!(!story.contains(about), "{story}"),
+        }
+        let is_missing = story.contains("CompletionsMissing");
+        assert_eq!(
+            story.contains(r#""type":"Rendered","status":"False""#),
+            is_missing,
+            "{story}"
+        );
+        assert_eq!(scene.decide().refusal.is_some(), is_missing);
+        scene = scene.after();
+        let has = |work: &Object| {
+            let manifests = work.at(&["spec", "workload", "manifests"]).unwrap();
+            let spec = &manifests[0]["spec"];
+            let cluster = work.namespace().trim_start_matches("karmada-es-");
+            format!(
+                "{cluster} has {} of {}",
+                spec["parallelism"], spec["completions"]
+            )
+        };
+        let all: Vec<String> = scene.works.iter().map(has).collect();
+        assert_eq!(all.join(", "), expected);
+    }
 }
 
 #[test]
