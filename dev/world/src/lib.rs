@@ -45,6 +45,7 @@
 //! - Text is dedented before it is read, so that manifests can stand in a test as they look best.
 //! - [`World::shown`] writes an object for a snapshot: times as `<t0+5m>`, uids as `<uid-1>`.
 //! - [`Api::forbid`] lets a server refuse something, as its operators may.
+//! - [`World::stand`] starts one of several control planes on the same store.
 //! - Settings of the parts are in [`Builder::settings`]; members of another shape in [`Builder::member`].
 //! - `KARAVEL_LOG=debug cargo nextest run -p karavel-world --no-capture NAME` shows the log.
 //!
@@ -56,6 +57,7 @@
 
 mod api;
 mod builder;
+mod candidate;
 mod door;
 mod forbidden;
 mod member;
@@ -66,6 +68,7 @@ mod world;
 
 pub use crate::api::Api;
 pub use crate::builder::{Builder, Roster, config, sized};
+pub use crate::candidate::Candidate;
 pub use crate::member::SimulatedMember;
 pub use crate::wire::Wires;
 pub use crate::world::World;

@@ -185,14 +185,9 @@ impl World {
 
     /// Starts the control plane.
     pub async fn begin(&self) {
-        let inside = Inside {
-            data_dir: self.keys.path().to_owned(),
-            store: self.store.clone(),
-            clock: self.clock.clone(),
-        };
+        let (inside, wires) = self.ground();
         let mut tasks = Tasks::new();
-        let connector = Arc::new(self.wires.clone());
-        let started = plane::start_inside(inside, connector, &mut tasks).await;
+        let started = plane::start_inside(inside, Arc::new(wires), &mut tasks).await;
         let plane = match started {
             Ok(plane) => plane,
             Err(error) => panic!("the control plane does not start: {error}"),
@@ -294,6 +289,20 @@ impl World {
     /// What there is: for failures, and for whoever writes a test.
     pub async fn report(&self) -> String {
         report::write(self).await
+    }
+
+    /// What a control plane starts on, and how it reaches members.
+    pub(crate) fn ground(&self) -> (Inside, Wires) {
+        let inside = Inside {
+            data_dir: self.keys.path().to_owned(),
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+        };
+        (inside, self.wires.clone())
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     pub(crate) fn all_members(&self) -> impl Iterator<Item = &SimulatedMember> {

@@ -446,6 +446,42 @@ async fn c30_policies_put_taints_that_drive_away_only_where_that_is_allowed() {
     }
 }
 
+/// What a condition is not said to be it is only once somebody says what it is.
+#[tokio::test(start_paused = true)]
+async fn c30_and_p14_a_condition_that_is_not_there_is_in_no_state() {
+    let world = World::build()
+        .members(1)
+        .settings(|settings| {
+            let gates = "Failover=true".parse();
+            settings.controllers.gates = gates.expect("the gate is one");
+        })
+        .start()
+        .await;
+    world
+        .apply("{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterTaintPolicy, metadata: {name: p}, spec: {addOnConditions: [{conditionType: DnsReady, operator: NotIn, statusValues: ['True']}], taints: [{key: dns, effect: NoSchedule}]}}")
+        .await;
+    let is_tainted = async || {
+        let taints = world.field("clusters", "m1", "spec.taints").await;
+        taints.to_string().contains("dns")
+    };
+    world
+        .stays("nothing is known", SOON, async || !is_tainted().await)
+        .await;
+    let mut conditions = world.field("clusters", "m1", "status.conditions").await;
+    if let Some(conditions) = conditions.as_array_mut() {
+        conditions.push(
+            json!({"type": "DnsReady", "status": "Unknown", "reason": "Test", "message": "",
+                               "lastTransitionTime": world.now().to_string()}),
+        );
+    }
+    let status = json!({"status": {"conditions": conditions}});
+    world.patch_status("clusters", "m1", status).await;
+    world.until("it is tainted", SOON, is_tainted).await;
+    // And stays so when the policy goes.
+    world.delete("clustertaintpolicies", "p").await;
+    world.stays("it is still tainted", SOON, is_tainted).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_workload_whose_policy_is_gone_moves_on_like_any_other() {
     for purge in ["Gracefully", "Directly"] {

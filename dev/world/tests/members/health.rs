@@ -264,7 +264,7 @@ async fn p26_and_p27_conditions_and_taints_of_others_stay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c09_a_control_plane_that_starts_believes_its_first_look() {
+async fn c09_and_p03_a_control_plane_that_starts_believes_its_first_look() {
     let world = World::with_members(1).await;
     world.stop().await;
     world

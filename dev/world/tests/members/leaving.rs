@@ -136,6 +136,49 @@ async fn c16_an_unreachable_cluster_goes_once_it_is_seen_to_be_away() {
     assert!(all.contains("ConfigMap default/a"), "{all}");
 }
 
+/// What is to be deleted in a member that is away for a while is deleted when it is back: only a cluster that goes is not
+/// waited for.
+#[tokio::test(start_paused = true)]
+async fn p09_works_of_a_member_that_is_away_wait_for_it() {
+    let world = World::with_members(2).await;
+    world.apply(&everywhere("v1", "ConfigMap")).await;
+    world.apply(&config_map("a", "'1'")).await;
+    let copy = async |member: &str| world.member(member).get("configmaps", "default/a").await;
+    world
+        .until("it is everywhere", SOON, async || {
+            copy("m1").await.is_some() && copy("m2").await.is_some()
+        })
+        .await;
+    world.member("m1").faults().cut_off(true);
+    world
+        .until("m1 is seen to be away", seconds(90), async || {
+            let ready = world.condition("clusters", "m1", "Ready").await;
+            ready.starts_with("False")
+        })
+        .await;
+    world.delete("configmaps", "default/a").await;
+    let work = async || {
+        let works = world.list("works", "karmada-es-m1").await;
+        works.into_iter().find(|work| work.name().starts_with("a-"))
+    };
+    world
+        .until("m2 has let go", SOON, async || copy("m2").await.is_none())
+        .await;
+    world
+        .stays("the work is held", seconds(900), async || {
+            let work = work().await;
+            work.is_some_and(|work| work.is_terminating() && work.finalizers().next().is_some())
+        })
+        .await;
+    assert!(copy("m1").await.is_some());
+    world.member("m1").faults().heal();
+    world
+        .until("nothing is left", seconds(120), async || {
+            copy("m1").await.is_none() && work().await.is_none()
+        })
+        .await;
+}
+
 /// Works for a member that nobody ever reached are wishes: nothing of them is there.
 #[tokio::test(start_paused = true)]
 async fn a_member_that_was_never_reached_has_nothing_that_could_stay() {
@@ -275,7 +318,7 @@ async fn what_names_a_cluster_that_went_by_force_is_told_and_moved() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c17_a_cluster_waits_for_bindings_that_name_it() {
+async fn c17_and_p08_a_cluster_waits_for_bindings_that_name_it() {
     let world = World::with_members(1).await;
     world.apply(&everywhere("v1", "ConfigMap")).await;
     world.apply(&config_map("a", "'1'")).await;

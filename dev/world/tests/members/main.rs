@@ -1,7 +1,8 @@
 //! Member clusters from the moment they are introduced until they are gone. `c01` and so on are the numbers of the
-//! acceptance checks that a test stands for.
+//! acceptance checks that a test stands for, `p01` and so on those of the pitfalls.
 
 mod additions;
+mod agents;
 mod all_members;
 mod applications;
 mod by_hand;
@@ -16,6 +17,7 @@ mod objects;
 mod proxying;
 mod pulled;
 mod reports;
+mod several;
 
 use std::time::Duration;
 

@@ -29,7 +29,12 @@ async fn report(world: &World) {
 }
 
 async fn renew(world: &World) {
-    let now = MicroTime::from(world.now()).to_string();
+    renew_by_clock(world, 0).await;
+}
+
+/// The same by a clock that is so many seconds ahead.
+async fn renew_by_clock(world: &World, ahead: i64) {
+    let now = MicroTime::from(world.now().plus_seconds(ahead)).to_string();
     world
         .apply(&format!(
             "
@@ -101,4 +106,46 @@ async fn c10_and_c12_signs_of_life_keep_a_cluster_and_silence_loses_it() {
             },
         )
         .await;
+}
+
+/// Until an agent gives signs of life it is known by what it says of its cluster, and that is borne as long as a sign is.
+#[tokio::test(start_paused = true)]
+async fn p05_until_the_first_sign_of_life_reports_count() {
+    let world = World::with_members(0).await;
+    world.apply(CLUSTER).await;
+    for round in 0..4 {
+        report(&world).await;
+        world.advance(seconds(30)).await;
+        assert_eq!(ready(&world).await, json!("True ClusterReady"), "{round}");
+    }
+    let unknown = json!("Unknown ClusterStatusUnknown");
+    let found = async || ready(&world).await;
+    let took = world
+        .until_is("nothing more comes", seconds(22), unknown, found)
+        .await;
+    assert!(took >= seconds(8), "{took:?}");
+}
+
+/// Where a cluster keeps its credentials is its own affair; signs of life are given in one place.
+#[tokio::test(start_paused = true)]
+async fn p06_and_p07_signs_of_life_count_when_they_come_whatever_time_they_bear() {
+    let elsewhere = CLUSTER.replace(
+        "syncMode: Pull",
+        "syncMode: Pull, secretRef: {namespace: elsewhere, name: far}",
+    );
+    for ahead in [-3_600, 3_600] {
+        let world = World::with_members(0).await;
+        world.apply(&elsewhere).await;
+        report(&world).await;
+        for _ in 0..12 {
+            renew_by_clock(&world, ahead).await;
+            world.advance(seconds(10)).await;
+            assert_eq!(ready(&world).await, json!("True ClusterReady"), "{ahead}");
+        }
+        let unknown = json!("Unknown ClusterStatusUnknown");
+        let found = async || ready(&world).await;
+        world
+            .until_is("silence is noticed", seconds(42), unknown, found)
+            .await;
+    }
 }

@@ -93,12 +93,7 @@ async fn c14_a_node_is_counted_in_the_grade_of_what_is_free_on_it() {
             "the grade is 2",
             SOON,
             json!([0, 0, 1, 0, 0, 0, 0, 0, 0]),
-            async || {
-                let path = "status.resourceSummary.allocatableModelings";
-                let listed = world.field("clusters", "m1", path).await;
-                let listed = listed.as_array().cloned().unwrap_or_default();
-                Value::Array(listed.iter().map(|entry| entry["count"].clone()).collect())
-            },
+            async || grades(&world).await,
         )
         .await;
     let summary = world
@@ -107,6 +102,64 @@ async fn c14_a_node_is_counted_in_the_grade_of_what_is_free_on_it() {
     assert_eq!(summary["allocated"]["cpu"], json!("1"), "{summary}");
     let nodes = world.field("clusters", "m1", "status.nodeSummary").await;
     assert_eq!(nodes, json!({"totalNum": 1, "readyNum": 1}));
+}
+
+/// How many nodes there are of each grade.
+async fn grades(world: &World) -> Value {
+    let path = "status.resourceSummary.allocatableModelings";
+    let listed = world.field("clusters", "m1", path).await;
+    let listed = listed.as_array().cloned().unwrap_or_default();
+    Value::Array(listed.iter().map(|entry| entry["count"].clone()).collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn p10_a_node_that_takes_no_more_pods_hides_no_other() {
+    let world = World::build()
+        .member(sized("m1", 3, "4", "40Gi"))
+        .start()
+        .await;
+    let counted = async |what: &str, number: u32| {
+        let all = json!([0, 0, 0, number, 0, 0, 0, 0, 0]);
+        let found = async || grades(&world).await;
+        world.until_is(what, SOON, all, found).await;
+    };
+    counted("all are counted", 3).await;
+    let m1 = world.member("m1");
+    let first = m1.names("nodes", "").await.remove(0);
+    m1.faults().change(|state| {
+        state.full_nodes.insert(first);
+    });
+    counted("the others are counted", 2).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn p11_what_pods_begin_with_counts_for_each_of_them() {
+    let world = World::build()
+        .member(sized("m1", 1, "8", "40Gi"))
+        .start()
+        .await;
+    for name in ["one", "two"] {
+        world
+            .member("m1")
+            .apply(&format!(
+                "
+                apiVersion: v1
+                kind: Pod
+                metadata: {{name: {name}}}
+                spec:
+                  initContainers:
+                  - {{name: first, image: app, resources: {{requests: {{cpu: '2'}}}}}}
+                  containers:
+                  - {{name: main, image: app, resources: {{requests: {{cpu: 500m}}}}}}
+                "
+            ))
+            .await;
+    }
+    let path = "status.resourceSummary.allocated.cpu";
+    let allocated = async || world.field("clusters", "m1", path).await;
+    world
+        .until_is("two for each", SOON, json!("4"), allocated)
+        .await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -348,6 +348,41 @@ async fn a13_what_somebody_else_has_claimed_is_left_alone() {
     assert!(stage.template("rb", "test/s-service").is_missing().await);
 }
 
+/// A policy that somebody holds back from going claims nothing any more, lets go of what it has, and takes nothing with it.
+#[tokio::test(start_paused = true)]
+async fn a_policy_that_is_going_claims_nothing() {
+    let stage = Stage::with(2).await;
+    stage
+        .spread(&[deployment("old", 1)], DEPLOYMENTS, "m1")
+        .await;
+    stage.claimed("old", "pp/p").await;
+    let old = stage.copy("m1", "deployments", "test/old");
+    old.comes().await;
+    let uid = old.field("metadata.uid").await;
+    let p = stage.template("propagationpolicies", "test/p");
+    let mut finalizers = p.field("metadata.finalizers").await;
+    let list = finalizers.as_array_mut().unwrap();
+    list.push(json!("example.com/held"));
+    p.patch(json!({"metadata": {"finalizers": finalizers}}))
+        .await;
+    p.delete().await;
+    stage.claimed("old", "").await;
+    stage.apply(&deployment("new", 1)).await;
+    stage.advance(WHILE).await;
+    p.shows("metadata.finalizers", json!(["example.com/held"]))
+        .await;
+    stage.claimed("new", "").await;
+    old.keeps("metadata.uid", uid).await;
+    // Nor does it stand in the way of a lesser one.
+    let lesser = format!("priority: -1, {}", on("m2"));
+    stage.apply(&policy("lesser", DEPLOYMENTS, &lesser)).await;
+    stage.claimed("new", "pp/lesser").await;
+    stage.copy("m2", "deployments", "test/new").comes().await;
+    p.patch(json!({"metadata": {"finalizers": null}})).await;
+    p.goes().await;
+    stage.claimed("new", "pp/lesser").await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn p02_kinds_of_the_same_name_in_two_groups_do_not_mix() {
     let stage = Stage::with(1).await;

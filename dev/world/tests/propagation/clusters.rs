@@ -33,7 +33,7 @@ async fn is_tainted(stage: &Stage, cluster: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn conditions_of_a_cluster_put_taints_on_it_and_take_them_off() {
+async fn c30_conditions_of_a_cluster_put_taints_on_it_and_take_them_off() {
     for (gates, expected) in [("Failover=true", true), ("", false)] {
         let stage = Stage::gated(2, gates).await;
         stage.apply(DOWN).await;
@@ -63,7 +63,7 @@ async fn conditions_of_a_cluster_put_taints_on_it_and_take_them_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn remedies_call_for_actions_as_long_as_they_are_there() {
+async fn c31_remedies_call_for_actions_as_long_as_they_are_there() {
     let stage = Stage::with(2).await;
     stage
         .apply("{apiVersion: remedy.karmada.io/v1alpha1, kind: Remedy, metadata: {name: r}, spec: {actions: [TrafficControl]}}")
@@ -90,7 +90,7 @@ async fn remedies_call_for_actions_as_long_as_they_are_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quota_is_shared_out_and_what_is_used_comes_back() {
+async fn c35_a_quota_is_shared_out_and_what_is_used_comes_back() {
     let stage = Stage::with(2).await;
     let q_in_m1 = stage.copy("m1", "resourcequotas", "test/q");
     let q_in_m2 = stage.copy("m2", "resourcequotas", "test/q");
@@ -134,7 +134,7 @@ async fn a_quota_is_shared_out_and_what_is_used_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rebalancer_tells_whom_it_had_placed_anew_and_whom_it_did_not_find() {
+async fn c37_a_rebalancer_tells_whom_it_had_placed_anew_and_whom_it_did_not_find() {
     let stage = Stage::with(1).await;
     stage
         .spread(&[deployment("web", 2)], DEPLOYMENTS, "m1")

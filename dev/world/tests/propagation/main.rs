@@ -1,7 +1,8 @@
 //! From a template to its members and back: what the propagation of templates promises, seen from outside.
 //!
 //! A test whose name begins with `a` and a number is the acceptance check of that number in the behaviour that is
-//! published; one that begins with `p` and a number is the pitfall of that number.
+//! published; one that begins with `p` and a number is the pitfall of that number. `c` and a
+//! number is a check of what is published about members, as in the tests of these.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod spot;

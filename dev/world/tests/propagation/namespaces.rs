@@ -9,7 +9,7 @@ use world::{World, config, json};
 use crate::stage::{SOON, Stage, cluster_policy, on};
 
 #[tokio::test(start_paused = true)]
-async fn a34_a_namespace_is_everywhere_unless_it_opts_out() {
+async fn a34_and_c38_a_namespace_is_everywhere_unless_it_opts_out() {
     let builder = World::build()
         .members(2)
         .member(config("m3"))

@@ -30,7 +30,7 @@ async fn uses(stage: &Stage, cpu: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_would_use_too_much_is_not_placed_until_there_is_room() {
+async fn c36_what_would_use_too_much_is_not_placed_until_there_is_room() {
     let stage = Stage::gated(2, "FederatedQuotaEnforcement=true").await;
     stage.spread(&[quota(5)], DEPLOYMENTS, "m1, m2").await;
     stage.apply(&asking("small", 2)).await;
