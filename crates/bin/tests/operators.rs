@@ -535,6 +535,62 @@ fn what_was_only_just_decided_can_be_explained() {
     }
 }
 
+const SPREAD: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: nginx, image: nginx}]}
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: web}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: web}]
+  placement:
+    clusterAffinity: {clusterNames: [member1, member2]}
+    replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Weighted}
+";
+
+#[test]
+fn clusters_that_came_later_and_templates_that_were_before_are_told_apart() {
+    let up = Up::start(2);
+    let member = "member2 --cluster-kubeconfig $KUBECONFIG --cluster-context member2";
+    let unjoin = format!("karavel unjoin {member}");
+    check(&up, &unjoin, "", 0, &["cluster(member2) is unjoined"]);
+    check(&up, "karavel apply -f -", SPREAD, 0, &["created"]);
+    let targets = "karavel get resourcebinding web-deployment -o jsonpath='{.spec.clusters}'";
+    until(&up, targets, "", &["member1"]);
+    let unknown = "Note        the placement names the cluster \"member2\", and there is none";
+    let explain = "karavel explain deployment/web";
+    check(&up, explain, "", 0, &[unknown, "{member1:2}"]);
+    let policy = "karavel explain propagationpolicy/web";
+    check(&up, policy, "", 0, &["it names the cluster \"member2\""]);
+    let join = format!("karavel join {member}");
+    check(&up, &join, "", 0, &["cluster(member2) is joined"]);
+    let later = "member2: not there at the last decision, and not considered yet";
+    let said = check(&up, explain, "", 0, &["member2   not seen", later]);
+    assert!(!said.contains("and there is none"), "{said}");
+    let why = "not chosen: it was not there at the last decision, and has not been";
+    let said = check(&up, &format!("{explain} -C member2"), "", 0, &[why]);
+    assert!(!said.contains("refused"), "{said}");
+    until(&up, "karavel clusters member2", "", &["True"]);
+    // One of the same name that is made anew has a history of its own.
+    check(&up, "karavel delete deployment web", "", 0, &["deleted"]);
+    until(&up, "! karavel get resourcebinding web-deployment", "", &[]);
+    check(&up, "karavel apply -f -", SPREAD, 0, &["created"]);
+    until(&up, targets, "", &["member1", "member2"]);
+    let said = check(&up, explain, "", 0, &["member2   selected"]);
+    assert!(
+        !said.contains("before:") && !said.contains("changed:"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_member_that_is_cut_off_takes_nothing_away_and_is_named() {
     let up = Up::start(2);

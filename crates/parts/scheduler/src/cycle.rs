@@ -196,8 +196,9 @@ impl Desk {
         if let Some(recorder) = &self.recorder
             && ending != Ending::Overtaken
         {
-            let (now, trigger) = (self.cx.now(), facts.trigger.as_str());
-            recorder.record(now, trigger, turn.attempt, decision.diagnosis);
+            let (now, uid) = (self.cx.now(), facts.object.uid());
+            let trigger = facts.trigger.as_str();
+            recorder.record(now, uid, trigger, turn.attempt, decision.diagnosis);
         }
         ending
     }

@@ -11,13 +11,18 @@ use super::{Travels, Unseen, decisions};
 use crate::masking::{self, When};
 use crate::picture::{Placed, Share, completions};
 
-/// A part for each cluster that a decision looked at, that is a target, has a work or has reported a status, by name.
+/// A part for each cluster that a decision looked at, that has come since, is a target, has a work or has reported a status,
+/// by name.
 pub(super) fn tell(facts: &Facts<'_>, record: Option<&Value>) -> Vec<Value> {
     let (targets, statuses) = (
         facts.binding.map(targets).unwrap_or_default(),
         list(facts, &["status", "aggregatedStatus"]),
     );
     let mut names: BTreeSet<String> = decisions::clusters(record);
+    // A decision looks at all clusters there are: others have come since.
+    if !names.is_empty() {
+        names.extend(facts.picture.clusters.keys().cloned());
+    }
     let named = |items: &[&Value], field: &str| -> Vec<String> {
         let names = items.iter().filter_map(|item| item[field].as_str());
         names.map(str::to_owned).collect()

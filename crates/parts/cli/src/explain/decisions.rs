@@ -2,10 +2,48 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use object::Object;
+use object::time::Time;
 use serde_json::{Value, json};
 
 /// More clusters than this are as many as there are.
 const MOST_NAMED: u64 = 100_000;
+
+/// How the scheduler calls it when targets do not add up to the replicas, whoever changed which of them.
+const REPLICAS_CHANGED: &str = "the replicas changed";
+
+/// Those of the records, the newest first, that are about this very binding: one of the same name may have been before it.
+pub(super) fn of_binding(records: Vec<Value>, binding: &Object) -> Vec<Value> {
+    let since: Option<Time> = binding
+        .text_at(&["metadata", "creationTimestamp"])
+        .and_then(|text| text.parse().ok());
+    let is_own = |record: &Value| match record["uid"].as_str() {
+        None | Some("") => {
+            // Records of earlier versions say only when they were made.
+            let at: Option<Time> = record["at"].as_str().and_then(|text| text.parse().ok());
+            at.zip(since).is_none_or(|(at, since)| at >= since)
+        }
+        Some(uid) => uid == binding.uid(),
+    };
+    let own = records.into_iter().filter(is_own).collect();
+    with_causes(own)
+}
+
+/// Records with what can be told of their causes. Where as many replicas were wanted as before, it was not their number
+/// that changed: somebody, such as the descheduler, took some back from clusters.
+fn with_causes(mut records: Vec<Value>) -> Vec<Value> {
+    let wants: Vec<Option<i64>> = records
+        .iter()
+        .map(|record| record["diagnosis"]["replicas"].as_i64())
+        .collect();
+    let earlier = wants.iter().skip(1);
+    for (record, (now, before)) in records.iter_mut().zip(wants.iter().zip(earlier)) {
+        if record["trigger"] == REPLICAS_CHANGED && now.is_some() && now == before {
+            record["trigger"] = Value::from("replicas were taken back from clusters");
+        }
+    }
+    records
+}
 
 /// What a decision held of a cluster.
 pub(super) fn verdict(record: Option<&Value>, cluster: &str) -> Value {
@@ -38,7 +76,9 @@ pub(super) fn verdict(record: Option<&Value>, cluster: &str) -> Value {
     let is_leaving = items(&attempt["deleting"])
         .iter()
         .any(|name| name == cluster);
+    let is_considered = candidate.is_some() || !refusals.is_empty() || is_leaving || is_selected;
     json!({
+        "considered": is_considered,
         "passed": candidate.is_some(),
         "leaving": is_leaving,
         "refusals": refusals,
@@ -87,7 +127,7 @@ pub(super) fn why_not(record: Option<&Value>, cluster: &str) -> String {
     let attempts = items(&record["diagnosis"]["attempts"]);
     let attempt = attempts.last().unwrap_or(&Value::Null);
     match (verdict["passed"] == true, verdict["selected"] == true) {
-        (false, _) => "the last decision did not look at it: it came later".to_owned(),
+        (false, _) => NOT_CONSIDERED.to_owned(),
         (true, true) => format!(
             "it was selected, and its share of {} replicas is none",
             record["diagnosis"]["replicas"]
@@ -101,6 +141,10 @@ pub(super) fn why_not(record: Option<&Value>, cluster: &str) -> String {
         },
     }
 }
+
+/// What is said of a cluster that a decision did not look at.
+const NOT_CONSIDERED: &str =
+    "it was not there at the last decision, and has not been considered yet";
 
 /// How others were selected instead; `None` if it did not come to that.
 fn selection(how: &Value) -> Option<String> {
@@ -242,8 +286,62 @@ mod tests {
         assert_eq!(verdict(Some(&made), "a")["selected"], true);
         assert_eq!(verdict(Some(&made), "b")["refusals"][0]["reason"], "r");
         assert_eq!(verdict(Some(&made), "b")["passed"], false);
+        for (cluster, is_considered) in [("a", true), ("b", true), ("later", false)] {
+            let verdict = verdict(Some(&made), cluster);
+            assert_eq!(verdict["considered"], is_considered, "{cluster}");
+        }
         assert_eq!(verdict(None, "a"), Value::Null);
         assert_eq!(verdict(Some(&json!({"diagnosis": 7})), "a"), Value::Null);
+    }
+
+    #[test]
+    fn records_of_an_earlier_binding_are_not_this_ones() {
+        let binding = json!({"metadata": {"name": "web", "uid": "new", "creationTimestamp": "2026-01-01T00:00:10Z"}});
+        let binding = Object::from_value(binding).unwrap();
+        let record = |uid: Value, second: &str| json!({"uid": uid, "at": format!("2026-01-01T00:00:{second}Z")});
+        for (record, is_own) in [
+            (record(json!("new"), "11"), true),
+            (record(json!("old"), "09"), false),
+            // The same second, and still another's.
+            (record(json!("old"), "10"), false),
+            (record(Value::Null, "10"), true),
+            (record(Value::Null, "09"), false),
+            (json!({}), true),
+        ] {
+            let own = of_binding(vec![record.clone()], &binding);
+            assert_eq!(own.len() == 1, is_own, "{record}");
+        }
+    }
+
+    #[test]
+    fn replicas_that_were_taken_back_are_told_from_those_that_were_asked_for() {
+        let made = |trigger: &str, replicas: Value| json!({"trigger": trigger, "diagnosis": {"replicas": replicas}});
+        let causes: Vec<Value> = with_causes(vec![
+            made(REPLICAS_CHANGED, json!(5)),
+            made(REPLICAS_CHANGED, json!(5)),
+            made(REPLICAS_CHANGED, json!(5)),
+            made("it had no place", json!(3)),
+            made(REPLICAS_CHANGED, json!(3)),
+            // Nobody knows what this one wanted.
+            json!({"trigger": REPLICAS_CHANGED}),
+            made(REPLICAS_CHANGED, json!(3)),
+        ])
+        .iter()
+        .map(|record| record["trigger"].clone())
+        .collect();
+        let taken = "replicas were taken back from clusters";
+        assert_eq!(
+            causes,
+            [
+                taken,
+                taken,
+                REPLICAS_CHANGED,
+                "it had no place",
+                REPLICAS_CHANGED,
+                REPLICAS_CHANGED,
+                REPLICAS_CHANGED,
+            ]
+        );
     }
 
     #[test]
@@ -311,7 +409,7 @@ mod tests {
                 "it passed, and another one was preferred: the placement spreads to 1 at most",
             ),
             ("d", "the cluster is being removed"),
-            ("e", "the last decision did not look at it: it came later"),
+            ("e", NOT_CONSIDERED),
         ] {
             assert_eq!(why_not(Some(&made), cluster), expected);
         }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Travels, Unseen, clusters, decisions};
 use crate::picture::{HELD_BACK, Picture, Placed, speaks_of};
+use crate::writing::{absent_cluster, named_clusters, policy_mentions};
 
 /// What an explanation is made from.
 pub(super) struct Facts<'a> {
@@ -119,9 +120,28 @@ pub(super) fn tell(facts: &Facts<'_>) -> Value {
         "changed": decisions::changes(records),
         "earlier": records.iter().skip(1).map(decisions::without_diagnosis).collect::<Vec<Value>>(),
         "clusters": clusters::tell(facts, records.first()),
+        "unknownClusters": unknown_clusters(facts),
         "unreadable": facts.picture.unreadable,
         "doubts": facts.picture.settings.doubts,
     })
+}
+
+/// What is said of clusters that there are not, and that the placement names, or the object itself if it is a policy. They
+/// may join yet, so nothing is wrong; but nothing goes there either.
+fn unknown_clusters(facts: &Facts<'_>) -> Vec<String> {
+    if !facts.picture.sees_clusters {
+        return Vec::new();
+    }
+    let known: BTreeSet<&str> = facts.picture.clusters.keys().map(String::as_str).collect();
+    let own = policy_mentions(facts.template).into_iter();
+    let own = own.map(|name| ("it", name));
+    let placed = facts.binding.and_then(|binding| binding.at(&["spec"]));
+    let placed = placed.map(named_clusters).into_iter().flatten();
+    let placed = placed.map(|name| ("the placement", name));
+    own.chain(placed)
+        .filter(|(_, name)| !known.contains(name))
+        .map(|(who, name)| absent_cluster(who, name, &known))
+        .collect()
 }
 
 /// Whose the template is, and why not others'.

@@ -210,7 +210,8 @@ async fn read_decisions(control: &Client, binding: &Object) -> Result<Vec<Value>
         false => call_failure(&error).to_string(),
     })?;
     let list: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
-    Ok(list["items"].as_array().cloned().unwrap_or_default())
+    let records = list["items"].as_array().cloned().unwrap_or_default();
+    Ok(decisions::of_binding(records, binding))
 }
 
 fn binding_kind(namespace: &str) -> ResourceType {

@@ -30,8 +30,11 @@ pub(super) fn write(told: &Value) -> String {
         ),
     );
     write_policy(&mut page, told);
-    for doubt in items(&told["doubts"]) {
-        line(&mut page, "Note", text(doubt));
+    for note in items(&told["unknownClusters"])
+        .iter()
+        .chain(items(&told["doubts"]))
+    {
+        line(&mut page, "Note", text(note));
     }
     let binding = &told["binding"];
     if binding.is_null() {
@@ -264,6 +267,7 @@ fn write_verdicts(page: &mut Page, clusters: &[Value]) {
             (_, Some(true)) => "selected",
             (Some(true), _) => "passed",
             _ if verdict["leaving"] == true => "leaving",
+            _ if verdict["considered"] == false => "not seen",
             _ => "refused",
         };
         table.rows.push(vec![
@@ -285,6 +289,14 @@ fn write_verdicts(page: &mut Page, clusters: &[Value]) {
             0,
             &format!("and {more} more; --cluster NAME shows one, -o json all"),
         );
+    }
+    let unseen = judged.iter();
+    let unseen = unseen.filter(|cluster| cluster["verdict"]["considered"] == false);
+    let unseen: Vec<&str> = unseen.map(|cluster| text(&cluster["name"])).collect();
+    // One alone that was asked for says so itself.
+    if !unseen.is_empty() && judged.len() > 1 {
+        let said = "not there at the last decision, and not considered yet";
+        page.wrap(0, &format!("{}: {said}", unseen.join(", ")));
     }
     for cluster in judged {
         for refusal in items(&cluster["verdict"]["refusals"]) {
@@ -707,6 +719,35 @@ east      refused   -       -      -     -        -       -
 east: ClusterAffinity says: it is not named
 
 east        not chosen: refused by ClusterAffinity",
+        );
+    }
+
+    #[test]
+    fn a_cluster_that_came_later_is_not_refused_and_one_that_is_not_there_is_named() {
+        check(
+            json!({
+                "template": {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "shop", "generation": 0},
+                "policy": {"state": "unclaimed"},
+                "unknownClusters": ["the placement names the cluster \"tokyo\", and there is none"],
+                "binding": {"kind": "ResourceBinding", "namespace": "shop", "name": "a-configmap"},
+                "decision": {"at": "T1", "outcome": "{west:1}", "trigger": "it had no place", "diagnosis": {"attempts": []}},
+                "clusters": [
+                    {"name": "east", "target": false, "verdict": {"considered": false, "passed": false, "refusals": []}},
+                    {"name": "west", "target": false, "verdict": {"considered": true, "passed": true, "selected": true}},
+                ],
+            }),
+            "
+ConfigMap   shop/a (v1, generation 0)
+Policy      none: no policy selects it
+Note        the placement names the cluster \"tokyo\", and there is none
+Binding     ResourceBinding shop/a-configmap
+Decision    T1 {west:1} (it had no place)
+
+CLUSTER   VERDICT    SCORE   FITS   HAD   WEIGHT   QUOTA   GETS
+west      selected   -       -      -     -        -       -
+east      not seen   -       -      -     -        -       -
+east: not there at the last decision, and not considered yet
+Clusters    none",
         );
     }
 

@@ -36,37 +36,51 @@ pub(super) async fn note_slips(control: &Client, manifests: &[Manifest]) -> Vec<
 fn slips(mentions: &[(&Object, &str)], known: &BTreeSet<&str>) -> Vec<String> {
     let unknown = mentions.iter().filter(|(_, name)| !known.contains(name));
     let note = |(policy, name): &(&Object, &str)| {
-        let near = nearest(name, known.iter().copied())?;
-        Some(format!(
-            "{} {} names the cluster {name:?}, and there is none: did you mean {near:?}?",
-            policy.kind(),
-            policy.name()
-        ))
+        nearest(name, known.iter().copied())?;
+        let who = format!("{} {}", policy.kind(), policy.name());
+        Some(absent_cluster(&who, name, known))
     };
     unknown.filter_map(note).collect()
 }
 
-/// The clusters that a policy names, each once.
-fn mentions(object: &Object) -> Vec<(&Object, &str)> {
-    if object.group_version_kind().group != POLICIES {
-        return Vec::new();
+/// What is said of a cluster that somebody names and that there is not, with the one that was probably meant.
+pub(crate) fn absent_cluster(who: &str, name: &str, known: &BTreeSet<&str>) -> String {
+    let said = format!("{who} names the cluster {name:?}, and there is none");
+    match nearest(name, known.iter().copied()) {
+        Some(near) => format!("{said}: did you mean {near:?}?"),
+        None => said,
     }
-    let items = |path: &[&str]| {
-        let items = object.at(path).and_then(Value::as_array);
-        items.into_iter().flatten()
-    };
-    let affinities = object.at(&["spec", "placement", "clusterAffinity"]);
-    let affinities = affinities
-        .into_iter()
-        .chain(items(&["spec", "placement", "clusterAffinities"]))
-        .chain(items(&["spec", "overrideRules"]).map(|rule| &rule["targetCluster"]));
-    let names = affinities
+}
+
+fn mentions(object: &Object) -> Vec<(&Object, &str)> {
+    let names = policy_mentions(object).into_iter();
+    names.map(|name| (object, name)).collect()
+}
+
+/// The clusters that a policy names, each once; none if the object is something else.
+pub(crate) fn policy_mentions(object: &Object) -> BTreeSet<&str> {
+    if object.group_version_kind().group != POLICIES {
+        return BTreeSet::new();
+    }
+    object.at(&["spec"]).map(named_clusters).unwrap_or_default()
+}
+
+/// The clusters that the spec of a policy or of a binding names, each once.
+pub(crate) fn named_clusters(spec: &Value) -> BTreeSet<&str> {
+    let placement = &spec["placement"];
+    let affinities = std::iter::once(&placement["clusterAffinity"])
+        .chain(items(&placement["clusterAffinities"]))
+        .chain(items(&spec["overrideRules"]).map(|rule| &rule["targetCluster"]));
+    affinities
         .flat_map(|affinity| [&affinity["clusterNames"], &affinity["exclude"]])
         .filter_map(Value::as_array)
         .flatten()
-        .filter_map(Value::as_str);
-    let names: BTreeSet<&str> = names.collect();
-    names.into_iter().map(|name| (object, name)).collect()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ pub use marks::{MarkQuery, Marks, mark, mark_here};
 pub use patch::{PatchQuery, patch, patch_here};
 
 pub(crate) use handover::finish_rehearsal;
+pub(crate) use mentions::{absent_cluster, named_clusters, policy_mentions};
 pub(crate) use policies::{Strictness, policy_for};
 
 use client::{Client, Discovery, WriteOptions};

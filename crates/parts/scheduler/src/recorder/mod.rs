@@ -140,11 +140,19 @@ impl Recorder {
     /// Hands a decision over. Never waits: if too many are waiting, this one is dropped and counted.
     ///
     /// What waits is bounded by the budget: a diagnosis of thousands of clusters is large before it is packed.
-    pub fn record(&self, at: Time, trigger: &'static str, attempt: u32, diagnosis: Diagnosis) {
+    pub fn record(
+        &self,
+        at: Time,
+        uid: &str,
+        trigger: &'static str,
+        attempt: u32,
+        diagnosis: Diagnosis,
+    ) {
         let made = Made {
             record: Record {
                 at: Some(at),
                 binding: diagnosis.binding().to_owned(),
+                uid: uid.to_owned(),
                 trigger: trigger.to_owned(),
                 attempt,
                 outcome: outcome(diagnosis.outcome()),

@@ -12,6 +12,8 @@ pub struct Record {
     pub at: Option<Time>,
     /// About which binding: `namespace/name`, or `name` for cluster-wide ones.
     pub binding: String,
+    /// The binding's uid, by which it is told from an earlier one of the same name; empty in files of earlier versions.
+    pub uid: String,
     /// Why one was needed.
     pub trigger: String,
     /// The how-many-eth attempt in a row it was.
@@ -61,9 +63,9 @@ impl Record {
         Value::Object(fields)
     }
 
-    /// Whether another decision was made for the same reason and with the same result.
+    /// Whether another decision about the same binding was made for the same reason and with the same result.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        (&self.trigger, &self.outcome) == (&other.trigger, &other.outcome)
+        (&self.uid, &self.trigger, &self.outcome) == (&other.uid, &other.trigger, &other.outcome)
     }
 
     /// How much of memory it takes, roughly.
@@ -72,7 +74,7 @@ impl Record {
             Packed::Absent => 0,
             Packed::Here { text, .. } => text.len(),
         };
-        let texts = [&self.binding, &self.trigger, &self.outcome];
+        let texts = [&self.binding, &self.uid, &self.trigger, &self.outcome];
         let texts: usize = texts.iter().map(|text| text.len()).sum();
         packed + texts + size_of::<Self>()
     }
@@ -124,6 +126,7 @@ impl Record {
         Some(Self {
             at: text("at").and_then(|at| at.parse().ok()),
             binding: text("binding")?,
+            uid: text("uid").unwrap_or_default(),
             trigger: text("trigger").unwrap_or_default(),
             attempt: number("attempt")
                 .and_then(|attempt| u32::try_from(attempt).ok())
@@ -141,6 +144,7 @@ impl Record {
         }
         let texts = [
             ("binding", &self.binding),
+            ("uid", &self.uid),
             ("trigger", &self.trigger),
             ("outcome", &self.outcome),
         ];

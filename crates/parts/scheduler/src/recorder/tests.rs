@@ -9,6 +9,7 @@ fn record(binding: &str, attempt: u32) -> Record {
     Record {
         at: Some(Time::from_unix_seconds(i64::from(attempt))),
         binding: binding.to_owned(),
+        uid: "u".to_owned(),
         trigger: "the placement changed".to_owned(),
         attempt,
         outcome: format!("{{m1:{attempt}}}"),
@@ -66,6 +67,19 @@ fn decisions_that_say_the_same_do_not_drive_out_what_came_before() {
     let bytes: usize = rings.last("a").iter().map(|record| record.weight()).sum();
     assert_eq!(rings.size(), (1, bytes));
     assert_eq!(rings.last("a")[0].to_value()["again"], 96);
+    // What one of the same name said later is not the same again.
+    let anew = Record {
+        uid: "v".to_owned(),
+        outcome: "{m2:1}".to_owned(),
+        ..record("a", 100)
+    };
+    rings.put(Arc::new(anew), 2);
+    let newest = rings.last("a")[0].to_value();
+    assert_eq!(
+        (&newest["uid"], &newest["again"]),
+        (&json!("v"), &json!(null))
+    );
+    assert_eq!(rings.last("a").len(), 4);
 }
 
 #[test]
