@@ -10,6 +10,7 @@ mod stage;
 
 mod autoscaling;
 mod bad_input;
+mod causes;
 mod claims;
 mod clockwork;
 mod clusters;
