@@ -16,6 +16,18 @@ async fn delete(stage: &Stage, kind: &str, name: &str, propagation: Propagation)
     stage.control().delete_with(kind, &name, propagation).await;
 }
 
+/// A member that has the ConfigMap `c` from here, and the uid of its copy.
+async fn sent() -> (Stage, Value) {
+    let stage = Stage::with(1).await;
+    stage
+        .spread(&[config_map("c", "{a: b}")], CONFIG_MAPS, "m1")
+        .await;
+    let copy = stage.copy("m1", "configmaps", "test/c");
+    copy.comes().await;
+    let uid = copy.field("metadata.uid").await;
+    (stage, uid)
+}
+
 /// What is left of a ConfigMap: the uid of its copy, and whether its binding and its work are there to stay.
 async fn left(stage: &Stage, name: &str) -> (Value, bool, bool) {
     let copy = stage.copy("m1", "configmaps", &format!("test/{name}"));
@@ -71,14 +83,9 @@ async fn what_templates_leave_behind_stays_at_whatever_moment_the_control_plane_
 
 #[tokio::test(start_paused = true)]
 async fn what_is_left_behind_belongs_to_the_next_template_of_the_name() {
-    let stage = Stage::with(1).await;
+    let (stage, uid) = sent().await;
     let copy = stage.copy("m1", "configmaps", "test/c");
     let binding = stage.template("rb", "test/c-configmap");
-    stage
-        .spread(&[config_map("c", "{a: b}")], CONFIG_MAPS, "m1")
-        .await;
-    copy.comes().await;
-    let uid = copy.field("metadata.uid").await;
     let bound = binding.field("metadata.uid").await;
     delete(&stage, "configmaps", "c", Propagation::Orphan).await;
     stage.advance(WHILE).await;
@@ -99,12 +106,8 @@ async fn what_is_left_behind_belongs_to_the_next_template_of_the_name() {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_what_a_template_made_waits_once() {
-    let stage = Stage::with(1).await;
+    let (stage, _) = sent().await;
     let copy = stage.copy("m1", "configmaps", "test/c");
-    stage
-        .spread(&[config_map("c", "{a: b}")], CONFIG_MAPS, "m1")
-        .await;
-    copy.comes().await;
     delete(&stage, "configmaps", "c", Propagation::Foreground).await;
     copy.goes().await;
     stage.template("configmaps", "test/c").goes().await;
@@ -157,13 +160,9 @@ async fn what_others_need_of_something_left_behind_stays_with_them() {
 /// Somebody takes the owner away by hand: the template is there, and takes what is its own with it when it goes.
 #[tokio::test(start_paused = true)]
 async fn a_binding_that_lost_its_owner_gets_it_back() {
-    let stage = Stage::with(1).await;
+    let (stage, _) = sent().await;
     let copy = stage.copy("m1", "configmaps", "test/c");
     let binding = stage.template("rb", "test/c-configmap");
-    stage
-        .spread(&[config_map("c", "{a: b}")], CONFIG_MAPS, "m1")
-        .await;
-    copy.comes().await;
     let owners = binding.field("metadata.ownerReferences").await;
     let lose = json!({"metadata": {"ownerReferences": null}});
     binding.patch(lose.clone()).await;
