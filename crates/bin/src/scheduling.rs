@@ -41,12 +41,14 @@ pub(crate) fn settle(typed: &Scheduling, settings: &mut Settings) -> Result<(), 
     if typed.enable_scheduler_estimator || typed.enable_descheduler {
         settings.ledgers = Some(ledgers(&gates));
     }
+    // What is wrong is told also where it has no effect yet.
+    let descheduler = DeschedulerSettings {
+        interval: duration("--descheduling-interval", &typed.descheduling_interval)?,
+        threshold: duration("--unschedulable-threshold", &typed.unschedulable_threshold)?,
+        estimators,
+    };
     if typed.enable_descheduler {
-        settings.descheduler = Some(DeschedulerSettings {
-            interval: duration("--descheduling-interval", &typed.descheduling_interval)?,
-            threshold: duration("--unschedulable-threshold", &typed.unschedulable_threshold)?,
-            estimators,
-        });
+        settings.descheduler = Some(descheduler);
     }
     scheduler
         .enabled_plugins()

@@ -241,6 +241,18 @@ fn wrong_words_are_answered_with_the_right_ones() {
             "error: the path \"/nowhere/a\" does not exist",
         ),
         (
+            "server --data-dir /nowhere/at/all --descheduling-interval x",
+            "error: --descheduling-interval: \"x\" is not a time",
+        ),
+        (
+            "server --data-dir /nowhere/at/all --unschedulable-threshold 5",
+            "error: --unschedulable-threshold: \"5\" is not a time",
+        ),
+        (
+            "create secret generic",
+            "error: exactly one NAME is required, got 0",
+        ),
+        (
             "apply -f /tmp/no/such.yaml",
             "error: the path \"/tmp/no/such.yaml\" does not exist",
         ),
