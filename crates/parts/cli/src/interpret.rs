@@ -155,6 +155,13 @@ pub fn run(trial: &Trial, print: Sink<'_>) -> Result<(), Failure> {
     let interpreter = configured(&trial.customizations);
     let answers = ask(&interpreter, operation, trial)
         .map_err(|failure| failure.reworded(|what| format!("Execute {operation} error: {what}")))?;
+    let about = trial.desired.iter().chain(&trial.observed).next();
+    let layer = about.and_then(|about| interpreter.layer(KindRef::of(&about.object), operation));
+    if !trial.customizations.is_empty() && layer != Some(::interpret::Layer::Customization) {
+        print(&format!(
+            "# no customization has a rule for {operation}: the one that comes with the program answers\n"
+        ))?;
+    }
     let count = answers.len();
     for (position, (name, value)) in answers.into_iter().enumerate() {
         let text = write_document(&value, true)?;
@@ -358,7 +365,7 @@ mod tests {
                 vec![customization("Cart")],
                 Operation::InterpretHealth,
                 custom,
-                Ok("healthy:\nfalse\n"),
+                Ok("---\n# [1/1] healthy:\nfalse\n"),
             ),
             (
                 vec![customization("Cart")],
@@ -376,7 +383,15 @@ mod tests {
                 vec![],
                 Operation::InterpretReplica,
                 deployment,
-                Ok("replica:\n2\n"),
+                Ok("---\n# [1/2] replica:\n2\n"),
+            ),
+            (
+                vec![customization("Cart")],
+                Operation::InterpretReplica,
+                deployment,
+                Ok(
+                    "# no customization has a rule for InterpretReplica: the one that comes with the program answers\n---\n# [1/2] replica:\n2\n",
+                ),
             ),
         ] {
             let trial = Trial {
@@ -391,7 +406,7 @@ mod tests {
                 Ok(())
             };
             match (run(&trial, &mut print), expected) {
-                (Ok(()), Ok(expected)) => assert!(text.contains(expected), "{text}"),
+                (Ok(()), Ok(expected)) => assert!(text.starts_with(expected), "{text}"),
                 (Err(failure), Err(expected)) => {
                     assert_eq!(failure.exit_code(), 1);
                     let said = failure.to_string();
