@@ -18,15 +18,20 @@ const LOOK: Duration = Duration::from_millis(20);
 const NAMESPACE: &str = "shop";
 const NAME: &str = "web";
 
-/// Applies the application and says how far it has come. `members` are those that run; without any there is nothing to
-/// show, and nothing is applied; nor where it is already, perhaps changed since.
+/// Applies the application and says how far it has come. `members` are those of the `running` ones that have joined; without
+/// any there is nothing to show, and nothing is applied; nor where it is already, perhaps changed since.
 pub(crate) async fn show(
     control: &Client,
     begun: Instant,
     members: &[&str],
+    running: usize,
 ) -> Result<bool, Failure> {
     if members.is_empty() {
-        step(begun, "demo: left out, because no member runs")?;
+        let why = match running {
+            0 => "no member runs",
+            _ => "all members that run were let go",
+        };
+        step(begun, &format!("demo: left out, because {why}"))?;
         return Ok(false);
     }
     let namespaces = ResourceType::cluster("", "v1", "Namespace", "namespaces");

@@ -146,33 +146,31 @@ async fn bring_up(typed: Up, tasks: &mut Tasks) -> Result<Vec<DataDirectory>, Fa
             },
         )?;
     }
-    let has_demo = typed.demo && demo::show(&control, begun, &awaited).await?;
-    print(&farewell(&plane.kubeconfig, has_demo, awaited.len()))?;
+    let has_demo = typed.demo && demo::show(&control, begun, &awaited, members.len()).await?;
+    print(&farewell(&plane.kubeconfig, has_demo, &awaited))?;
     memory::give_back(tasks);
     Ok(held)
 }
 
 /// What to do next: where the kubeconfig is, and three commands worth typing.
-fn farewell(kubeconfig: &Path, has_demo: bool, members: usize) -> String {
+fn farewell(kubeconfig: &Path, has_demo: bool, members: &[&str]) -> String {
     // Another terminal is somewhere else.
     let kubeconfig = std::path::absolute(kubeconfig).unwrap_or_else(|_| kubeconfig.to_owned());
     let commands = match (has_demo, members) {
-        (true, _) => {
+        (true, [first, ..]) => format!(
             "  karavel get deployments,pods -n shop -s all
   karavel explain deployment/web -n shop
-  karavel simulate --lose member1"
-        }
-        (false, 0) => {
-            "  karavel join NAME --cluster-kubeconfig FILE
+  karavel simulate --lose {first}"
+        ),
+        (_, []) => "  karavel join NAME --cluster-kubeconfig FILE
   karavel clusters
   karavel apply -f FILE --all-clusters"
-        }
-        (false, _) => {
-            "  karavel clusters
+            .to_owned(),
+        (false, _) => "  karavel clusters
   karavel create deployment web --image=nginx --dry-run -o yaml |
     karavel apply -f - --all-clusters
   karavel get deployments -s all"
-        }
+            .to_owned(),
     };
     format!(
         "

@@ -208,6 +208,19 @@ fn a_member_that_was_let_go_stays_away_and_one_that_is_not_run_is_named() {
     assert_eq!(replicas, "1");
     drop(up);
 
+    // Those that were let go run, and are not there to demonstrate anything.
+    let up = Up::start(&data, &["--members", "2"]);
+    for name in ["member1", "member2"] {
+        let (code, said) = karavel(&data, &format!("unjoin {name}"));
+        assert_eq!(code, 0, "{said}");
+    }
+    drop(up);
+    let up = Up::start(&data, &["--members", "2", "--demo"]);
+    let why = "demo: left out, because all members that run were let go";
+    assert!(up.has_said(why), "{:?}", up.said);
+    assert!(up.has_said("karavel join NAME"), "{:?}", up.said);
+    drop(up);
+
     // Without members there is nothing to demonstrate, and other commands are worth typing.
     let bare = directory.path().join("bare");
     let up = Up::start(&bare, &["--members", "0", "--demo"]);
