@@ -184,6 +184,13 @@ pub fn call_failure(error: &CallError) -> Failure {
         403 if refusal.message.contains("denied the request") => {
             "correct what the rule complains about and repeat"
         }
+        // Nobody may, whatever their roles.
+        403 if refusal
+            .message
+            .ends_with("this namespace may not be deleted") =>
+        {
+            "the control plane needs it; `karavel delete TYPE --all -n NAMESPACE` deletes what is in it"
+        }
         403 => {
             "ask an administrator for a role that allows it; `kubectl auth can-i --list` shows what is allowed"
         }
@@ -266,6 +273,13 @@ mod tests {
                 "admission webhook \"x\" denied the request: spec.a",
                 1,
                 "complains about",
+            ),
+            (
+                403,
+                "Forbidden",
+                "namespaces \"default\" is forbidden: this namespace may not be deleted",
+                1,
+                "--all -n NAMESPACE",
             ),
             (404, "NotFound", "m", 1, "check the name"),
             (405, "MethodNotAllowed", "m", 1, "does not allow"),

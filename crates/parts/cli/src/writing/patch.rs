@@ -66,7 +66,13 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<Answer, Failu
         .await;
     let after = match after {
         Ok(after) => after,
-        Err(error) => return Err(write_failure(control, resource, &error).await),
+        Err(error) => {
+            let failure = write_failure(control, resource, &error).await;
+            return Err(match unmergeable(query.kind, error.code()) {
+                Some(hint) => failure.advised(hint),
+                None => failure,
+            });
+        }
     };
     let is_same = before.resource_version() == after.resource_version()
         && query.writing.dry_run == DryRun::No;
@@ -84,6 +90,13 @@ pub async fn patch(control: &Client, query: &PatchQuery) -> Result<Answer, Failu
         notes: warnings(control, resource, &lost).await,
         ..plain(query.writing.say(resource, &after, word)?)
     })
+}
+
+/// What to do about a patch that the server does not read: how lists of custom kinds merge is nowhere said.
+fn unmergeable(kind: PatchKind, code: u16) -> Option<&'static str> {
+    const UNSUPPORTED: u16 = 415;
+    let is_so = kind == PatchKind::Strategic && code == UNSUPPORTED;
+    is_so.then_some("custom kinds have no strategic patches: add --type merge")
 }
 
 /// Upstream: the server warns of fields that it does not know, and kubectl shows that in these words.
