@@ -144,6 +144,16 @@ fn slips_are_told_by_a_running_control_plane() {
             1,
             &["\"WEB\" not found", "did you mean \"web\"?"],
         ),
+        (
+            "patch cluster member1 -p '{\"spec\":{\"zone\":\"a\"}}'",
+            1,
+            &["UnsupportedMediaType", "add --type merge"],
+        ),
+        (
+            "delete ns default",
+            1,
+            &["may not be deleted", "deletes what is in it"],
+        ),
         // Pods are in members.
         (
             "exec nope -- date",
@@ -157,6 +167,11 @@ fn slips_are_told_by_a_running_control_plane() {
             "get deploy web --subresource scale -o jsonpath='{.kind} {.spec.replicas}'",
             0,
             &["Scale 2"],
+        ),
+        (
+            "get deploy web --subresource scale",
+            0,
+            &["NAME", "DESIRED", "AVAILABLE", "web", "2"],
         ),
         ("get deploy --subresource scale", 1, &["bulk resources"]),
         ("get deploy web --subresource nope", 1, &["NotFound"]),

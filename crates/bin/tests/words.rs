@@ -288,6 +288,8 @@ fn commands_in_pods_of_files_run_and_events_are_followed() {
     let mut lines = lines.map(Result::unwrap);
     let head = lines.next().unwrap();
     assert!(head.starts_with("LAST SEEN"), "{head}");
+    // As without --watch: nobody adopts what has happened.
+    assert!(!head.contains("ADOPTION"), "{head}");
     let mut seen = Vec::new();
     let is_seen = lines.any(|line| {
         let is_it = line.contains("ScheduleBindingSucceed");

@@ -398,6 +398,7 @@ impl From<Get> for cli::Query {
             clusters: typed.places.clusters,
             output: cli::Output::default(),
             no_headers: typed.no_headers,
+            no_adoption: false,
             show_labels: typed.show_labels,
             show_kind: typed.show_kind,
             label_columns: typed.label_columns,

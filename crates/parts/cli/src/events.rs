@@ -119,6 +119,8 @@ pub async fn watch_events(
         clusters: query.clusters.clone(),
         output: query.output.clone(),
         no_headers: query.no_headers,
+        // Nobody adopts what has happened.
+        no_adoption: true,
         ..Query::default()
     };
     reading::watch(control, &query, (false, false), print, note).await

@@ -75,6 +75,8 @@ pub struct Query {
     pub output: Output,
     /// Tables without a headline.
     pub no_headers: bool,
+    /// Tables without the column that says who looks after an object, but for wide ones.
+    pub no_adoption: bool,
     /// A column with all labels.
     pub show_labels: bool,
     /// The kind before every name.
@@ -334,7 +336,7 @@ fn look(query: &Query, section: &Section, several: bool) -> Look {
         namespaces: query.all_namespaces && section.is_namespaced(),
         is_bare: query.no_headers,
         kind: (several || query.show_kind).then(|| section.kind_word()),
-        rarely_adopted: section.is_pods(),
+        rarely_adopted: section.is_pods() || query.no_adoption,
         labels: query.show_labels,
         label_columns: query.label_columns.clone(),
     }

@@ -81,13 +81,23 @@ impl ServerTable {
         };
         let one = std::slice::from_ref(answer);
         let objects = answer["items"].as_array().map_or(one, Vec::as_slice);
+        // Upstream: these two columns are what a server shows of a scale.
+        let is_scale = answer["kind"] == "Scale";
         let rows = objects.iter().map(|object| {
             let about = &object["metadata"];
-            let cells = [&about["name"], &about["creationTimestamp"]];
-            Row::new(cells.map(cell).to_vec(), object)
+            let mut cells = vec![&about["name"], &about["creationTimestamp"]];
+            if is_scale {
+                let sizes = [&object["spec"]["replicas"], &object["status"]["replicas"]];
+                cells.splice(1..1, sizes);
+            }
+            Row::new(cells.into_iter().map(cell).collect(), object)
         });
+        let mut columns = vec![column("NAME"), column("CREATED AT")];
+        if is_scale {
+            columns.splice(1..1, [column("DESIRED"), column("AVAILABLE")]);
+        }
         Self {
-            columns: vec![column("NAME"), column("CREATED AT")],
+            columns,
             rows: rows.collect(),
         }
     }
