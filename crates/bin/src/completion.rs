@@ -61,7 +61,7 @@ complete -c NAME -f -a '(__PROGRAM_complete)'
 /// The shells there are scripts for.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 /// Ways of writing an answer that need nothing behind them.
-const FORMATS: [&str; 4] = ["json", "name", "wide", "yaml"];
+const FORMATS: [&str; 5] = ["json", "kyaml", "name", "wide", "yaml"];
 
 /// Prints the script for a shell.
 pub(crate) fn script(program: &Program, shells: &[String]) -> Result<(), Failure> {

@@ -199,7 +199,7 @@ fn what_was_written_is_printed_as_it_would_be_read() {
     ] {
         assert_eq!(check(&up, line, input, 0, &[]), expected, "{line}");
     }
-    for output in ["json", "yaml"] {
+    for output in ["json", "yaml", "kyaml"] {
         let list = format!("karavel apply -f - -o {output} | karavel get -f - -o name");
         check(&up, &list, two, 0, &["configmap/a", "configmap/b"]);
     }

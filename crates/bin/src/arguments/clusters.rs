@@ -37,7 +37,7 @@ pub(crate) struct Clusters {
         hide_default_value = true
     )]
     pub(crate) selector: String,
-    /// How to write it: table, wide, json, yaml, name, jsonpath=..., custom-columns=..., go-template=...
+    /// How to write it: table, wide, json, yaml, kyaml, name, jsonpath=..., custom-columns=..., go-template=...
     #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse, default_value = "table")]
     pub(crate) output: cli::Output,
     /// Leave the headline out.

@@ -50,7 +50,7 @@ pub(crate) struct Get {
     pub(crate) field_selector: String,
     #[command(flatten)]
     pub(crate) places: Places,
-    /// How to write it: table, wide, json, yaml, name, jsonpath=..., custom-columns=..., go-template=... In json and yaml,
+    /// How to write it: table, wide, json, yaml, kyaml, name, jsonpath=..., custom-columns=..., go-template=... In json and yaml,
     /// objects of members are marked by the annotation resource.karmada.io/cached-from-cluster.
     #[arg(short, long, value_name = "FORMAT", value_parser = format, default_value = "table")]
     pub(crate) output: Format,
@@ -183,7 +183,7 @@ pub(crate) struct Events {
     pub(crate) watch: bool,
     #[command(flatten)]
     pub(crate) places: Places,
-    /// How to write it: table, json, yaml, name, jsonpath=..., custom-columns=..., go-template=...
+    /// How to write it: table, json, yaml, kyaml, name, jsonpath=..., custom-columns=..., go-template=...
     #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse, default_value = "table")]
     pub(crate) output: cli::Output,
     /// Leave the headline out.

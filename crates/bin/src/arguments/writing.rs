@@ -23,7 +23,7 @@ pub(crate) struct Writing {
         default_missing_value = "client"
     )]
     pub(crate) dry_run: DryRun,
-    /// Print the object afterwards: json, yaml, name, jsonpath=..., custom-columns=..., go-template=...
+    /// Print the object afterwards: json, yaml, kyaml, name, jsonpath=..., custom-columns=..., go-template=...
     #[arg(short, long, value_name = "FORMAT", value_parser = written)]
     pub(crate) output: Option<Format>,
     /// Who owns the fields that are written; the program itself if absent.
@@ -447,7 +447,7 @@ pub(crate) struct Promote {
     /// What the policy is to be called; a computed name if absent.
     #[arg(long, value_name = "NAME")]
     pub(crate) policy_name: Option<String>,
-    /// Print what would be created, and create nothing: json, yaml, name, jsonpath=..., custom-columns=..., go-template=...
+    /// Print what would be created, and create nothing: json, yaml, kyaml, name, jsonpath=..., custom-columns=..., go-template=...
     #[arg(short, long, value_name = "FORMAT", value_parser = cli::Output::parse_written)]
     pub(crate) output: Option<cli::Output>,
     /// Have everything checked and create nothing.

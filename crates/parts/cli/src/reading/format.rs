@@ -22,6 +22,8 @@ pub enum Output {
     Json,
     /// One document.
     Yaml,
+    /// The same in the dialect with braces.
+    Kyaml,
     /// A kind and a name in each line.
     Name,
     /// What a template of paths makes of the document.
@@ -35,14 +37,15 @@ pub enum Output {
 }
 
 /// All words for ways of writing, for whoever has mistyped one.
-const WORDS: &str = "table, wide, json, yaml, name, jsonpath=TEMPLATE, custom-columns=HEAD:PATH,..., go-template=TEMPLATE";
+const WORDS: &str = "table, wide, json, yaml, kyaml, name, jsonpath=TEMPLATE, custom-columns=HEAD:PATH,..., go-template=TEMPLATE";
 
 /// The same without what follows them.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "table",
     "wide",
     "json",
     "yaml",
+    "kyaml",
     "name",
     "jsonpath",
     "custom-columns",
@@ -88,8 +91,8 @@ impl Output {
             ("table" | "", None) => Ok(Self::Table),
             ("wide", None) => Ok(Self::Wide),
             ("json", None) => Ok(Self::Json),
-            // Upstream: a stricter YAML of its own; every reader of YAML takes either.
-            ("yaml" | "kyaml", None) => Ok(Self::Yaml),
+            ("yaml", None) => Ok(Self::Yaml),
+            ("kyaml", None) => Ok(Self::Kyaml),
             ("name", None) => Ok(Self::Name),
             ("jsonpath", Some(template)) => path(template).map(Self::JsonPath),
             ("jsonpath-file", Some(file)) => path(&from_file(file)?).map(Self::JsonPath),
@@ -126,7 +129,7 @@ impl Output {
     pub fn parse_written(text: &str) -> Result<Self, String> {
         match Self::parse(text)? {
             Self::Wide => Err(
-                "what was written has no columns: choose json, yaml, name, jsonpath=TEMPLATE, custom-columns=HEAD:PATH,... or go-template=TEMPLATE"
+                "what was written has no columns: choose json, yaml, kyaml, name, jsonpath=TEMPLATE, custom-columns=HEAD:PATH,... or go-template=TEMPLATE"
                     .to_owned(),
             ),
             output => Ok(output),

@@ -6,6 +6,7 @@
 mod fetch;
 mod format;
 mod kinds;
+mod kyaml;
 mod lists;
 mod place;
 mod sorting;
@@ -281,6 +282,7 @@ fn show_document(
             let items = document["items"].as_array().map_or(one, Vec::as_slice);
             Ok(format::write_columns(columns, items, is_bare))
         }
+        Output::Kyaml => Ok(kyaml::write(&document)),
         output => write_document(&document, *output == Output::Yaml),
     }
 }

@@ -18,8 +18,8 @@ use super::place::Place;
 use super::tables::{self, Column, ServerTable};
 use super::words::{self, Wanted};
 use super::{
-    Output, Query, Scope, blame, choose_places, lists, look, namespace_of, refuse_contradictions,
-    sorting, with_unreached,
+    Output, Query, Scope, blame, choose_places, kyaml, lists, look, namespace_of,
+    refuse_contradictions, sorting, with_unreached,
 };
 use crate::failure::Failure;
 use crate::lines::Lines;
@@ -254,6 +254,10 @@ impl Shown {
                     true => json!({"type": changed.event, "object": marked}),
                     false => marked,
                 };
+                if query.output == Output::Kyaml {
+                    text.push_str(&kyaml::write(&document));
+                    continue;
+                }
                 let yaml = query.output == Output::Yaml;
                 if yaml {
                     text.push_str("---\n");
