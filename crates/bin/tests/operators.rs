@@ -589,6 +589,16 @@ fn clusters_that_came_later_and_templates_that_were_before_are_told_apart() {
         !said.contains("before:") && !said.contains("changed:"),
         "{said}"
     );
+    // As the descheduler does where pods find no node: as many are wanted as before.
+    let fewer = r#"{"spec":{"clusters":[{"name":"member1","replicas":1},{"name":"member2"}]}}"#;
+    let take = format!("karavel patch resourcebinding web-deployment --type merge -p '{fewer}'");
+    check(&up, &take, "", 0, &["patched"]);
+    until(
+        &up,
+        explain,
+        "",
+        &["(replicas were taken", "back from clusters)"],
+    );
 }
 
 #[test]

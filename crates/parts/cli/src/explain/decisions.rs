@@ -11,6 +11,8 @@ const MOST_NAMED: u64 = 100_000;
 
 /// How the scheduler calls it when targets do not add up to the replicas, whoever changed which of them.
 const REPLICAS_CHANGED: &str = "the replicas changed";
+/// How it is called where their number is what it was.
+const TAKEN_BACK: &str = "replicas were taken back from clusters";
 
 /// Those of the records, the newest first, that are about this very binding: one of the same name may have been before it.
 pub(super) fn of_binding(records: Vec<Value>, binding: &Object) -> Vec<Value> {
@@ -29,17 +31,21 @@ pub(super) fn of_binding(records: Vec<Value>, binding: &Object) -> Vec<Value> {
     with_causes(own)
 }
 
-/// Records with what can be told of their causes. Where as many replicas were wanted as before, it was not their number
-/// that changed: somebody, such as the descheduler, took some back from clusters.
+/// Records with what can be told of their causes. Where as many replicas had been placed as are wanted, it was not their
+/// number that changed: somebody, such as the descheduler, took some back from clusters.
 fn with_causes(mut records: Vec<Value>) -> Vec<Value> {
-    let wants: Vec<Option<i64>> = records
+    let wanted = |record: &Value| record["diagnosis"]["replicas"].as_i64();
+    let is_placed = |record: &Value| {
+        let outcome = record["outcome"].as_str().unwrap_or_default();
+        outcome.starts_with('{')
+    };
+    let placed: Vec<Option<i64>> = records
         .iter()
-        .map(|record| record["diagnosis"]["replicas"].as_i64())
+        .map(|record| wanted(record).filter(|_| is_placed(record)))
         .collect();
-    let earlier = wants.iter().skip(1);
-    for (record, (now, before)) in records.iter_mut().zip(wants.iter().zip(earlier)) {
-        if record["trigger"] == REPLICAS_CHANGED && now.is_some() && now == before {
-            record["trigger"] = Value::from("replicas were taken back from clusters");
+    for (record, before) in records.iter_mut().zip(placed.into_iter().skip(1)) {
+        if record["trigger"] == REPLICAS_CHANGED && before.is_some() && before == wanted(record) {
+            record["trigger"] = Value::from(TAKEN_BACK);
         }
     }
     records
@@ -315,29 +321,29 @@ mod tests {
 
     #[test]
     fn replicas_that_were_taken_back_are_told_from_those_that_were_asked_for() {
-        let made = |trigger: &str, replicas: Value| json!({"trigger": trigger, "diagnosis": {"replicas": replicas}});
+        let made = |trigger: &str, outcome: &str, replicas: Value| json!({"trigger": trigger, "outcome": outcome, "diagnosis": {"replicas": replicas}});
         let causes: Vec<Value> = with_causes(vec![
-            made(REPLICAS_CHANGED, json!(5)),
-            made(REPLICAS_CHANGED, json!(5)),
-            made(REPLICAS_CHANGED, json!(5)),
-            made("it had no place", json!(3)),
-            made(REPLICAS_CHANGED, json!(3)),
+            made(REPLICAS_CHANGED, "{a:5}", json!(5)),
+            made(REPLICAS_CHANGED, "{a:3, b:2}", json!(5)),
+            // It is tried again until there is room.
+            made(REPLICAS_CHANGED, "Unschedulable: no room", json!(5)),
+            made(REPLICAS_CHANGED, "Unschedulable: no room", json!(5)),
+            made("it had no place", "{a:3}", json!(3)),
+            made(REPLICAS_CHANGED, "{a:3}", json!(3)),
             // Nobody knows what this one wanted.
-            json!({"trigger": REPLICAS_CHANGED}),
-            made(REPLICAS_CHANGED, json!(3)),
+            json!({"trigger": REPLICAS_CHANGED, "outcome": "{a:3}"}),
         ])
         .iter()
         .map(|record| record["trigger"].clone())
         .collect();
-        let taken = "replicas were taken back from clusters";
         assert_eq!(
             causes,
             [
-                taken,
-                taken,
+                TAKEN_BACK,
+                REPLICAS_CHANGED,
+                REPLICAS_CHANGED,
                 REPLICAS_CHANGED,
                 "it had no place",
-                REPLICAS_CHANGED,
                 REPLICAS_CHANGED,
                 REPLICAS_CHANGED,
             ]
