@@ -12,7 +12,7 @@ use crate::{
     decision::{Decision, FitError, Outcome, Refusal, Target},
     diagnosis::{Attempt, Candidacy, Diagnosis, FilterRefusal},
     placement::Strategy,
-    plugin::{Judge, Verdict},
+    plugin::{Judge, ScoreError, Verdict},
     select::Selection,
 };
 
@@ -162,6 +162,12 @@ fn run(
     if passed.is_empty() {
         return Err(Refusal::NoClusterFit(histogram(cycle, attempt)));
     }
+    if let Some((plugin, why)) = unheard(cycle, Step::Filter) {
+        if watch.is_close() {
+            watch.ran(&plugin, Point::Filter, Run::Error);
+        }
+        return Err(Refusal::Filter { plugin, why });
+    }
     let totals = score(cycle, &passed, attempt, watch)?;
     let ranked = rank(cycle, &passed, &totals, attempt);
     watch.done(Step::Score);
@@ -177,6 +183,13 @@ fn run(
     let shares = shares.map_err(Refusal::Assign)?;
     attempt.selected = chosen.iter().map(|candidate| candidate.cluster).collect();
     Ok(targets(cycle, &chosen, &shares))
+}
+
+/// Who must be heard for a step and was not, and why.
+fn unheard(cycle: &Cycle<'_>, step: Step) -> Option<(Arc<str>, Arc<str>)> {
+    let mut unheard = cycle.inputs.plugins.unheard.iter();
+    let found = unheard.find(|unheard| unheard.ends == Some(step))?;
+    Some((Arc::clone(&found.plugin), Arc::clone(&found.why)))
 }
 
 /// Asks every filter about every cluster; a cluster passes if none refuses it.
@@ -245,6 +258,13 @@ fn score(
     watch: &dyn Watch,
 ) -> Result<Vec<i64>, Refusal> {
     let is_close = watch.is_close();
+    if let Some((plugin, why)) = unheard(cycle, Step::Score) {
+        if is_close {
+            watch.ran(&plugin, Point::Score, Run::Error);
+        }
+        let error = ScoreError(why);
+        return Err(Refusal::Score { plugin, error });
+    }
     let mut totals = vec![0_i64; passed.len()];
     for (name, plugin) in &cycle.inputs.plugins.scores {
         let refuse = |error| Refusal::Score {

@@ -44,6 +44,14 @@ pub enum Refusal {
     /// Filters refused every cluster.
     #[error(transparent)]
     NoClusterFit(FitError),
+    /// Somebody who must be heard about which clusters are allowed was not.
+    #[error("failed to filter clusters: plugin \"{plugin}\" failed with: {why}")]
+    Filter {
+        /// Who.
+        plugin: Arc<str>,
+        /// Why.
+        why: Arc<str>,
+    },
     /// A score could not be computed.
     #[error("failed to prioritize clusters: plugin \"{plugin}\" failed with: {error}")]
     Score {
@@ -75,15 +83,50 @@ impl fmt::Display for FitError {
         if self.clusters == 0 || self.reasons.is_empty() {
             return f.write_str("no cluster exists.");
         }
-        let mut items: Vec<String> = self
-            .reasons
-            .iter()
-            .map(|(reason, count)| format!("{count} {reason}"))
-            .collect();
+        let item = |(reason, count): &(Cow<'static, str>, usize)| {
+            (*count, format!("{count} {}", cut(reason, LONGEST_REASON)))
+        };
+        let mut items: Vec<(usize, String)> = self.reasons.iter().map(item).collect();
         // Sorted as texts, so that 10 comes before 2; that is how people find it in upstream's messages.
-        items.sort_unstable();
-        write!(f, "{}.", items.join(", "))
+        items.sort_unstable_by(|a, b| a.1.cmp(&b.1));
+        let whole: usize = items.iter().map(|(_, text)| text.len() + 2).sum();
+        if whole > LONGEST_REASONS {
+            items.sort_by(|a, b| b.0.cmp(&a.0));
+        }
+        let mut room = LONGEST_REASONS;
+        let fits = items.iter().take_while(|(_, text)| {
+            let left = room.checked_sub(text.len() + 2);
+            room = left.unwrap_or(0);
+            left.is_some()
+        });
+        let told: Vec<&str> = fits.map(|(_, text)| text.as_str()).collect();
+        f.write_str(&told.join(", "))?;
+        match items.len() - told.len() {
+            0 => f.write_str("."),
+            1 => f.write_str(", and 1 more reason."),
+            more => write!(f, ", and {more} more reasons."),
+        }
     }
+}
+
+/// How long the reasons of a [`FitError`] may be together, in bytes. A condition takes 32,768 characters, and what is said
+/// beside them needs some; beyond that the most frequent reasons are told, and how many there are more.
+const LONGEST_REASONS: usize = 16_384;
+
+/// How long one of them may be: the words of a plugin from outside have any length.
+const LONGEST_REASON: usize = 1_024;
+
+/// The text, or as much of its beginning as has `most` bytes with three dots after it.
+#[must_use]
+pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
+    let mut end = most.saturating_sub(3);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Cow::Owned(format!("{}...", text.get(..end).unwrap_or_default()))
 }
 
 impl Refusal {

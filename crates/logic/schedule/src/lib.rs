@@ -45,6 +45,6 @@ mod examples;
 pub use crate::{
     cycle::{Components, Cycle, EmptyWorkloads, Inputs, Options, is_component_set},
     decide::{Point, Run, Step, Watch, candidates, passing, schedule, schedule_watched},
-    decision::{Decision, FitError, Outcome, Refusal, Target, TargetsText},
+    decision::{Decision, FitError, Outcome, Refusal, Target, TargetsText, cut},
     diagnosis::Diagnosis,
 };

@@ -14,7 +14,7 @@ use object::{
 
 use crate::{
     binding::BindingView,
-    decision::{Decision, Outcome, Refusal, TargetsText},
+    decision::{Decision, Outcome, Refusal, TargetsText, cut},
 };
 
 /// What the condition says of a success.
@@ -22,6 +22,15 @@ pub const SUCCESS_MESSAGE: &str = "Binding has been scheduled successfully.";
 
 /// Why a refusal takes targets away; the end of what the condition says then.
 const LET_GO: &str = ": removed from the fleet; what was there waits for a place)";
+
+/// How long the message of a condition may be: a longer one is refused, and with it everything else of the decision.
+const LONGEST_MESSAGE: usize = 32_768;
+
+/// How long the reason may be why a plugin was not heard, beside a result of which an event is to say as much as it can.
+const LONGEST_WHY: usize = 256;
+
+/// How long the names of the clusters that are let go may be together.
+const LONGEST_NAMES: usize = 8_192;
 
 /// How writing the result went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +95,7 @@ pub fn condition(decision: &Decision, writing: &Writing) -> Condition {
             refusal_text(decision, refusal, writing),
         ),
     };
+    let message = cut(&message, LONGEST_MESSAGE).into_owned();
     Condition::new(reason::SCHEDULED, status, reason, message)
 }
 
@@ -178,10 +188,11 @@ fn result_event(
                 Scope::Namespaced => ":",
                 Scope::Cluster => "",
             };
+            let (result, without) = (TargetsText(targets), without(decision));
             Some(Event {
                 severity: Severity::Normal,
                 reason: events::binding::SCHEDULE_BINDING_SUCCEED,
-                message: format!("{SUCCESS_MESSAGE} Result{colon} {}", TargetsText(targets)),
+                message: format!("{SUCCESS_MESSAGE} Result{colon} {result}{without}"),
             })
         }
         (Outcome::Placed(_), Writing::QuotaExceeded(text) | Writing::Failed(text)) => {
@@ -198,13 +209,25 @@ fn result_event(
     }
 }
 
+/// Who was not heard about a result, and why; nothing if all were. Whoever wonders about it shall not have to look further.
+fn without(decision: &Decision) -> String {
+    let unheard = decision.diagnosis.unheard().iter();
+    let unheard = unheard.map(|unheard| {
+        let why = cut(&unheard.why, LONGEST_WHY);
+        format!(" Decided without the plugin {}: {why}.", unheard.plugin)
+    });
+    unheard.collect()
+}
+
 /// The refusal, with what is let go all the same, or with what went wrong when its consequences were written.
 fn refusal_text(decision: &Decision, refusal: &Refusal, writing: &Writing) -> String {
     match writing {
         Writing::Done if decision.only_lets_go() => {
             let going = decision.diagnosis.going();
             let going: Vec<&str> = going.iter().map(|target| &*target.cluster).collect();
-            format!("{refusal} (taken off {}{LET_GO}", going.join(", "))
+            let going = going.join(", ");
+            let going = cut(&going, LONGEST_NAMES);
+            format!("{refusal} (taken off {going}{LET_GO}")
         }
         Writing::Done => refusal.to_string(),
         Writing::QuotaExceeded(text) | Writing::Failed(text) => format!("[{refusal}, {text}]"),

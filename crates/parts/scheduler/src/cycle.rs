@@ -42,7 +42,7 @@ use crate::{
     queue::{Ending, Turn},
     recorder::Recorder,
     settings::{Overcommit, Settings},
-    webhook::Webhook,
+    webhook::{Heard, Webhook},
 };
 
 /// How long the first decisions wait for all estimators to answer a greeting.
@@ -259,8 +259,14 @@ impl Desk {
         let asking = asking.map(|webhook| webhook.ask(&facts.object, &passing, &self.spawner));
         let told = futures_util::future::join_all(asking).await;
         let mut plugins = self.plugins.clone();
-        for plugin in told.into_iter().flatten() {
-            plugins.add(plugin);
+        for heard in told {
+            match heard {
+                Heard::Said(plugin) => plugins.add(plugin),
+                Heard::Nothing(unheard) => {
+                    self.metrics.unheard(&unheard);
+                    plugins.unheard.push(unheard);
+                }
+            }
         }
         Cow::Owned(plugins)
     }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use schedule::{Point, Run, Step, Watch};
+use schedule::{Point, Run, Step, Watch, plugin::Unheard};
 use tokio::time::Instant;
 
 use crate::queue::Counts;
@@ -99,6 +99,8 @@ pub struct Metrics {
     waited: AtomicU64,
     /// Writes refused because the binding had changed.
     conflicts: AtomicU64,
+    /// Times a plugin was not heard, by its name and by whether nothing was decided without it.
+    unheard: Mutex<BTreeMap<(Arc<str>, bool), u64>>,
 }
 
 #[derive(Debug, Default)]
@@ -221,6 +223,14 @@ impl Metrics {
         self.conflicts.fetch_add(1, Relaxed);
     }
 
+    /// Counts a decision about which a plugin was asked and not heard.
+    pub fn unheard(&self, unheard: &Unheard) {
+        let counts = self.unheard.lock();
+        let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
+        let key = (Arc::clone(&unheard.plugin), unheard.ends.is_some());
+        *counts.entry(key).or_default() += 1;
+    }
+
     /// How many attempts there were.
     #[must_use]
     pub fn attempts(&self) -> u64 {
@@ -245,6 +255,7 @@ impl Metrics {
             histogram.render(&mut text, name, &labels);
         }
         self.render_plugins(&mut text);
+        self.render_unheard(&mut text);
         let name = "karmada_scheduler_queue_incoming_bindings_total";
         let _ = writeln!(text, "# TYPE {name} counter");
         for (event, count) in INCOMING.iter().zip(&self.incoming) {
@@ -307,6 +318,18 @@ impl Metrics {
             } = histogram;
             let buckets = PLUGIN_BOUNDS.iter().zip(buckets);
             write_histogram(text, name, &labels, buckets, count, nanos);
+        }
+    }
+
+    fn render_unheard(&self, text: &mut String) {
+        let counts = self.unheard.lock();
+        let counts = counts.unwrap_or_else(PoisonError::into_inner).clone();
+        let name = "karavel_scheduler_plugin_unheard_total";
+        let _ = writeln!(text, "# TYPE {name} counter");
+        for ((plugin, ends), count) in counts {
+            let policy = if ends { "Fail" } else { "Ignore" };
+            let labels = format!("plugin=\"{plugin}\",failure_policy=\"{policy}\"");
+            let _ = writeln!(text, "{name}{{{labels}}} {count}");
         }
     }
 
@@ -394,6 +417,11 @@ mod tests {
         ] {
             metrics.plugin_ran(&name, Point::Filter, run, Duration::from_micros(micros));
         }
+        metrics.unheard(&Unheard {
+            plugin: "Carbon".into(),
+            why: "late".into(),
+            ends: None,
+        });
         let text = metrics.render(Counts {
             unschedulable: 7,
             ..Counts::default()
@@ -406,6 +434,7 @@ mod tests {
             "karmada_scheduler_e2e_scheduling_duration_seconds_bucket{result=\"error\",schedule_type=\"ReconcileSchedule\",le=\"+Inf\"} 1",
             "karmada_scheduler_queue_incoming_bindings_total{event=\"ClusterChanged\"} 1",
             "scheduler_pending_bindings{queue=\"unschedulable\"} 7",
+            "karavel_scheduler_plugin_unheard_total{plugin=\"Carbon\",failure_policy=\"Ignore\"} 1",
             "karmada_scheduler_plugin_execution_duration_seconds_bucket{plugin=\"ClusterAffinity\",extension_point=\"Filter\",result=\"Success\",le=\"0.000015\"} 1",
             "karmada_scheduler_plugin_execution_duration_seconds_count{plugin=\"ClusterAffinity\",extension_point=\"Filter\",result=\"Success\"} 2",
             "karmada_scheduler_plugin_execution_duration_seconds_count{plugin=\"ClusterAffinity\",extension_point=\"Filter\",result=\"Unschedulable\"} 1",

@@ -1,11 +1,18 @@
 //! How long somebody over a network is waited for, and when not at all.
 //!
-//! Whoever answers is waited for, up to a budget that follows what is usual for them. The first who waits longer than
-//! that opens the breaker: everybody else who waits at that moment is let go, and nobody waits any more. The question
-//! that was under way goes on by itself, as the probe; when it is answered the breaker closes. If it is not, a further
-//! one is sent after a pause, which doubles. A probe is a question somebody wanted answered, but nobody waits for it.
+//! Whoever answers is waited for, up to a budget that follows what is usual for them. Those who wait longer open the
+//! breaker, and then nobody waits any more but for a question now and then, the probe, which shows whether they are back.
+//! Its pauses double. An error that is an answer concerns the question alone.
+//!
+//! How many have to wait in vain depends on who is asked ([`Manner`]). Decisions get along without an estimator: the first
+//! is enough, all who wait at that moment are let go, the question under way goes on as the probe, and nobody waits for
+//! probes. A webhook was set up to be heard: several bindings have to wait for it in vain one after another, whoever it
+//! was asked about already is waited for, and so is a probe.
 //!
 //! So one that hangs costs those who ask at that moment a budget once, and whoever asks later nothing.
+
+#[cfg(test)]
+mod tests;
 
 use std::{
     pin::pin,
@@ -16,7 +23,7 @@ use std::{
 use futures_util::FutureExt as _;
 use runtime::Spawner;
 use tokio::{
-    sync::Notify,
+    sync::{Notify, oneshot},
     time::{Instant, timeout, timeout_at},
 };
 
@@ -24,13 +31,35 @@ use tokio::{
 const FIRST_BUDGET: Duration = Duration::from_millis(200);
 /// How many times the usual time an answer may take.
 const USUAL_TIMES: u32 = 8;
-/// How long one that did not answer is left alone, the first time and at most.
-const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+/// How many different ones must have waited in vain for somebody whose word is wanted. One whose own question is at fault
+/// must not silence it for others, nor two of those.
+const IN_VAIN: usize = 3;
 
 /// Those who fail, as far as it matters here.
 pub(crate) trait Failure {
     /// Whether nobody was there to answer; otherwise this one question was answered with an error.
     fn is_outage(&self) -> bool;
+}
+
+/// What it means that somebody is not heard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// Decisions are nearly as good without.
+    #[default]
+    Dispensable,
+    /// Decisions should not be made without.
+    Wanted,
+}
+
+impl Manner {
+    /// How long one that did not answer is left alone, the first time and at most.
+    fn pauses(self) -> (Duration, Duration) {
+        match self {
+            Self::Dispensable => (Duration::from_secs(1), Duration::from_secs(30)),
+            // What is decided meanwhile is decided without, and a probe costs one binding a wait.
+            Self::Wanted => (Duration::from_millis(500), Duration::from_secs(4)),
+        }
+    }
 }
 
 /// How long somebody is willing to wait.
@@ -47,6 +76,7 @@ pub(crate) struct Wait {
 /// What is known of one that is asked; clones are the same.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trust {
+    manner: Manner,
     shared: Arc<Shared>,
 }
 
@@ -61,6 +91,8 @@ struct Shared {
 struct State {
     /// What answers took of late; `None` before the first.
     usual: Option<Duration>,
+    /// Who waited in vain since the last answer, each once.
+    in_vain: Vec<String>,
     /// Nobody waits while this is there.
     open: Option<Open>,
 }
@@ -91,11 +123,28 @@ enum Turn {
     LeaveAlone,
 }
 
+/// What becomes of a question when the breaker opens because of it.
+enum Question {
+    /// It goes on as the probe.
+    GoesOn,
+    /// It is over; a further one may be sent after a pause.
+    IsOver,
+}
+
 impl Trust {
-    /// Asks by `call`, and waits as long as is right. While the breaker is open nobody waits, and `call` is used only if
+    /// In somebody whose absence means this.
+    pub(crate) fn of(manner: Manner) -> Self {
+        Self {
+            manner,
+            shared: Arc::default(),
+        }
+    }
+
+    /// Asks by `call` on behalf of `asker`, and waits as long as is right. While the breaker is open `call` is used only if
     /// it is time for a probe.
     pub(crate) async fn ask<T, E, F>(
         &self,
+        asker: &str,
         wait: Wait,
         spawner: &Spawner,
         call: impl FnOnce() -> F,
@@ -109,15 +158,22 @@ impl Trust {
         let budget = match self.begin(begun, wait) {
             Turn::Wait(budget) => budget,
             Turn::Probe => {
-                self.probe(begun, wait, spawner, Box::pin(call()));
-                return Err(NotAsked::LeftAlone);
+                let answer = self.probe(begun, wait, spawner, Box::pin(call()));
+                if self.manner == Manner::Dispensable {
+                    return Err(NotAsked::LeftAlone);
+                }
+                let answered = timeout_at(wait.until, answer).await;
+                return match answered {
+                    Ok(Ok(answered)) => Ok(answered),
+                    _ => Err(NotAsked::Late),
+                };
             }
             Turn::LeaveAlone => return Err(NotAsked::LeftAlone),
         };
         let mut call = Box::pin(call());
         // Those in this process mostly know at once, and then a clock is not worth setting.
         if let Some(answered) = (&mut call).now_or_never() {
-            self.learn(begun, &answered);
+            self.learn(asker, begun, &answered);
             return Ok(answered);
         }
         let mut opened = pin!(self.shared.opened.notified());
@@ -126,17 +182,24 @@ impl Trust {
         let answered = tokio::select! {
             biased;
             answered = timeout_at(wait.until.min(begun + budget), &mut call) => answered,
-            () = opened => return Err(NotAsked::LeftAlone),
+            () = opened, if self.manner == Manner::Dispensable => return Err(NotAsked::LeftAlone),
         };
         match answered {
             Ok(answered) => {
-                self.learn(begun, &answered);
+                self.learn(asker, begun, &answered);
                 Ok(answered)
             }
             Err(_) => {
                 // Who was asked too late to answer in time is not to blame.
-                if begun.elapsed() >= budget && self.open(true) {
-                    self.probe(begun, wait, spawner, call);
+                if begun.elapsed() >= budget {
+                    match self.manner {
+                        Manner::Dispensable => {
+                            if self.open(&Question::GoesOn) {
+                                drop(self.probe(begun, wait, spawner, call));
+                            }
+                        }
+                        Manner::Wanted => self.waited_in_vain(asker),
+                    }
                 }
                 Err(NotAsked::Late)
             }
@@ -153,8 +216,8 @@ impl Trust {
         E: Failure,
     {
         let begun = Instant::now();
-        self.open(true);
-        self.conclude(begun, timeout(most, call).await.ok());
+        self.open(&Question::GoesOn);
+        self.conclude(begun, timeout(most, call).await.ok().as_ref());
     }
 
     fn begin(&self, now: Instant, wait: Wait) -> Turn {
@@ -169,38 +232,59 @@ impl Trust {
         }
     }
 
-    /// Lets a question go on without anybody who waits for it.
-    fn probe<T, E, F>(&self, begun: Instant, wait: Wait, spawner: &Spawner, call: F)
+    /// Lets a question go on whether or not somebody waits for it; what is answered comes to whoever does.
+    fn probe<T, E, F>(
+        &self,
+        begun: Instant,
+        wait: Wait,
+        spawner: &Spawner,
+        call: F,
+    ) -> oneshot::Receiver<Result<T, E>>
     where
         F: Future<Output = Result<T, E>> + Send + 'static,
         T: Send + 'static,
         E: Failure + Send + 'static,
     {
         let trust = self.clone();
+        let (tell, told) = oneshot::channel();
         spawner.spawn_brief("asking again", move |stop| async move {
             let answered = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                answered = timeout_at(begun + wait.most, call) => answered,
+                answered = timeout_at(begun + wait.most, call) => answered.ok(),
             };
-            trust.conclude(begun, answered.ok());
+            trust.conclude(begun, answered.as_ref());
+            if let Some(answered) = answered {
+                // Nobody may be waiting.
+                drop(tell.send(answered));
+            }
         });
+        told
     }
 
     /// Takes note of how a probe ended; `None` if there was no answer.
-    fn conclude<T, E: Failure>(&self, begun: Instant, answered: Option<Result<T, E>>) {
+    fn conclude<T, E: Failure>(&self, begun: Instant, answered: Option<&Result<T, E>>) {
         match answered {
-            Some(answered) => self.learn(begun, &answered),
-            None => self.lock().fail(),
+            Some(answered) if !is_outage(answered) => self.heard(begun),
+            _ => self.lock().fail(self.manner),
         }
     }
 
-    fn learn<T, E: Failure>(&self, begun: Instant, answered: &Result<T, E>) {
-        if answered.as_ref().is_err_and(Failure::is_outage) {
-            self.open(false);
-            self.lock().fail();
+    /// Takes note of how a question ended that somebody waited for.
+    fn learn<T, E: Failure>(&self, asker: &str, begun: Instant, answered: &Result<T, E>) {
+        if !is_outage(answered) {
+            self.heard(begun);
             return;
         }
+        match self.manner {
+            Manner::Dispensable => {
+                self.open(&Question::IsOver);
+            }
+            Manner::Wanted => self.waited_in_vain(asker),
+        }
+    }
+
+    fn heard(&self, begun: Instant) {
         let took = begun.elapsed();
         let mut state = self.lock();
         state.usual = Some(match state.usual {
@@ -209,20 +293,45 @@ impl Trust {
             Some(usual) if took > usual * USUAL_TIMES => took,
             Some(usual) => (usual * 7 + took) / 8,
         });
+        state.in_vain.clear();
         state.open = None;
     }
 
-    /// Opens the breaker, and lets everybody go who waits; `false` if it was open.
-    fn open(&self, is_probing: bool) -> bool {
+    /// Takes note of one more who waited in vain; the breaker opens when there are enough of them.
+    fn waited_in_vain(&self, asker: &str) {
+        let mut state = self.lock();
+        if state.open.is_none() && !state.in_vain.iter().any(|known| known == asker) {
+            state.in_vain.push(asker.to_owned());
+        }
+        let is_gone = state.in_vain.len() >= IN_VAIN;
+        drop(state);
+        if is_gone {
+            self.open(&Question::IsOver);
+        }
+    }
+
+    /// Opens the breaker, and lets go who waits and can be; `false` if it was open.
+    fn open(&self, question: &Question) -> bool {
+        let (first, _) = self.manner.pauses();
+        let now = Instant::now();
+        let open = match question {
+            Question::GoesOn => Open {
+                is_probing: true,
+                next: now,
+                pause: first,
+            },
+            Question::IsOver => Open {
+                is_probing: false,
+                next: now + first,
+                pause: first * 2,
+            },
+        };
         let mut state = self.lock();
         if state.open.is_some() {
             return false;
         }
-        state.open = Some(Open {
-            is_probing,
-            next: Instant::now(),
-            pause: PAUSES.0,
-        });
+        state.open = Some(open);
+        state.in_vain.clear();
         drop(state);
         self.shared.opened.notify_waiters();
         true
@@ -242,167 +351,16 @@ impl State {
     }
 
     /// A probe failed: the next is sent after a pause.
-    fn fail(&mut self) {
+    fn fail(&mut self, manner: Manner) {
+        let (_, most) = manner.pauses();
         if let Some(open) = &mut self.open {
             open.is_probing = false;
             open.next = Instant::now() + open.pause;
-            open.pause = (open.pause * 2).min(PAUSES.1);
+            open.pause = (open.pause * 2).min(most);
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::{
-        future::{pending, ready},
-        sync::atomic::{AtomicU32, Ordering::Relaxed},
-    };
-
-    use runtime::Tasks;
-
-    use super::*;
-
-    const MOST: Duration = Duration::from_secs(3);
-    const LEAST: Duration = Duration::from_millis(100);
-    const NOTHING: Duration = Duration::ZERO;
-
-    #[derive(Clone, Copy, Debug)]
-    enum Broken {
-        Absent,
-        Unwilling,
-    }
-
-    impl Failure for Broken {
-        fn is_outage(&self) -> bool {
-            matches!(self, Self::Absent)
-        }
-    }
-
-    struct Asker {
-        trust: Trust,
-        tasks: Tasks,
-        calls: AtomicU32,
-    }
-
-    impl Asker {
-        fn new() -> Self {
-            Self {
-                trust: Trust::default(),
-                tasks: Tasks::new(),
-                calls: AtomicU32::new(0),
-            }
-        }
-
-        async fn ask(
-            &self,
-            answer: impl Future<Output = Result<i32, Broken>> + Send + 'static,
-        ) -> (String, Duration) {
-            let begun = Instant::now();
-            let wait = Wait {
-                until: begun + MOST,
-                most: MOST,
-                least: LEAST,
-            };
-            let spawner = self.tasks.spawner();
-            let asked = self.trust.ask(wait, &spawner, || {
-                self.calls.fetch_add(1, Relaxed);
-                answer
-            });
-            let said = match asked.await {
-                Ok(Ok(count)) => count.to_string(),
-                Ok(Err(broken)) => format!("{broken:?}"),
-                Err(why) => format!("{why:?}"),
-            };
-            (said, begun.elapsed())
-        }
-
-        fn calls(&self) -> u32 {
-            self.calls.swap(0, Relaxed)
-        }
-    }
-
-    fn said(text: &str, took: Duration) -> (String, Duration) {
-        (text.to_owned(), took)
-    }
-
-    async fn later(millis: u64) -> Result<i32, Broken> {
-        tokio::time::sleep(Duration::from_millis(millis)).await;
-        Ok(7)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn when_one_hangs_all_who_wait_are_let_go_together_and_nobody_waits_after_them() {
-        let asker = Asker::new();
-        assert_eq!(asker.ask(ready(Ok(7))).await, said("7", NOTHING));
-        let second = async {
-            tokio::time::sleep(LEAST / 2).await;
-            asker.ask(pending()).await
-        };
-        let (first, second) = tokio::join!(asker.ask(pending()), second);
-        assert_eq!(first, said("Late", LEAST));
-        assert_eq!(second, said("LeftAlone", LEAST / 2));
-        asker.calls();
-        for _ in 0..1000 {
-            assert_eq!(asker.ask(ready(Ok(7))).await, said("LeftAlone", NOTHING));
-        }
-        assert_eq!(asker.calls(), 0, "the first question is the probe");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn after_a_pause_one_question_is_sent_for_which_nobody_waits() {
-        let asker = Asker::new();
-        assert_eq!(asker.ask(ready(Err(Broken::Absent))).await.0, "Absent");
-        asker.calls();
-        for pause in [1, 2, 4, 8, 16, 30, 30] {
-            tokio::time::sleep(Duration::from_secs(pause) - Duration::from_millis(1)).await;
-            assert_eq!(asker.ask(ready(Ok(7))).await, said("LeftAlone", NOTHING));
-            assert_eq!(asker.calls(), 0, "{pause} s are not over");
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            for _ in 0..3 {
-                assert_eq!(asker.ask(pending()).await, said("LeftAlone", NOTHING));
-            }
-            assert_eq!(asker.calls(), 1, "after {pause} s");
-            tokio::time::sleep(MOST).await;
-        }
-        tokio::time::sleep(PAUSES.1).await;
-        assert_eq!(asker.ask(later(1)).await, said("LeftAlone", NOTHING));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert_eq!(asker.ask(ready(Ok(8))).await, said("8", NOTHING));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn one_that_turns_out_to_be_slow_is_waited_for_from_then_on() {
-        let asker = Asker::new();
-        assert_eq!(asker.ask(later(700)).await, said("Late", FIRST_BUDGET));
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let slow = Duration::from_millis(700);
-        assert_eq!(asker.ask(later(700)).await, said("7", slow));
-        assert_eq!(
-            asker.ask(later(1_400)).await,
-            said("7", Duration::from_millis(1_400))
-        );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_error_about_one_question_is_an_answer() {
-        let asker = Asker::new();
-        let refused = said("Unwilling", NOTHING);
-        assert_eq!(asker.ask(ready(Err(Broken::Unwilling))).await, refused);
-        assert_eq!(asker.ask(ready(Ok(7))).await, said("7", NOTHING));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn nobody_waits_for_one_that_is_being_greeted() {
-        let asker = Asker::new();
-        let greeting = asker.trust.greet(MOST, later(500));
-        let asking = async {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            let during = asker.ask(ready(Ok(7))).await;
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            (during, asker.ask(later(600)).await.0)
-        };
-        let ((), (during, after)) = tokio::join!(greeting, asking);
-        assert_eq!(during, said("LeftAlone", NOTHING));
-        assert_eq!(after, "7");
-    }
+fn is_outage<T, E: Failure>(answered: &Result<T, E>) -> bool {
+    answered.as_ref().is_err_and(Failure::is_outage)
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use super::{Attempt, Diagnosis};
-use crate::decision::Outcome;
+use crate::{decision::Outcome, plugin::Unheard};
 
 /// What differs on one cluster, or overall.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub enum Difference {
     Selected(Arc<str>),
     /// The cluster is not selected any more.
     Deselected(Arc<str>),
+    /// A plugin was not heard, and was before; why.
+    Unheard(Arc<str>, Arc<str>),
+    /// A plugin was heard, and was not before.
+    Heard(Arc<str>),
     /// The number of replicas changed: before, now.
     Replicas(i64, i64),
     /// What came of it changed: before, now.
@@ -45,6 +49,8 @@ impl fmt::Display for Difference {
             }
             Self::Selected(cluster) => write!(f, "{cluster} is selected now"),
             Self::Deselected(cluster) => write!(f, "{cluster} is not selected any more"),
+            Self::Unheard(plugin, why) => write!(f, "the plugin {plugin} is not heard: {why}"),
+            Self::Heard(plugin) => write!(f, "the plugin {plugin} is heard again"),
             Self::Replicas(before, now) => {
                 write!(f, "{now} replicas are wanted instead of {before}")
             }
@@ -69,6 +75,7 @@ impl Diagnosis {
         if earlier.replicas != self.replicas {
             differences.push(Difference::Replicas(earlier.replicas, self.replicas));
         }
+        differences.extend(self.newly_unheard(earlier));
         let (before, now) = (views(earlier), views(self));
         for cluster in before.keys().filter(|cluster| !now.contains_key(*cluster)) {
             differences.push(Difference::Left(Arc::clone(cluster)));
@@ -84,6 +91,21 @@ impl Diagnosis {
             differences.push(Difference::Outcome(before, now));
         }
         differences
+    }
+
+    fn newly_unheard<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = Difference> + 'a {
+        let lacks = |those: &[Unheard], plugin: &Unheard| {
+            let mut those = those.iter();
+            those.all(|unheard| unheard.plugin != plugin.plugin)
+        };
+        let unheard = self.unheard.iter();
+        let unheard = unheard.filter(move |plugin| lacks(&earlier.unheard, plugin));
+        let unheard = unheard
+            .map(|plugin| Difference::Unheard(Arc::clone(&plugin.plugin), Arc::clone(&plugin.why)));
+        let heard = earlier.unheard.iter();
+        let heard = heard.filter(move |plugin| lacks(&self.unheard, plugin));
+        let heard = heard.map(|plugin| Difference::Heard(Arc::clone(&plugin.plugin)));
+        unheard.chain(heard)
     }
 }
 

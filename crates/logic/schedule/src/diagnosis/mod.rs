@@ -22,6 +22,7 @@ use crate::{
     cluster::Snapshot,
     cycle::Cycle,
     decision::{Outcome, Refusal, Target},
+    plugin::Unheard,
     reason::Reason,
     select::How,
 };
@@ -37,6 +38,8 @@ pub struct Diagnosis {
     /// The targets there were: those that are clusters still, by position, and those that are not.
     before: Vec<(usize, i64)>,
     gone: Vec<Target>,
+    /// Plugins that were asked and not heard.
+    unheard: Vec<Unheard>,
     outcome: Outcome,
 }
 
@@ -106,6 +109,7 @@ impl Diagnosis {
             clusters: inputs.clusters.clone(),
             attempts,
             gone: gone(&cycle),
+            unheard: inputs.plugins.unheard.clone(),
             before: cycle.into_targets(),
             outcome,
         }
@@ -133,6 +137,12 @@ impl Diagnosis {
     #[must_use]
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
+    }
+
+    /// The plugins that were asked and not heard.
+    #[must_use]
+    pub fn unheard(&self) -> &[Unheard] {
+        &self.unheard
     }
 
     /// The targets there were.

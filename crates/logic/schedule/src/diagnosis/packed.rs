@@ -28,6 +28,7 @@ impl Diagnosis {
             "attempts",
             attempts.map(|attempt| self.pack_attempt(attempt)),
         );
+        self.put_unheard(&mut fields);
         match &self.outcome {
             Outcome::Placed(targets) if targets.is_empty() => {}
             Outcome::Placed(targets) => {

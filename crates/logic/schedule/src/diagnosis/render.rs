@@ -37,6 +37,10 @@ impl fmt::Display for Diagnosis {
                 write_wrapped(f, "  given up: ", &refusal.to_string())?;
             }
         }
+        for unheard in &self.unheard {
+            let start = format!("not heard: {}: ", unheard.plugin);
+            write_wrapped(f, &start, &unheard.why)?;
+        }
         match &self.outcome {
             Outcome::Placed(targets) => {
                 write_wrapped(f, "placed: ", &TargetsText(targets).to_string())?

@@ -21,6 +21,7 @@ impl Diagnosis {
                 .iter()
                 .map(|attempt| self.attempt_value(attempt)),
         );
+        self.put_unheard(&mut fields);
         match &self.outcome {
             Outcome::Placed(targets) => {
                 put_list(&mut fields, "placed", targets.iter().map(target_value))
@@ -53,6 +54,17 @@ impl Diagnosis {
         put(&mut fields, "replicas", self.replicas);
         put(&mut fields, "clusters", self.clusters.len());
         fields
+    }
+
+    /// Who was not heard. Nothing where all were: so it is in what earlier versions kept.
+    pub(super) fn put_unheard(&self, fields: &mut Map) {
+        let unheard = self.unheard.iter().map(|unheard| {
+            let mut fields = Map::new();
+            put(&mut fields, "plugin", &*unheard.plugin);
+            put(&mut fields, "why", &*unheard.why);
+            Value::Object(fields)
+        });
+        put_list(fields, "unheard", unheard);
     }
 
     fn attempt_value(&self, attempt: &Attempt) -> Value {

@@ -8,6 +8,7 @@ mod groups;
 mod overflow;
 mod properties;
 mod selection;
+mod telling;
 pub(crate) mod world;
 
 use self::world::World;

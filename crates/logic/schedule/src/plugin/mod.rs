@@ -65,7 +65,7 @@ pub trait Assign: fmt::Debug + Send + Sync {
     fn assign(&self, cycle: &Cycle<'_>, chosen: &[Candidate]) -> Assignment;
 }
 
-/// Why a cluster could not be scored; ends the cycle.
+/// Why clusters could not be scored, or not even filtered; ends the cycle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ScoreError(pub Arc<str>);

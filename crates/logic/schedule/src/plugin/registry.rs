@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Assign, Filter, Score, Select, groups,
+    Assign, Filter, Score, Select, Unheard, groups,
     in_tree::{self, names},
 };
 use crate::{assign::ShareOut, select::SpreadSelect};
@@ -191,6 +191,8 @@ pub struct Plugins {
     pub select: Arc<dyn Select>,
     /// Shares the replicas out.
     pub assign: Arc<dyn Assign>,
+    /// Those who were asked about this one decision and not heard.
+    pub unheard: Vec<Unheard>,
     /// Whether selection or assignment is somebody else's, of whom it is not known what they look at.
     pub(crate) has_foreign_steps: bool,
 }
@@ -203,6 +205,7 @@ impl Default for Plugins {
             scores: Vec::new(),
             select: Arc::new(SpreadSelect),
             assign: Arc::new(ShareOut),
+            unheard: Vec::new(),
             has_foreign_steps: false,
         }
     }

@@ -1,9 +1,9 @@
-//! A plugin that holds what somebody outside of the process said beforehand.
+//! A plugin that holds what somebody outside of the process said beforehand, or that nothing was heard.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Filter, Judge, Score, ScoreError, Scorer};
-use crate::{cycle::Cycle, reason::Reason};
+use super::{Filter, Judge, Score, Scorer};
+use crate::{cycle::Cycle, decide::Step, reason::Reason};
 
 /// What was said of single clusters; of others nothing was said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,9 +20,16 @@ pub struct Opinion {
     pub score: i64,
 }
 
-/// Ends the cycle, because somebody who must be heard did not answer.
+/// A plugin that was asked about a decision and not heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unheard(pub Arc<str>);
+pub struct Unheard {
+    /// What `--plugins` calls it.
+    pub plugin: Arc<str>,
+    /// Why it was not heard.
+    pub why: Arc<str>,
+    /// The first step that it should have had a say in, where nothing is decided without it.
+    pub ends: Option<Step>,
+}
 
 impl Told {
     /// These opinions.
@@ -51,11 +58,5 @@ impl Score for Told {
             let opinion = self.by_cluster.get(&cluster.name);
             Ok(opinion.map_or(0, |opinion| opinion.score))
         })
-    }
-}
-
-impl Score for Unheard {
-    fn begin<'c>(&'c self, _cycle: &'c Cycle<'c>) -> Scorer<'c> {
-        Box::new(|_, _| Err(ScoreError(Arc::clone(&self.0))))
     }
 }

@@ -277,7 +277,7 @@ impl Estimators {
                 let (cluster, note) = (Arc::clone(&cluster), Arc::clone(note));
                 self.clone().call(cluster, question, note)
             };
-            let answered = trust.ask(wait, &self.inner.spawner, call).await;
+            let answered = trust.ask(note, wait, &self.inner.spawner, call).await;
             (cluster, answered.unwrap_or_else(|why| Err(why.into())))
         });
         // Made before they are polled: closures that borrow do not go through a stream.

@@ -12,13 +12,14 @@
 //!   {"name": "m1", "allowed": false, "reason": "runs on coal"}, {"name": "m2", "score": 80}]}}
 //! ```
 //! Clusters that an answer does not mention are allowed and score 0. A uid that is not the question's, a score outside of
-//! 0 to 100 and anything of another type make the whole answer unusable.
+//! 0 to 100, a cluster that is there twice and anything of another type make the whole answer unusable.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use object::{Map, Object, Value};
 use schedule::{
     cluster::ClusterFacts,
+    cut,
     plugin::{Opinion, Told},
 };
 use serde_json::json;
@@ -32,6 +33,9 @@ pub const KIND: &str = "ClusterReview";
 
 /// What a cluster is refused for when no reason is given.
 const NO_REASON: &str = "cluster(s) were refused by a webhook";
+
+/// How much of a reason is kept, in bytes: it is kept with the decision for each cluster.
+const LONGEST_REASON: usize = 1_024;
 
 /// Why an answer cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -91,11 +95,16 @@ pub fn read_answer(bytes: &[u8], binding: &Object) -> Result<Told, AnswerError> 
         Some(Value::Array(clusters)) => clusters,
         Some(_) => return Err(wrong("response.clusters", "a list")),
     };
-    let opinions = clusters.iter().enumerate().map(|(index, cluster)| {
+    let mut opinions: BTreeMap<Arc<str>, Opinion> = BTreeMap::new();
+    for (index, cluster) in clusters.iter().enumerate() {
         let field = |name: &str| format!("response.clusters[{index}].{name}");
-        opinion(cluster, field)
-    });
-    Ok(Told::new(opinions.collect::<Result<Vec<_>, _>>()?))
+        let (name, opinion) = opinion(cluster, field)?;
+        // It may be refused in one place and allowed in the other: then nobody knows what is meant.
+        if opinions.insert(name, opinion).is_some() {
+            return Err(wrong(field("name"), "each cluster once"));
+        }
+    }
+    Ok(Told::new(opinions))
 }
 
 fn opinion(
@@ -123,7 +132,7 @@ fn opinion(
             .filter(|score| (0..=100).contains(score))
             .ok_or_else(|| wrong(field("score"), "a whole number from 0 to 100"))?,
     };
-    let refusal = (!is_allowed).then(|| Arc::from(reason));
+    let refusal = (!is_allowed).then(|| Arc::from(cut(reason, LONGEST_REASON)));
     Ok((Arc::from(name), Opinion { refusal, score }))
 }
 

@@ -4,15 +4,17 @@
 //! must not go to, and how good the others are. A webhook is asked once before a decision, about the clusters that pass
 //! all filters in the process; what it says becomes a plugin of that one decision. The documents are in [`document`].
 //!
-//! Keeps: a webhook that hangs holds up those decisions that are waiting for it when that is found out, and no further
-//! ones (`trust`).
+//! Keeps: an answer that is no good concerns its own binding and no other; a webhook that hangs holds up those decisions
+//! that are waiting for it when that is found out, and no further ones (`trust`); a decision that was made without one
+//! that should have been heard says so.
 
 pub mod document;
 mod settings;
+mod silence;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use client::{BoxError, Client, Endpoint, KubeconfigSource};
@@ -20,21 +22,37 @@ use http::Method;
 use object::Object;
 use runtime::Spawner;
 use schedule::{
+    Step,
     cluster::ClusterFacts,
+    cut,
     plugin::{Plugin, Told, Unheard},
 };
 use telemetry::chain;
-use tokio::{sync::OnceCell, time::Instant};
-use tracing::{debug, warn};
+use tokio::{
+    sync::{OnceCell, Semaphore},
+    time::Instant,
+};
+use tracing::{debug, info, warn};
 
-use self::document::AnswerError;
 pub use self::settings::{ConfigError, FailurePolicy, WebhookSettings, read_all};
-use crate::trust::{Failure, NotAsked, Trust, Wait};
+use self::{document::AnswerError, silence::Silence};
+use crate::trust::{Failure, Manner, NotAsked, Trust, Wait};
 
 /// A plugin outside of the process.
 pub(crate) struct Webhook {
     caller: Arc<Caller>,
     trust: Trust,
+    /// Those who wait for their turn wait for us and not for it: its time begins when it is asked.
+    places: Semaphore,
+    silence: Mutex<Silence>,
+}
+
+/// What became of a question.
+pub(crate) enum Heard {
+    /// The plugin that says what was answered.
+    Said(Plugin),
+    /// Nothing that can be used.
+    Nothing(Unheard),
 }
 
 /// What a call needs, also one that goes on when nobody waits for it.
@@ -49,7 +67,9 @@ enum AskError {
     #[error("it cannot be called")]
     Connect(#[source] BoxError),
     #[error("the call failed")]
-    Call(#[from] client::CallError),
+    Call(#[source] client::CallError),
+    #[error("it did not answer in time")]
+    Silent(#[source] client::CallError),
     #[error("its answer cannot be used")]
     Answer(#[from] AnswerError),
     #[error(transparent)]
@@ -57,11 +77,11 @@ enum AskError {
 }
 
 impl Failure for AskError {
+    /// Only what takes time: whoever is refused at once holds nobody up, and is asked again for the next binding.
     fn is_outage(&self) -> bool {
         match self {
-            Self::Connect(_) | Self::NotAsked(_) => true,
-            Self::Call(error) => error.is_unreachable() || error.code() >= 500,
-            Self::Answer(_) => false,
+            Self::Silent(_) | Self::NotAsked(_) => true,
+            Self::Connect(_) | Self::Call(_) | Self::Answer(_) => false,
         }
     }
 }
@@ -73,19 +93,22 @@ impl Webhook {
                 settings,
                 client: OnceCell::new(),
             }),
-            trust: Trust::default(),
+            trust: Trust::of(Manner::Wanted),
+            places: Semaphore::new(CALLS),
+            silence: Mutex::default(),
         }
     }
 
-    /// Asks about `clusters` for `binding`; the plugin that says what was answered, if it has anything to say.
+    /// Asks about `clusters` for `binding`.
     pub(crate) async fn ask(
         &self,
         binding: &Arc<Object>,
         clusters: &[&ClusterFacts],
         spawner: &Spawner,
-    ) -> Option<Plugin> {
+    ) -> Heard {
         let settings = &self.caller.settings;
-        let name = &settings.name;
+        // Nobody closes it; and whoever could not have one is asked all the same.
+        let _place = self.places.acquire().await.ok();
         // Whoever sets a time-out means it: only one that exceeded it is not waited for.
         let wait = Wait {
             until: Instant::now() + settings.timeout,
@@ -97,24 +120,52 @@ impl Webhook {
             let body = Bytes::from(review.to_string());
             Arc::clone(&self.caller).call(Arc::clone(binding), body)
         };
-        let asked = self.trust.ask(wait, spawner, call).await;
+        let asker = binding.key().to_string();
+        let asked = self.trust.ask(&asker, wait, spawner, call).await;
         match asked.map_err(AskError::from).and_then(|answered| answered) {
-            Ok(told) => Some(plugin(settings, told)),
-            Err(problem) => {
-                let error = chain(&problem);
-                match settings.failure_policy {
-                    FailurePolicy::Ignore => {
-                        debug!(plugin = %name, binding = %binding.key(), %error, "a webhook is not heard");
-                        None
-                    }
-                    FailurePolicy::Fail => {
-                        warn!(plugin = %name, binding = %binding.key(), %error, "a webhook that must be heard is not");
-                        let why = format!("webhook {}: {error}", settings.url());
-                        Some(Plugin::named(name).scoring(Unheard(why.into())))
-                    }
-                }
+            Ok(told) => {
+                self.tell_heard();
+                Heard::Said(plugin(settings, told))
             }
+            Err(problem) => Heard::Nothing(self.unheard(&asker, &problem)),
         }
+    }
+
+    fn unheard(&self, binding: &str, problem: &AskError) -> Unheard {
+        let settings = &self.caller.settings;
+        let plugin = &settings.name;
+        let error = chain(problem).to_string();
+        let error = cut(&error, LONGEST_WHY);
+        let meaning = match settings.failure_policy {
+            FailurePolicy::Ignore => "decisions are made without it",
+            FailurePolicy::Fail => "nothing is decided without it",
+        };
+        if self.silence().missed(Instant::now()) {
+            warn!(%plugin, binding, %error, meaning, "a webhook is not heard");
+        } else {
+            debug!(%plugin, binding, %error, meaning, "a webhook is not heard");
+        }
+        let first = match settings.filters {
+            true => Step::Filter,
+            false => Step::Score,
+        };
+        Unheard {
+            plugin: Arc::clone(plugin),
+            why: format!("webhook {}: {error}", settings.url()).into(),
+            ends: (settings.failure_policy == FailurePolicy::Fail).then_some(first),
+        }
+    }
+
+    fn tell_heard(&self) {
+        if let Some(missed) = self.silence().heard() {
+            let plugin = &self.caller.settings.name;
+            info!(%plugin, missed, "a webhook is heard again");
+        }
+    }
+
+    fn silence(&self) -> MutexGuard<'_, Silence> {
+        // Plain numbers; whole after each line.
+        self.silence.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -134,9 +185,15 @@ impl Caller {
         let client = self.client.get_or_try_init(|| self.connect()).await;
         let client = client.map_err(AskError::Connect)?;
         let path = &self.settings.path;
-        let answer = client
-            .request(Method::POST, path, "application/json", body)
-            .await?;
+        let begun = Instant::now();
+        let answer = client.request(Method::POST, path, "application/json", body);
+        let answer = answer.await.map_err(|error| {
+            let is_slow = begun.elapsed() >= self.settings.timeout / SLOW;
+            match error.is_unreachable() && is_slow {
+                true => AskError::Silent(error),
+                false => AskError::Call(error),
+            }
+        })?;
         Ok(document::read_answer(&answer, &binding)?)
     }
 
@@ -153,6 +210,12 @@ impl Caller {
 
 /// How many calls of one webhook run at once; more wait.
 const CALLS: usize = 64;
+
+/// The part of the time-out from which on a connection that fails counts as one that hangs.
+const SLOW: u32 = 4;
+
+/// How much is kept of why a webhook was not heard, in bytes: whoever answers with an error may send a whole page.
+const LONGEST_WHY: usize = 1_024;
 
 /// The webhooks that `--plugins` leaves enabled, in the order they are asked.
 pub(crate) fn enabled(all: &[WebhookSettings], names: &[Arc<str>]) -> Vec<Webhook> {

@@ -14,6 +14,10 @@
 use std::{sync::Arc, time::Duration};
 
 use object::Value;
+use rustls::{
+    RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject as _},
+};
 
 /// How long an answer may take unless it is said.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -140,12 +144,30 @@ fn read(webhook: &Value, at: &str) -> Result<WebhookSettings, ConfigError> {
         name: name.into(),
         server,
         path,
-        authority: text("certificateAuthority")?.unwrap_or_default().to_owned(),
+        authority: authority(text("certificateAuthority")?, at)?,
         filters,
         scores,
         timeout,
         failure_policy,
     })
+}
+
+/// The certificates to trust, each looked at: one that cannot be read would be found out at the first decision.
+fn authority(text: Option<&str>, at: &str) -> Result<String, ConfigError> {
+    let text = text.unwrap_or_default();
+    let wrong = |problem: &str| wrong(format!("{at}.certificateAuthority"), problem);
+    let expected = || wrong("expected certificates in PEM");
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
+        let certificate = certificate.map_err(|_| expected())?;
+        let added = roots.add(certificate);
+        added.map_err(|_| wrong("one of the certificates cannot be read"))?;
+    }
+    match (roots.is_empty(), text.trim()) {
+        (true, "") => Ok(String::new()),
+        (true, _) => Err(expected()),
+        (false, _) => Ok(text.to_owned()),
+    }
 }
 
 fn points(value: Option<&Value>, at: &str) -> Result<(bool, bool), ConfigError> {

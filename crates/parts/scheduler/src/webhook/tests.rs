@@ -55,6 +55,10 @@ fn an_answer_that_makes_no_sense_is_refused_with_its_field() {
         cluster(json!({"name": "m2", "allowed": "no"})),
         "response.clusters[1].allowed: expected true or false"
     );
+    assert_eq!(
+        cluster(json!({"name": "m1", "allowed": false})),
+        "response.clusters[1].name: expected each cluster once"
+    );
     let torn = read_answer(b"{\"response\":", &binding()).unwrap_err();
     assert_eq!(torn.to_string(), "it is not JSON");
 }
@@ -103,6 +107,18 @@ fn a_mistake_in_the_file_is_named() {
     let timeout = "webhooks[0].timeout: expected 1ms to 30s, such as 500ms";
     for wrong in ["0s", "31s", "5", "fast"] {
         check(json!({"timeout": wrong}), timeout);
+    }
+    let authority = "webhooks[0].certificateAuthority: ";
+    let pem = |inside: &str| {
+        format!("-----BEGIN CERTIFICATE-----\n{inside}\n-----END CERTIFICATE-----\n")
+    };
+    for (wrong, said) in [
+        ("hello", "expected certificates in PEM"),
+        (&pem("hello?"), "expected certificates in PEM"),
+        (&pem("aGVsbG8="), "one of the certificates cannot be read"),
+    ] {
+        let expected = format!("{authority}{said}");
+        check(json!({"certificateAuthority": wrong}), &expected);
     }
     check(
         json!({"failurePolicy": "Retry"}),

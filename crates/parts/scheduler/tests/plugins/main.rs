@@ -5,6 +5,7 @@
     reason = "the world has more than these tests need; examples have a main"
 )]
 
+mod behaviour;
 #[path = "../../../../../examples/scheduling/plugin.rs"]
 mod plugin;
 #[path = "../../../../../examples/scheduling/webhook.rs"]
@@ -15,7 +16,7 @@ mod world;
 use std::net::SocketAddr;
 
 use api::registry::{CLUSTER, RESOURCE_BINDING};
-use karavel_scheduler::{Settings, webhook::read_all};
+use karavel_scheduler::{Scheduler, Settings, webhook::read_all};
 use object::Value;
 use runtime::Clock;
 use serde_json::json;
@@ -37,6 +38,16 @@ fn the_file_of_webhooks_in_the_examples_is_right() {
 
 /// Three clusters with labels, and the webhook of the example where `url` says.
 async fn world_asking(url: &str, authority: &str, policy: &str, plugins: &[&str]) -> World {
+    let webhook = json!({
+        "name": "Carbon", "url": url, "certificateAuthority": authority, "timeout": "2s", "failurePolicy": policy,
+    });
+    let plugins = plugins.iter().map(|name| (*name).to_owned());
+    let (world, _) = world_with(webhook, plugins.collect()).await;
+    world
+}
+
+/// The same clusters, and a scheduler that asks one webhook.
+async fn world_with(webhook: Value, plugins: Vec<String>) -> (World, Scheduler) {
     let world = World::new(Clock::system()).await;
     for (name, energy) in [("m1", "coal"), ("m2", "gas"), ("m3", "wind")] {
         let mut member = cluster(name, 10);
@@ -45,15 +56,12 @@ async fn world_asking(url: &str, authority: &str, policy: &str, plugins: &[&str]
         world.create(&CLUSTER, member.clone()).await;
         world.report(name, member).await;
     }
-    let webhooks = json!({"webhooks": [{
-        "name": "Carbon", "url": url, "certificateAuthority": authority, "timeout": "2s", "failurePolicy": policy,
-    }]});
-    world.schedule(Settings {
-        webhooks: read_all(&webhooks).unwrap(),
-        plugins: plugins.iter().map(|name| (*name).to_owned()).collect(),
+    let scheduler = world.schedule(Settings {
+        webhooks: read_all(&json!({"webhooks": [webhook]})).unwrap(),
+        plugins,
         ..Settings::default()
     });
-    world
+    (world, scheduler)
 }
 
 /// The webhook of the example, listening.
@@ -154,7 +162,7 @@ async fn a_webhook_that_is_not_there_is_passed_over_or_waited_for_as_it_is_said(
     let web = failing.binding("shop/web").await;
     let message = web.at(&["status", "conditions"]).unwrap()[0]["message"].clone();
     let expected =
-        format!("failed to prioritize clusters: plugin \"Carbon\" failed with: webhook {url}");
+        format!("failed to filter clusters: plugin \"Carbon\" failed with: webhook {url}");
     assert!(
         message.as_str().unwrap().starts_with(&expected),
         "{message}"

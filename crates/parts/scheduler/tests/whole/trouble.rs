@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use api::registry::RESOURCE_BINDING;
+use api::registry::{CLUSTER, RESOURCE_BINDING};
 use karavel_scheduler::{
     Scheduler, Settings,
     estimator::{Answering, EstimatorSettings, Nearby},
@@ -211,4 +211,34 @@ async fn many_without_a_place_and_a_cluster_that_flaps_do_not_hold_up_who_has_on
     let text = scheduler.metrics();
     let placed = "karmada_scheduler_schedule_attempts_total{result=\"scheduled\",schedule_type=\"ReconcileSchedule\"} 10";
     assert!(text.contains(placed), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn five_hundred_reasons_are_told_as_far_as_a_condition_takes_them() {
+    const MANY: usize = 500;
+    let (world, scheduler) = World::with_clusters(Settings::default()).await;
+    for number in 0..MANY {
+        let name = format!("tainted-{number}");
+        let mut member = cluster(&name, 1);
+        let value = format!("{number}-{}", "x".repeat(50));
+        let taint = json!([{"key": "dedicated", "value": value, "effect": "NoSchedule"}]);
+        member.set(&["spec", "taints"], taint).unwrap();
+        world.create(&CLUSTER, member).await;
+    }
+    world.settle_clusters().await;
+    let mut web = binding(
+        "web",
+        1,
+        &json!({"clusterAffinity": {"exclude": ["m1", "m2", "m3", "m4"]}}),
+    );
+    let before = json!([{"name": "m1", "replicas": 1}]);
+    web.set(&["spec", "clusters"], before).unwrap();
+    world.create(&RESOURCE_BINDING, web).await;
+    assert_eq!(world.settle(&scheduler, "shop/web").await, "NoClusterFit");
+    let web = world.binding("shop/web").await;
+    let message = web.at(&["status", "conditions"]).unwrap()[0]["message"].clone();
+    let message = message.as_str().unwrap();
+    let most = "0/504 clusters are available: 4 cluster(s) did not match";
+    assert!(message.starts_with(most), "{message}");
+    assert!(message.ends_with(" more reasons."), "{message}");
 }
