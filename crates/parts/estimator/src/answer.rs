@@ -9,15 +9,19 @@ use estimate::{
     nodes::{self, Node},
     quota, rollout,
 };
-use object::{ObjectKey, ResourceType};
+use object::{Object, ObjectKey, ResourceType};
 use protocol::{
     Question, ReadError,
     message::{
         AssumedWorkload, MaxReplicasRequest, MaxSetsRequest, ObjectReference, UnschedulableRequest,
     },
 };
+use tokio::time::Instant;
 
-use crate::ledger::Ledger;
+use crate::{
+    ledger::Ledger,
+    metrics::{Limit, Point, Step},
+};
 
 /// Why there is no answer. The texts that the reference has are the reference's.
 #[derive(Debug, thiserror::Error)]
@@ -73,8 +77,14 @@ impl Ledger {
             });
         }
         let count = match question {
-            Question::Replicas(asked) => self.replicas(asked)?,
-            Question::Sets(asked) => self.sets(asked)?,
+            Question::Replicas(asked) => {
+                let metrics = &self.shared.metrics;
+                metrics.estimating(Point::Replicas, || self.replicas(asked))?
+            }
+            Question::Sets(asked) => {
+                let metrics = &self.shared.metrics;
+                metrics.estimating(Point::Sets, || self.sets(asked))?
+            }
             Question::Unschedulable(asked) => return self.unschedulable(asked).await,
         };
         Ok(i32::try_from(count.clamp(0, UNBOUNDED)).unwrap_or(i32::MAX))
@@ -87,15 +97,19 @@ impl Ledger {
         let request = needs.as_ref().map(demand::request);
         let claim = needs.as_ref().and_then(|needs| needs.node_claim.as_ref());
         let assumed = self.assumed(&asked.assumed)?;
-        let room = nodes::replicas(&nodes, request.as_ref(), claim, &assumed);
+        let metrics = &self.shared.metrics;
+        let room = metrics.limiting(Limit::Nodes, Point::Replicas, || {
+            nodes::replicas(&nodes, request.as_ref(), claim, &assumed)
+        });
         let Some(needs) = needs.filter(|_| self.shared.settings.heeds_quotas) else {
             return Ok(room);
         };
-        let quotas = self.quotas(&needs.namespace);
-        let assumed = within(&needs.namespace, &assumed);
-        let request = request.unwrap_or(Amounts::NONE);
-        let class = &needs.priority_class_name;
-        let allowed = quota::replicas(&quotas, &request, class, &assumed);
+        let allowed = metrics.limiting(Limit::Quotas, Point::Replicas, || {
+            let quotas = self.quotas(&needs.namespace);
+            let assumed = within(&needs.namespace, &assumed);
+            let request = request.unwrap_or(Amounts::NONE);
+            quota::replicas(&quotas, &request, &needs.priority_class_name, &assumed)
+        });
         Ok(allowed.map_or(room, |allowed| allowed.min(room)))
     }
 
@@ -116,13 +130,18 @@ impl Ledger {
             })
             .collect();
         let assumed = self.assumed(&asked.assumed)?;
-        let room = nodes::sets(&nodes, &wanted, &assumed, UNBOUNDED);
+        let metrics = &self.shared.metrics;
+        let room = metrics.limiting(Limit::Nodes, Point::Sets, || {
+            nodes::sets(&nodes, &wanted, &assumed, UNBOUNDED)
+        });
         if !self.shared.settings.heeds_quotas {
             return Ok(room);
         }
         let wanted: Vec<Component> = wanted.into_iter().map(|(component, _)| component).collect();
-        let quotas = self.quotas(&asked.namespace);
-        let allowed = quota::sets(&quotas, &wanted, &within(&asked.namespace, &assumed));
+        let allowed = metrics.limiting(Limit::Quotas, Point::Sets, || {
+            let quotas = self.quotas(&asked.namespace);
+            quota::sets(&quotas, &wanted, &within(&asked.namespace, &assumed))
+        });
         Ok(allowed.map_or(room, |allowed| allowed.min(room)))
     }
 
@@ -141,15 +160,33 @@ impl Ledger {
                 name: name.clone(),
             });
         }
-        let client = &self.shared.client;
+        let metrics = &self.shared.metrics;
+        let begun = Instant::now();
         let deployments = ResourceType::namespaced("apps", "v1", "Deployment", "deployments");
-        let sets = ResourceType::namespaced("apps", "v1", "ReplicaSet", "replicasets");
         let key = ObjectKey::namespaced(namespace, name);
-        let deployment = client.get(&deployments, &key).await?;
+        let deployment = self.shared.client.get(&deployments, &key).await;
+        metrics.stepped(Step::Workload, deployment.is_ok(), begun);
+        let deployment = deployment?;
+        let begun = Instant::now();
+        let counted = self.unplaced_of(&deployment, asked).await;
+        metrics.stepped(Step::Pods, counted.is_ok(), begun);
+        counted
+    }
+
+    /// How many pods of the newest kind of a Deployment have found no node for too long.
+    async fn unplaced_of(
+        &self,
+        deployment: &Object,
+        asked: &UnschedulableRequest,
+    ) -> Result<i32, Refusal> {
+        let client = &self.shared.client;
+        let sets = ResourceType::namespaced("apps", "v1", "ReplicaSet", "replicasets");
         // All of the namespace: whose they are is decided by owners, and a selector may be of any form.
         let options = ListOptions::default();
-        let listed = client.list_all(&sets, namespace, &options).await?;
-        let Some(current) = rollout::current(&deployment, &listed.items) else {
+        let listed = client
+            .list_all(&sets, deployment.namespace(), &options)
+            .await?;
+        let Some(current) = rollout::current(deployment, &listed.items) else {
             return Ok(0);
         };
         let threshold = Duration::from_nanos(u64::try_from(asked.threshold_nanos).unwrap_or(0));

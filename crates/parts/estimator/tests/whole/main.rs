@@ -22,6 +22,19 @@ use tonic::{
 };
 use tonic_prost::ProstCodec;
 
+const PREFIX: &str = "karmada_scheduler_estimator_estimating";
+const BY_QUOTAS: &str = "plugin_execution_duration_seconds_count{estimating_plugin=\"ResourceQuotaEstimator\",estimating_plugin_extension_point=\"estimate_replicas\"}";
+const SETS_BY_QUOTAS: &str = "plugin_execution_duration_seconds_count{estimating_plugin=\"ResourceQuotaEstimator\",estimating_plugin_extension_point=\"estimate_components\"}";
+
+/// What an estimator says of a count of its own.
+fn counted(ledger: &Ledger, count: &str) -> u64 {
+    let name = format!("{PREFIX}_{count} ");
+    let text = ledger.metrics();
+    let line = text.lines().find_map(|line| line.strip_prefix(&name));
+    let count = line.and_then(|count| count.parse().ok());
+    count.unwrap_or_else(|| panic!("there is no {name}in\n{text}"))
+}
+
 /// Three nodes as the reference's example has them: two with room, one cordoned.
 async fn member_with_nodes() -> Member {
     let member = Member::new().await;
@@ -93,7 +106,19 @@ async fn answers_follow_nodes_and_pods() {
     let ledger = ledger(&member, Settings::default()).await;
     // 2.5 processors and 7 places on the one, 6 and 1 on the other.
     until(&ledger, &replicas("1"), 3).await;
+    assert!(
+        counted(
+            &ledger,
+            "plugin_extension_point_duration_seconds_count{estimating_plugin_extension_point=\"estimate_replicas\"}"
+        ) > 0
+    );
+    let of_sets = "plugin_extension_point_duration_seconds_count{estimating_plugin_extension_point=\"estimate_components\"}";
+    assert_eq!(counted(&ledger, of_sets), 0);
     until(&ledger, &sets(&[(1, "1"), (1, "500m")]), 2).await;
+    assert_eq!(counted(&ledger, of_sets), 1);
+    let on_nodes = "plugin_execution_duration_seconds_count{estimating_plugin=\"NodeResourceEstimator\",estimating_plugin_extension_point=\"estimate_components\"}";
+    assert_eq!(counted(&ledger, on_nodes), 1);
+    assert_eq!(counted(&ledger, BY_QUOTAS), 0, "quotas are not heeded");
     // A pod that waits for a node counts for nothing, one that ends gives its room back.
     member.pod("waiting", "2", "", json!({})).await;
     let ended = json!({"status": {"phase": "Succeeded"}});
@@ -120,7 +145,13 @@ async fn quotas_limit_where_they_are_heeded() {
         heeds_quotas: true,
         ..Settings::default()
     };
-    until(&ledger(&member, heeding).await, &replicas("1500m"), 1).await;
+    let limited = ledger(&member, heeding).await;
+    until(&limited, &replicas("1500m"), 1).await;
+    let before = counted(&limited, BY_QUOTAS);
+    until(&limited, &sets(&[(1, "1500m")]), 1).await;
+    assert!(before > 0, "{}", limited.metrics());
+    assert_eq!(counted(&limited, BY_QUOTAS), before);
+    assert_eq!(counted(&limited, SETS_BY_QUOTAS), 1);
     until(
         &ledger(&member, Settings::default()).await,
         &replicas("1500m"),
@@ -212,6 +243,19 @@ async fn pods_of_the_present_replica_set_that_found_no_node_are_counted() {
         .answer(&question("Deployment", "gone", 300))
         .await
         .unwrap_err();
+    let step = |result: &str, step: &str| {
+        counted(
+            &ledger,
+            &format!(
+                "algorithm_duration_seconds_count{{result=\"{result}\",step=\"{step}\",type=\"GetUnschedulableReplicas\"}}"
+            ),
+        )
+    };
+    let found = step("success", "GetObjectFromCache");
+    assert!(found >= 2, "{}", ledger.metrics());
+    assert_eq!(step("success", "GetWorkloadUnschedulablePods"), found);
+    assert_eq!(step("error", "GetObjectFromCache"), 1);
+    assert_eq!(step("error", "GetWorkloadUnschedulablePods"), 0);
 }
 
 /// A port that answers for a member of three nodes.
