@@ -347,7 +347,7 @@ pub(crate) struct Presumed {
     /// absent; Karmada's own does not say.
     #[arg(long, value_name = "GATES")]
     pub(crate) feature_gates: Option<String>,
-    /// The plugins of its scheduler: `*` for all, `-Name` for all but that one. As it says itself if absent.
+    /// The plugins of its scheduler: `*` for all, `*,-Name` for all but that one. As it says itself if absent.
     #[arg(
         long,
         value_name = "NAMES",

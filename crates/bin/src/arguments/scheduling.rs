@@ -17,7 +17,7 @@ pub(crate) struct Scheduling {
     /// The name by which bindings choose this scheduler.
     #[arg(long, value_name = "NAME", default_value = "default-scheduler")]
     pub(crate) scheduler_name: String,
-    /// Which plugins have a say: `*` for all, `-Name` for all but that one, or the names of some.
+    /// Which plugins have a say: `*` for all, `*,-Name` for all but that one, or the names of some.
     #[arg(
         long,
         env = "KARAVEL_PLUGINS",

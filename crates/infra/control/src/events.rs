@@ -46,6 +46,7 @@ const LONGEST_REST: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub struct Recorder {
     shared: Option<Arc<Shared>>,
+    component: Option<Arc<str>>,
 }
 
 /// Where a recorder's events go.
@@ -95,13 +96,26 @@ impl Recorder {
         });
         Self {
             shared: Some(shared),
+            component: None,
+        }
+    }
+
+    /// The same, with events that come from `component`, whoever writes them.
+    #[must_use]
+    pub fn speaking_as(&self, component: &str) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            component: Some(component.into()),
         }
     }
 
     /// Writes nothing.
     #[must_use]
     pub fn silent() -> Self {
-        Self { shared: None }
+        Self {
+            shared: None,
+            component: None,
+        }
     }
 
     /// Notes what happened to an object. Returns at once.
@@ -114,6 +128,7 @@ impl Recorder {
             kind,
             reason: reason.to_owned(),
             message: shortened(message),
+            component: self.component.clone(),
         };
         let now = shared.clock.now();
         if shared.lock().add(note, now) {
@@ -212,6 +227,7 @@ fn new_event(sink: &EventSink, entry: &Entry) -> Object {
         true => about.uid.clone(),
         false => format!("{:016x}", entry.serial),
     };
+    let component = note.component.as_deref().unwrap_or(sink.component);
     let key = ObjectKey::namespaced(namespace, event_name(&about.key.name, &suffix));
     let mut event = Object::new(&events().kind, &key);
     let involved = json!({
@@ -223,13 +239,13 @@ fn new_event(sink: &EventSink, entry: &Entry) -> Object {
         ("involvedObject", without_empty(involved)),
         ("reason", note.reason.as_str().into()),
         ("message", note.message.as_str().into()),
-        ("source", json!({"component": sink.component})),
+        ("source", json!({"component": component})),
         ("firstTimestamp", time(entry.first)),
         ("lastTimestamp", time(entry.last)),
         ("count", entry.count.into()),
         ("type", note.kind.as_str().into()),
         ("eventTime", object::Value::Null),
-        ("reportingComponent", sink.component.into()),
+        ("reportingComponent", component.into()),
         ("reportingInstance", "".into()),
     ] {
         fields.insert(name.to_owned(), value);

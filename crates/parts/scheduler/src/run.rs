@@ -11,7 +11,7 @@ use control::Cx;
 use object::ResourceType;
 use runtime::Spawner;
 use tokio::sync::{Notify, OnceCell, Semaphore};
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::{
     cycle::{ASIDE, Desk},
@@ -84,6 +84,16 @@ pub fn run(
 ) -> Result<Scheduler, StartError> {
     let plugins = settings.enabled_plugins()?;
     let webhooks = settings.enabled_webhooks()?;
+    if settings.enables_nothing() {
+        let list = settings.plugins.join(",");
+        warn!(
+            plugins = list,
+            "no plugin is enabled, so every cluster suits every template; write *,-Name for all but one"
+        );
+    }
+    // Upstream: whoever looks for what a scheduler did looks for its name.
+    let mut cx = cx.clone();
+    cx.events = cx.events.speaking_as(&settings.name);
     let recorder = settings.recorder.clone();
     let recorder = recorder
         .map(|settings| Recorder::start(settings, spawner))

@@ -158,6 +158,12 @@ impl Settings {
         Ok(webhook::enabled(&self.webhooks, &names))
     }
 
+    /// Whether the list of plugins leaves none of them, as a list of those to leave out does that forgets the star.
+    pub(crate) fn enables_nothing(&self) -> bool {
+        let registry = self.registry();
+        registry.is_ok_and(|registry| registry.enabled_names(&self.plugins).is_empty())
+    }
+
     fn registry(&self) -> Result<Registry, SettingsError> {
         let mut registry = Registry::in_tree(self.groups);
         for plugin in &self.others {
@@ -189,6 +195,23 @@ mod tests {
         assert_eq!(chosen.options.models, Models::Ignored);
         assert_eq!(chosen.patience, Patience::PRIORITIES);
         assert_eq!(chosen.groups, WorkloadGroups::On);
+    }
+
+    #[test]
+    fn a_list_that_leaves_no_plugin_is_noticed() {
+        for (list, enables_nothing) in [
+            ("*", false),
+            ("*,-ClusterEviction", false),
+            ("ClusterAffinity", false),
+            ("-ClusterEviction", true),
+            ("ClusterEviction,-ClusterEviction", true),
+        ] {
+            let settings = Settings {
+                plugins: list.split(',').map(str::to_owned).collect(),
+                ..Settings::default()
+            };
+            assert_eq!(settings.enables_nothing(), enables_nothing, "{list}");
+        }
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(super) struct Note {
     pub(super) kind: EventKind,
     pub(super) reason: String,
     pub(super) message: String,
+    /// Who it comes from, if not from whoever the table belongs to.
+    pub(super) component: Option<Arc<str>>,
 }
 
 impl Note {

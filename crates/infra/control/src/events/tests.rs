@@ -19,6 +19,7 @@ fn note(message: &str) -> Note {
         kind: EventKind::Normal,
         reason: "Tested".to_owned(),
         message: message.to_owned(),
+        component: None,
     }
 }
 

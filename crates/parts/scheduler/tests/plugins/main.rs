@@ -8,6 +8,7 @@
 mod behaviour;
 #[path = "../../../../../examples/scheduling/plugin.rs"]
 mod plugin;
+mod source;
 #[path = "../../../../../examples/scheduling/webhook.rs"]
 mod webhook;
 #[path = "../whole/world.rs"]
