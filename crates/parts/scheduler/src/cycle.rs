@@ -34,7 +34,7 @@ use crate::{
     bound::Bound,
     estimator::Estimators,
     fleet::Fleet,
-    groups::{self, JustWritten},
+    groups::{self, Ahead, Meant},
     line::{Key, Line},
     metrics::{self, Metrics},
     placements::{Placements, Prepared, Previous},
@@ -43,6 +43,7 @@ use crate::{
     recorder::Recorder,
     settings::{Overcommit, Settings},
     webhook::{Heard, Webhook},
+    writing::Became,
 };
 
 /// How long the first decisions wait for all estimators to answer a greeting.
@@ -53,6 +54,9 @@ pub(crate) const ASIDE: usize = 1024;
 
 /// How often a decision is made again because others took the room, before it waits its turn like any failure.
 const OVERTAKEN: u32 = 4;
+
+/// How often it is made again because others of its groups were placed meanwhile: each time one of them got on.
+const CROWDED: u32 = 64;
 
 /// Everything that decisions share.
 pub(crate) struct Desk {
@@ -65,7 +69,7 @@ pub(crate) struct Desk {
     pub(crate) fleet: Fleet,
     pub(crate) placements: Placements,
     pub(crate) assumptions: Mutex<Assumptions>,
-    pub(crate) just_written: JustWritten,
+    pub(crate) ahead: Ahead,
     pub(crate) metrics: Metrics,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) estimators: Option<Estimators>,
@@ -88,10 +92,13 @@ pub(crate) struct Facts {
     pub(crate) trigger: Trigger,
 }
 
-/// A decision and the promise that was made for it.
-struct Decided {
+/// A decision and the promises that were made for it.
+struct Decided<'a> {
     decision: Decision,
+    /// It has room.
     is_promised: bool,
+    /// Others of its groups see where it goes; to be held until it is written.
+    meant: Option<Meant<'a>>,
 }
 
 impl Desk {
@@ -181,24 +188,27 @@ impl Desk {
         let Some(Decided {
             decision,
             is_promised,
+            meant,
         }) = self.decide(&facts, &plugins, &estimates)
         else {
             return Ending::Failed;
         };
-        let ending = self.write(turn, &facts, &decision, is_promised).await;
+        let Became { ending, refused } = self.write(turn, &facts, &decision, is_promised).await;
+        drop(meant);
         let outcome = match ending {
             Ending::Settled(_) => metrics::Outcome::Scheduled,
             Ending::Unschedulable | Ending::Failed | Ending::Overtaken => metrics::Outcome::Error,
         };
         self.metrics
             .attempted(outcome, facts.trigger.schedule_type(), start.elapsed());
-        // A decision that was never written decided nothing: nobody is to read it as the last one.
+        // A decision that somebody overtook decided nothing: nobody is to read it as the last one.
         if let Some(recorder) = &self.recorder
             && ending != Ending::Overtaken
         {
             let (now, uid) = (self.cx.now(), facts.object.uid());
             let trigger = facts.trigger.as_str();
-            recorder.record(now, uid, trigger, turn.attempt, decision.diagnosis);
+            let attempt = turn.attempt;
+            recorder.record(now, uid, trigger, attempt, refused, decision.diagnosis);
         }
         ending
     }
@@ -279,9 +289,9 @@ impl Desk {
         plugins: &Plugins,
         look: impl FnOnce(&Inputs<'_>) -> T,
     ) -> T {
-        let peers = groups::peers(&facts.bound, &self.just_written, |key| {
-            self.bindings.indexed(groups::INDEX, key)
-        });
+        let peers = self
+            .ahead
+            .peers(&facts.bound, |group| self.group_members(group));
         look(&Inputs {
             binding: facts.bound.view(),
             placement: &facts.prepared.compiled,
@@ -320,21 +330,31 @@ impl Desk {
         ]
     }
 
-    /// Decides; `None` if others took the room each time.
-    fn decide(&self, facts: &Facts, plugins: &Plugins, estimates: &[Answers]) -> Option<Decided> {
+    /// The bindings of a group, as the cache has them.
+    fn group_members(&self, group: &str) -> Vec<Arc<Object>> {
+        self.bindings.indexed(groups::INDEX, group)
+    }
+
+    /// Decides; `None` if others took the room or the places each time.
+    fn decide(
+        &self,
+        facts: &Facts,
+        plugins: &Plugins,
+        estimates: &[Answers],
+    ) -> Option<Decided<'_>> {
         let Facts {
             bound, prepared, ..
         } = facts;
-        let peers = groups::peers(bound, &self.just_written, |key| {
-            self.bindings.indexed(groups::INDEX, key)
-        });
         let is_guarded =
             self.settings.overcommit == Overcommit::Guarded && !bound.metadata.namespace.is_empty();
         let nothing = BTreeMap::new();
-        for _ in 0..OVERTAKEN {
+        let group = |group: &str| self.group_members(group);
+        let (mut overtaken, mut crowded) = (0, 0);
+        while overtaken < OVERTAKEN && crowded < CROWDED {
             let now = self.cx.now();
             let view: Option<View> = is_guarded.then(|| self.assumptions().view(now));
             let clusters = self.fleet.snapshot();
+            let peers = self.ahead.peers(bound, group);
             let inputs = Inputs {
                 binding: bound.view(),
                 placement: &prepared.compiled,
@@ -350,10 +370,25 @@ impl Desk {
             let targets = decision
                 .targets_to_write()
                 .filter(|_| !decision.only_lets_go());
-            let (Some(view), Some(targets)) = (&view, targets) else {
+            let Some(targets) = targets else {
                 return Some(Decided {
                     decision,
                     is_promised: false,
+                    meant: None,
+                });
+            };
+            let meant = self.ahead.mean(bound, &peers, targets, group);
+            if meant.is_none() {
+                crowded += 1;
+                self.metrics.overtaken();
+                debug!(binding = %facts.object.key(), "deciding again: others of its groups were placed");
+                continue;
+            }
+            let Some(view) = &view else {
+                return Some(Decided {
+                    decision,
+                    is_promised: false,
+                    meant,
                 });
             };
             let key = facts.object.key().to_string();
@@ -365,11 +400,13 @@ impl Desk {
                     return Some(Decided {
                         decision,
                         is_promised: true,
+                        meant,
                     });
                 }
-                Err(overtaken) => {
+                Err(cluster) => {
+                    overtaken += 1;
                     self.metrics.overtaken();
-                    debug!(binding = %key, cluster = %overtaken.0, "deciding again: the room was given away");
+                    debug!(binding = %key, cluster = %cluster.0, "deciding again: the room was given away");
                 }
             }
         }

@@ -24,7 +24,7 @@ impl Desk {
     pub(crate) fn binding_changed(&self, change: &Change) {
         let key: Key = Arc::new(change.key());
         let (before, after) = (change.before.as_deref(), change.after.as_deref());
-        self.just_written.seen(&key, after);
+        self.ahead.seen(&key, after);
         let Some(after) = after else {
             self.line.remove(&key);
             self.release(&key);

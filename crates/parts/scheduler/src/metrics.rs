@@ -208,7 +208,7 @@ impl Metrics {
         self.incoming[slot].fetch_add(1, Relaxed);
     }
 
-    /// Counts a decision that is made again because another took the room first.
+    /// Counts a decision that is made again because another took the room, or a place of its groups, first.
     pub fn overtaken(&self) {
         self.overtaken.fetch_add(1, Relaxed);
     }

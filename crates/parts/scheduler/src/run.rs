@@ -17,7 +17,7 @@ use crate::{
     cycle::{ASIDE, Desk},
     estimator::Estimators,
     fleet::Fleet,
-    groups::{self, JustWritten},
+    groups::{self, Ahead},
     line::{Key, Line},
     metrics::Metrics,
     placements::Placements,
@@ -109,7 +109,7 @@ pub fn run(
         fleet: Fleet::default(),
         placements: Placements::default(),
         assumptions: Default::default(),
-        just_written: JustWritten::default(),
+        ahead: Ahead::default(),
         metrics: Metrics::default(),
         recorder,
         estimators: settings.estimators.clone().map(|settings| {

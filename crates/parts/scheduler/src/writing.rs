@@ -25,6 +25,22 @@ const STATUS_WRITES: u32 = 5;
 /// Where the server says which parts bindings have.
 const PARTS: &str = "/apis/work.karmada.io/v1alpha2";
 
+/// What became of a decision.
+pub(crate) struct Became {
+    pub(crate) ending: Ending,
+    /// Why the server did not take the result, if it did not.
+    pub(crate) refused: Option<String>,
+}
+
+impl From<Ending> for Became {
+    fn from(ending: Ending) -> Self {
+        Self {
+            ending,
+            refused: None,
+        }
+    }
+}
+
 impl Desk {
     /// Writes what was decided: in one write where the server takes it so, else result and status one after the other.
     pub(crate) async fn write(
@@ -33,7 +49,7 @@ impl Desk {
         facts: &Facts,
         decision: &Decision,
         is_promised: bool,
-    ) -> Ending {
+    ) -> Became {
         let Facts {
             object,
             bound,
@@ -44,12 +60,11 @@ impl Desk {
         // not be all there are.
         if self.takes_away_unseen(bound, decision) {
             warn!(binding = %turn.key, "clusters are not all known, so targets are left alone");
-            return Ending::Failed;
+            return Ending::Failed.into();
         }
         let Some(result) = plan::result(bound, prepared, decision) else {
-            return self
-                .write_status(facts, decision, object, &Writing::Done, false)
-                .await;
+            let ending = self.write_status(facts, decision, object, &Writing::Done, false);
+            return ending.await.into();
         };
         let at_once = plan::is_for_placing(&result) && self.places_at_once().await;
         let (patch, part, expected) = if at_once {
@@ -78,18 +93,20 @@ impl Desk {
                 if error.is_conflict() || error.is_not_found() || error.is_wrong_uid() {
                     // Somebody was quicker; the cache will show it, and the binding is decided as it is then.
                     self.metrics.conflicted();
-                    return Ending::Overtaken;
+                    return Ending::Overtaken.into();
                 }
                 warn!(binding = %turn.key, error = %chain(&error), "a result cannot be written");
                 let failed = writing_failed(&error);
-                return self
-                    .write_status(facts, decision, object, &failed, true)
-                    .await;
+                let ending = self.write_status(facts, decision, object, &failed, true);
+                return Became {
+                    ending: ending.await,
+                    refused: Some(reason(failed)),
+                };
             }
         };
         self.line.expect(&turn.key, written.generation());
         if bound.spec.workload_affinity_groups.is_some() {
-            self.just_written.put(&written);
+            self.ahead.put(&written);
         }
         debug!(binding = %turn.key, trigger = %trigger, attempt = turn.attempt, "decided");
         if expected != Some(written.generation()) {
@@ -97,11 +114,10 @@ impl Desk {
             let written = match self.whole(written, is_brief).await {
                 Ok(written) if written.generation() == generation => written,
                 // Somebody has written since: the binding comes again as it is now.
-                _ => return Ending::Failed,
+                _ => return Ending::Failed.into(),
             };
-            return self
-                .write_status(facts, decision, &written, &Writing::Done, true)
-                .await;
+            let ending = self.write_status(facts, decision, &written, &Writing::Done, true);
+            return ending.await.into();
         }
         let outcome = Written {
             writing: Writing::Done,
@@ -110,7 +126,7 @@ impl Desk {
             generation: written.generation(),
         };
         self.report(&plan::events(bound, object, decision, &outcome));
-        plan::ending(decision, &outcome)
+        plan::ending(decision, &outcome).into()
     }
 
     /// Whether a decision takes targets away for want of clusters that may be there all the same: the list is not
@@ -286,4 +302,11 @@ fn writing_failed(error: &CallError) -> Writing {
         return Writing::QuotaExceeded(said.unwrap_or(text));
     }
     Writing::Failed(text)
+}
+
+fn reason(writing: Writing) -> String {
+    match writing {
+        Writing::Done => String::new(),
+        Writing::QuotaExceeded(reason) | Writing::Failed(reason) => reason,
+    }
 }

@@ -146,6 +146,7 @@ impl Recorder {
         uid: &str,
         trigger: &'static str,
         attempt: u32,
+        refused: Option<String>,
         diagnosis: Diagnosis,
     ) {
         let made = Made {
@@ -155,7 +156,7 @@ impl Recorder {
                 uid: uid.to_owned(),
                 trigger: trigger.to_owned(),
                 attempt,
-                outcome: outcome(diagnosis.outcome()),
+                outcome: outcome(diagnosis.outcome(), refused.as_deref()),
                 again: 0,
                 diagnosis: Packed::Absent,
             },
@@ -190,9 +191,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What came of a decision, in a line.
-fn outcome(outcome: &Outcome) -> String {
-    match outcome {
+/// What came of a decision, in a line: it may have been refused when it was to be written.
+fn outcome(outcome: &Outcome, refused: Option<&str>) -> String {
+    let decided = match outcome {
         Outcome::Placed(targets) => match targets.split_at_checked(NAMED) {
             Some((named, others)) if !others.is_empty() => {
                 format!("{} and {} more", TargetsText(named), others.len())
@@ -200,6 +201,10 @@ fn outcome(outcome: &Outcome) -> String {
             _ => TargetsText(targets).to_string(),
         },
         Outcome::Refused(refusal) => format!("{}: {refusal}", refusal.reason()),
+    };
+    match refused {
+        None => decided,
+        Some(reason) => format!("not taken: {reason}; it would have been {decided}"),
     }
 }
 

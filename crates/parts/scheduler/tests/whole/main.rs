@@ -1,6 +1,7 @@
 //! The scheduler on a real API: objects in, targets and conditions out.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod groups;
 mod trouble;
 mod world;
 
@@ -408,7 +409,7 @@ impl Admission for UsedUp {
 async fn a_result_that_a_quota_refuses_is_told_and_tried_again() {
     let quota = Arc::new(UsedUp::default());
     let hooks: Vec<Arc<dyn Admission>> = vec![Arc::clone(&quota) as _];
-    let (world, _scheduler) = World::with_clusters_judged_by(hooks, Settings::default()).await;
+    let (world, scheduler) = World::with_clusters_judged_by(hooks, Settings::default()).await;
     let placement = json!({"clusterAffinity": {"clusterNames": ["m1"]}});
     quota.0.store(true, Relaxed);
     world
@@ -425,6 +426,19 @@ async fn a_result_that_a_quota_refuses_is_told_and_tried_again() {
         .patch(&RESOURCE_BINDING, WEB, more, Part::Object)
         .await;
     world.expect(WEB, "m1=3 QuotaExceeded").await;
+    // Nobody is told that nine were placed.
+    world.settle(&scheduler, WEB).await;
+    let records = scheduler
+        .recorder()
+        .unwrap()
+        .last(&WEB.parse().unwrap())
+        .await;
+    let outcome = &records.first().unwrap().outcome;
+    assert!(outcome.starts_with("not taken: "), "{outcome}");
+    assert!(
+        outcome.ends_with("; it would have been {m1:9}"),
+        "{outcome}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -146,14 +146,24 @@ impl World {
         Self::judged_by(hooks, start()).await.filled(settings).await
     }
 
+    /// The API with those clusters and nobody who decides yet.
+    pub(crate) async fn filled_with_clusters() -> Self {
+        let world = Self::new(start()).await;
+        world.fill().await;
+        world
+    }
+
     async fn filled(self, settings: Settings) -> (Self, Scheduler) {
-        let world = self;
+        self.fill().await;
+        let scheduler = self.schedule(settings);
+        (self, scheduler)
+    }
+
+    async fn fill(&self) {
         for (name, pods) in [("m1", 10), ("m2", 20), ("m3", 30), ("m4", 40)] {
-            world.create(&registry::CLUSTER, cluster(name, pods)).await;
-            world.report(name, cluster(name, pods)).await;
+            self.create(&registry::CLUSTER, cluster(name, pods)).await;
+            self.report(name, cluster(name, pods)).await;
         }
-        let scheduler = world.schedule(settings);
-        (world, scheduler)
     }
 
     /// Starts a scheduler.
