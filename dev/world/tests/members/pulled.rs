@@ -3,7 +3,7 @@
 use object::time::MicroTime;
 use world::{World, json};
 
-use crate::seconds;
+use crate::{SOON, config_map, everywhere, seconds};
 
 const CLUSTER: &str = "
     apiVersion: cluster.karmada.io/v1alpha1
@@ -148,4 +148,54 @@ async fn p06_and_p07_signs_of_life_count_when_they_come_whatever_time_they_bear(
             .until_is("silence is noticed", seconds(42), unknown, found)
             .await;
     }
+}
+
+/// What an agent brought to its cluster it takes back, as long as there is one; after that nobody waits for it.
+#[tokio::test(start_paused = true)]
+async fn p09_works_of_a_cluster_that_goes_wait_for_its_agent_and_not_for_ever() {
+    let world = World::with_members(0).await;
+    world.apply(CLUSTER).await;
+    report(&world).await;
+    let served =
+        json!([{"groupVersion": "v1", "resources": [{"name": "configmaps", "kind": "ConfigMap"}]}]);
+    let status = json!({"status": {"apiEnablements": served}});
+    world.patch_status("clusters", "far", status).await;
+    world.apply(&everywhere("v1", "ConfigMap")).await;
+    world.apply(&config_map("a", "'1'")).await;
+    let work = async || {
+        let works = world.list("works", "karmada-es-far").await;
+        works.into_iter().find(|work| work.name().starts_with("a-"))
+    };
+    world
+        .until("it has a work", SOON, async || work().await.is_some())
+        .await;
+    let name = work().await.map(|work| work.key().to_string());
+    let applied = json!({"type": "Applied", "status": "True", "reason": "AppliedSuccessful", "message": "",
+                         "lastTransitionTime": world.now().to_string()});
+    let status = json!({"status": {"conditions": [applied]}});
+    let name = name.unwrap_or_default();
+    world.patch_status("works", &name, status).await;
+    renew(&world).await;
+    world.delete("clusters", "far").await;
+    for _ in 0..12 {
+        renew(&world).await;
+        world.advance(seconds(10)).await;
+        let held = work().await;
+        let is_held = held.is_some_and(|work| work.finalizers().next().is_some());
+        assert!(is_held, "the agent is there and may be about to do it");
+    }
+    world
+        .until("nobody is waited for any more", seconds(80), async || {
+            world.get("clusters", "far").await.is_none()
+        })
+        .await;
+    let events = world.list("events", "").await;
+    let told = events
+        .iter()
+        .find(|event| event.text_at(&["reason"]) == Some("LeaveResourcesBehind"));
+    let told = told.and_then(|event| event.text_at(&["message"]));
+    assert!(
+        told.is_some_and(|told| told.contains(" 1 object")),
+        "{told:?}"
+    );
 }

@@ -18,6 +18,7 @@ mod costs;
 mod crash;
 mod deletion;
 mod dependencies;
+mod history;
 mod interpretation;
 mod kinds;
 mod lazy;
