@@ -197,7 +197,9 @@ impl Desk {
         drop(meant);
         let outcome = match ending {
             Ending::Settled(_) => metrics::Outcome::Scheduled,
-            Ending::Unschedulable | Ending::Failed | Ending::Overtaken => metrics::Outcome::Error,
+            Ending::Unschedulable | Ending::Failed | Ending::Unheard | Ending::Overtaken => {
+                metrics::Outcome::Error
+            }
         };
         self.metrics
             .attempted(outcome, facts.trigger.schedule_type(), start.elapsed());

@@ -209,8 +209,15 @@ pub(crate) fn ending(decision: &Decision, written: &Written<'_>) -> Ending {
         None if is_written => Ending::Settled(written.generation),
         Some(refusal) if is_written && !refusal.is_retried() => Ending::Settled(written.generation),
         Some(refusal) if is_written && refusal.is_unschedulable() => Ending::Unschedulable,
+        Some(_) if is_written && is_unheard(decision) => Ending::Unheard,
         _ => Ending::Failed,
     }
+}
+
+/// Whether a decision ended because somebody was not heard.
+fn is_unheard(decision: &Decision) -> bool {
+    let mut unheard = decision.diagnosis.unheard().iter();
+    unheard.any(|unheard| unheard.ends.is_some())
 }
 
 /// The patch, for the state of the binding that was looked at and for no other.

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use object::condition::find;
 use schedule::{
-    Inputs, Options,
+    Inputs, Options, Step,
     cluster::{ClusterFacts, Pool, Snapshot},
-    plugin::{Peers, Registry, WorkloadGroups},
+    plugin::{Peers, Registry, Unheard, WorkloadGroups},
 };
 use serde_json::json;
 
@@ -24,6 +24,7 @@ struct World {
     object: Object,
     clusters: Vec<Value>,
     trigger: Trigger,
+    unheard: Vec<Unheard>,
 }
 
 impl World {
@@ -53,6 +54,7 @@ impl World {
             object: Object::from_value(patch::merge(&base, &changes)).unwrap(),
             clusters: vec![cluster("m1", "10"), cluster("m2", "30")],
             trigger: Trigger::PlacementChanged,
+            unheard: Vec::new(),
         }
     }
 
@@ -62,6 +64,8 @@ impl World {
         let prepared = Placements::default()
             .prepare(self.object.at(&["spec", "placement"]).unwrap())
             .unwrap();
+        let mut plugins = Registry::in_tree(WorkloadGroups::Off).enable(&["*"]);
+        plugins.unheard.clone_from(&self.unheard);
         let mut pool = Pool::default();
         let clusters = self.clusters.iter().map(|value| {
             let cluster = object::parse::shape(value).unwrap();
@@ -74,7 +78,7 @@ impl World {
             estimates: &[],
             assumed: &BTreeMap::new(),
             peers: &Peers::default(),
-            plugins: &Registry::in_tree(WorkloadGroups::Off).enable(&["*"]),
+            plugins: &plugins,
             options: Options::default(),
         });
         let result = result(&bound, &prepared, &decision);
@@ -172,6 +176,26 @@ fn for_want_of_room_targets_stay_and_the_condition_says_why() {
     world.object = Object::from_value(again).unwrap();
     let (_, status, ending, _) = world.play(Writing::Done);
     assert_eq!((status, ending), (None, Ending::Unschedulable));
+}
+
+#[test]
+fn without_somebody_who_must_be_heard_targets_stay_and_it_is_tried_again_soon() {
+    let mut changes = decided();
+    changes["spec"]["replicas"] = json!(6);
+    let mut world = World::new(changes);
+    for (ends, is_placed, expected) in [
+        (None, true, Ending::Settled(4)),
+        (Some(Step::Filter), false, Ending::Unheard),
+        (Some(Step::Score), false, Ending::Unheard),
+    ] {
+        world.unheard = vec![Unheard {
+            plugin: "Carbon".into(),
+            why: "late".into(),
+            ends,
+        }];
+        let (result, _, ending, events) = world.play(Writing::Done);
+        assert_eq!((result.is_some(), ending, events), (is_placed, expected, 2));
+    }
 }
 
 #[test]

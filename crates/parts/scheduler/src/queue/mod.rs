@@ -25,6 +25,9 @@ pub const FRESH_IN_A_ROW: u32 = 8;
 /// How long a binding waits for room at least when one event has helped in vain; doubles.
 const FIRST_ROOM: Duration = Duration::from_millis(250);
 
+/// How long a binding waits at most for somebody who must be heard about it: it is they who are to come back.
+const UNHEARD: Duration = Duration::from_secs(30);
+
 /// How long bindings wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
@@ -93,6 +96,8 @@ pub enum Ending {
     Unschedulable,
     /// It failed and is tried again after a while.
     Failed,
+    /// Somebody who must be heard about it was not. That says nothing of the binding, so it never waits for long.
+    Unheard,
     /// Somebody wrote the binding while it was decided, so the decision counts for nothing; it is tried again likewise.
     Overtaken,
 }
@@ -286,8 +291,13 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 let until = now.saturating_add(self.patience.room);
                 self.enter_waiting(key, (priority, attempts), (now, until), true);
             }
-            Ending::Failed | Ending::Overtaken => {
-                let until = now.saturating_add(self.patience.after(attempts));
+            Ending::Failed | Ending::Overtaken | Ending::Unheard => {
+                let wait = self.patience.after(attempts);
+                let wait = match ending {
+                    Ending::Unheard => wait.min(UNHEARD),
+                    _ => wait,
+                };
+                let until = now.saturating_add(wait);
                 self.enter_waiting(key, (priority, attempts), (now, until), false);
             }
         }

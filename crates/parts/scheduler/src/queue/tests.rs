@@ -230,6 +230,25 @@ fn plain_waits_double_from_five_milliseconds() {
 }
 
 #[test]
+fn who_waits_for_somebody_to_be_heard_never_waits_for_long() {
+    for (ending, longest) in [(Ending::Failed, 1000), (Ending::Unheard, 30)] {
+        let mut queue = Queue::new(Patience::PLAIN);
+        queue.push(&"web", 0, Cause::Elsewhere);
+        let mut now = Duration::ZERO;
+        let mut waits = Vec::new();
+        for _ in 0..20 {
+            queue.pop(now).unwrap();
+            queue.finish(&"web", ending, now);
+            let next = queue.next_wake().unwrap();
+            waits.push(next - now);
+            now = next;
+        }
+        assert_eq!(waits.first(), Some(&Duration::from_millis(5)));
+        assert_eq!(waits.last(), Some(&Duration::from_secs(longest)));
+    }
+}
+
+#[test]
 fn a_cluster_that_flaps_does_not_hold_up_what_is_new() {
     let mut queue = Queue::new(Patience::PLAIN);
     let names: Vec<String> = (0..100).map(|number| format!("old-{number}")).collect();
