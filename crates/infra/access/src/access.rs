@@ -21,6 +21,8 @@ use crate::subprotocol;
 
 /// Open to everybody whatever the roles say: probes must tell a server that is ill from one that is closed.
 const PROBES: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+/// How probes ask.
+const PROBING: [&str; 2] = ["get", "head"];
 
 /// Who is who, and who may do what.
 pub struct Access {
@@ -167,7 +169,11 @@ impl Access {
     #[must_use]
     pub fn decide(&self, user: &User, attempt: &Attempt) -> Decision {
         match &attempt.what {
-            What::Path(path) if PROBES.contains(&path.as_str()) => Decision::Probe,
+            What::Path(path)
+                if PROBES.contains(&path.as_str()) && PROBING.contains(&&*attempt.verb) =>
+            {
+                Decision::Probe
+            }
             _ => self.policy.decide(user, attempt),
         }
     }

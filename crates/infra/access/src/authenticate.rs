@@ -95,7 +95,8 @@ impl Authenticators {
             }));
         }
         // Upstream: whoever shows what is not believed is not taken for one who shows nothing.
-        let mut shows_something = certified.is_some();
+        let mut shows_something =
+            certified.is_some() || peer.is_some_and(|peer| peer.is_distrusted);
         let in_header = bearer(headers).map(|token| Ok(token.to_owned()));
         let in_protocol = subprotocol::token(headers).transpose();
         for shown in [in_header, in_protocol].into_iter().flatten() {
@@ -215,6 +216,12 @@ mod tests {
                 ends: NOW + 1,
                 is_plain: true,
             }),
+            is_distrusted: false,
+        };
+        let distrusted = Peer {
+            user: None,
+            is_distrusted: true,
+            ..certified.clone()
         };
         let nobody = Peer {
             user: Some(CertifiedUser {
@@ -249,6 +256,12 @@ mod tests {
             (Some(&ended), "", Err(401)),
             (Some(&ended), "Bearer bad", Err(401)),
             (Some(&two_uids), "", Err(401)),
+            (Some(&distrusted), "", Err(401)),
+            (
+                Some(&distrusted),
+                "Bearer good",
+                Ok("ann [system:authenticated]"),
+            ),
             (
                 Some(&two_uids),
                 "Bearer good",

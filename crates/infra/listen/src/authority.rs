@@ -21,10 +21,15 @@ const AUTHORITY_LIFE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 /// Certificates begin a little in the past, for peers whose clocks are slow.
 const CLOCK_SKEW: Duration = Duration::from_secs(300);
 
+/// The soonest a certificate is replaced that its authority cuts short.
+const SOONEST_RENEWAL: Duration = Duration::from_secs(60);
+
 /// Signs certificates.
 pub struct Authority {
     certificate_pem: String,
     issuer: Issuer<'static, KeyPair>,
+    /// From when to when it is in force.
+    life: (OffsetDateTime, OffsetDateTime),
 }
 
 /// Whom a certificate is for.
@@ -108,6 +113,19 @@ pub enum AuthorityError {
         /// The key.
         key: PathBuf,
     },
+    /// The authority is too old or too new: nobody would believe what is signed with it.
+    #[error("the certificate authority in {} {why}; {}", path.display(), advice(*is_own))]
+    NotInForce {
+        /// The certificate.
+        path: PathBuf,
+        /// Since when, or from when on.
+        why: String,
+        /// Whether it was made by whoever asks for it.
+        is_own: bool,
+    },
+    /// The authority came to its end while it was used.
+    #[error("the signer has expired: the certificate authority {0}")]
+    Ended(String),
     /// A certificate cannot be made.
     #[error("cannot issue a certificate")]
     Issue {
@@ -127,7 +145,7 @@ impl Authority {
                     path: key.clone(),
                     source,
                 })?;
-                Self::load(&certificate, &key)
+                Self::load_as(&certificate, &key, true, now)
             }
             (false, false) => Self::create(&certificate, &key, now),
             (true, false) => Err(AuthorityError::Half {
@@ -142,7 +160,16 @@ impl Authority {
     }
 
     /// Loads an authority from a certificate and its key.
-    pub fn load(certificate: &Path, key: &Path) -> Result<Self, AuthorityError> {
+    pub fn load(certificate: &Path, key: &Path, now: SystemTime) -> Result<Self, AuthorityError> {
+        Self::load_as(certificate, key, false, now)
+    }
+
+    fn load_as(
+        certificate: &Path,
+        key: &Path,
+        is_own: bool,
+        now: SystemTime,
+    ) -> Result<Self, AuthorityError> {
         let read = |path: &Path| {
             fs::read_to_string(path).map_err(|source| AuthorityError::Read {
                 path: path.to_owned(),
@@ -157,16 +184,28 @@ impl Authority {
         let pair = KeyPair::from_pem(&read(key)?).map_err(unusable)?;
         let public = pair.public_key_raw().to_vec();
         let issuer = Issuer::from_ca_cert_pem(&certificate_pem, pair).map_err(unusable)?;
-        if public_key(&certificate_pem).is_none_or(|certified| certified != public) {
+        let Some((certified, life)) = key_and_life(&certificate_pem) else {
+            return Err(unusable(rcgen::Error::CouldNotParseCertificate));
+        };
+        if certified != public {
             return Err(AuthorityError::Mismatched {
                 certificate: certificate.to_owned(),
                 key: key.to_owned(),
             });
         }
-        Ok(Self {
+        let authority = Self {
             certificate_pem,
             issuer,
-        })
+            life,
+        };
+        match authority.problem(now) {
+            None => Ok(authority),
+            Some(why) => Err(AuthorityError::NotInForce {
+                path: certificate.to_owned(),
+                why,
+                is_own,
+            }),
+        }
     }
 
     fn create(certificate: &Path, key: &Path, now: SystemTime) -> Result<Self, AuthorityError> {
@@ -190,13 +229,47 @@ impl Authority {
         // that the first start was cut short.
         write(key, &key_pair.serialize_pem())?;
         write(certificate, &certificate_pem)?;
-        Self::load(certificate, key)
+        Self::load_as(certificate, key, true, now)
     }
 
     /// What clients must trust.
     #[must_use]
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
+    }
+
+    /// From when to when it is in force.
+    #[must_use]
+    pub fn life(&self) -> (SystemTime, SystemTime) {
+        (self.life.0.into(), self.life.1.into())
+    }
+
+    /// Why nobody believes what it signs, if that is so.
+    #[must_use]
+    pub fn problem(&self, now: SystemTime) -> Option<String> {
+        let now = moment(now);
+        let (begin, end) = self.life;
+        if now < begin {
+            Some(format!("is in force from {} on", shown(begin)))
+        } else if now >= end {
+            Some(format!("ended at {}", shown(end)))
+        } else {
+            None
+        }
+    }
+
+    /// From when to when a certificate of this life is accepted, which is no longer than the authority is.
+    pub(crate) fn validity(
+        &self,
+        life: Duration,
+        now: SystemTime,
+    ) -> Result<(OffsetDateTime, OffsetDateTime), AuthorityError> {
+        if moment(now) >= self.life.1 {
+            let why = format!("ended at {}", shown(self.life.1));
+            return Err(AuthorityError::Ended(why));
+        }
+        let (begin, end) = validity(life, now);
+        Ok((begin, end.min(self.life.1)))
     }
 
     pub(crate) fn issuer(&self) -> &Issuer<'static, KeyPair> {
@@ -238,32 +311,56 @@ impl Authority {
         };
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![usage];
-        (params.not_before, params.not_after) = validity(life, now);
+        (params.not_before, params.not_after) = self.validity(life, now)?;
+        let expires_at = (now + life).min(params.not_after.into());
+        let left = expires_at.duration_since(now).unwrap_or_default();
+        // One that ends with the authority is not made longer by making it anew, so not ever more often towards the end.
+        let renewed = (left * 2 / 3).max(SOONEST_RENEWAL.min(life * 2 / 3));
         let key = KeyPair::generate().map_err(issue)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(issue)?;
         Ok(Issued {
             certificate_pem: certificate.pem(),
             key_pem: key.serialize_pem(),
-            renew_at: now + life * 2 / 3,
-            expires_at: now + life,
+            renew_at: now + renewed,
+            expires_at,
         })
     }
 }
 
 /// From when to when a certificate of this life is accepted. Certificates name whole seconds: one that was cut off at
 /// the end would take part of a short life.
-pub(crate) fn validity(life: Duration, now: SystemTime) -> (OffsetDateTime, OffsetDateTime) {
+fn validity(life: Duration, now: SystemTime) -> (OffsetDateTime, OffsetDateTime) {
     let end = moment(now + life);
     let missing = (1_000_000_000 - end.nanosecond()) % 1_000_000_000;
     let end = end + Duration::from_nanos(missing.into());
     (moment(now - CLOCK_SKEW.min(life)), end)
 }
 
-/// The public key of the first certificate in a file.
-fn public_key(certificate_pem: &str) -> Option<Vec<u8>> {
+/// The public key of the first certificate in a file, and from when to when it is in force.
+fn key_and_life(certificate_pem: &str) -> Option<(Vec<u8>, (OffsetDateTime, OffsetDateTime))> {
     let der = CertificateDer::from_pem_slice(certificate_pem.as_bytes()).ok()?;
     let (_, certificate) = X509Certificate::from_der(&der).ok()?;
-    Some(certificate.public_key().subject_public_key.data.to_vec())
+    let key = certificate.public_key().subject_public_key.data.to_vec();
+    let validity = certificate.validity();
+    let life = (
+        validity.not_before.to_datetime(),
+        validity.not_after.to_datetime(),
+    );
+    Some((key, life))
+}
+
+fn advice(is_own: bool) -> &'static str {
+    if is_own {
+        "check the clock; if it is right, move ca.crt and ca.key away to make a new authority, and give every client a new certificate"
+    } else {
+        "check the clock; if it is right, name a certificate that is in force with --ca-cert-file, and its key with --ca-key-file"
+    }
+}
+
+/// A time as people read it.
+fn shown(time: OffsetDateTime) -> String {
+    let (hour, minute, second) = time.to_hms();
+    format!("{}T{hour:02}:{minute:02}:{second:02}Z", time.date())
 }
 
 fn moment(time: SystemTime) -> OffsetDateTime {

@@ -10,21 +10,26 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
+use crate::places::Busy;
+
 /// A body that ends early, and cleanly, once its server is told to stop. One of known length is sent whole.
 pub(crate) struct Ending<B> {
     body: Pin<Box<B>>,
     /// `None` for a body of known length, and once it has ended.
     stop: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     ended: bool,
+    /// The request is under way as long as there is something to send.
+    _busy: Busy,
 }
 
 impl<B: Body> Ending<B> {
-    pub(crate) fn new(body: B, stop: &CancellationToken) -> Self {
+    pub(crate) fn new(body: B, stop: &CancellationToken, busy: Busy) -> Self {
         let endless = body.size_hint().exact().is_none();
         Self {
             body: Box::pin(body),
             stop: endless.then(|| Box::pin(stop.clone().cancelled_owned())),
             ended: false,
+            _busy: busy,
         }
     }
 }

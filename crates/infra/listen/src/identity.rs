@@ -6,11 +6,13 @@ use arc_swap::ArcSwap;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use rustls::{RootCertStore, ServerConfig, version};
+use rustls::{ServerConfig, version};
 
 use crate::authority::Issued;
+use crate::trust::ClientTrust;
 
 /// The certificate a server shows. Clones share it: replacing it in one replaces it in all.
 #[derive(Clone, Debug)]
@@ -32,7 +34,14 @@ pub enum IdentityError {
     Unusable(#[from] rustls::Error),
     /// The authority clients are checked against cannot be used.
     #[error("the client authority cannot be used")]
-    Verifier(#[from] rustls::server::VerifierBuilderError),
+    Authority,
+}
+
+/// What a listener shows and whom it believes. The handshake lets every client certificate pass whose key its holder has:
+/// whether it is believed is decided afterwards, so that whoever shows a bad one is told so, or is known by a token.
+pub struct Tls {
+    pub(crate) config: Arc<ServerConfig>,
+    pub(crate) trust: Arc<ClientTrust>,
 }
 
 impl ServerIdentity {
@@ -51,22 +60,18 @@ impl ServerIdentity {
     }
 
     /// TLS 1.3 with this identity; client certificates are asked for, not demanded, and must come from this authority.
-    pub fn tls_config(&self, client_authority_pem: &str) -> Result<ServerConfig, IdentityError> {
+    pub fn tls_config(&self, client_authority_pem: &str) -> Result<Tls, IdentityError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
-        let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(client_authority_pem.as_bytes()) {
-            roots.add(certificate?)?;
-        }
-        let verifier =
-            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
-                .allow_unauthenticated()
-                .build()?;
+        let trust = Arc::new(ClientTrust::new(client_authority_pem, &provider)?);
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&version::TLS13])?
-            .with_client_cert_verifier(verifier)
+            .with_client_cert_verifier(Arc::clone(&trust) as Arc<dyn ClientCertVerifier>)
             .with_cert_resolver(Arc::clone(&self.current) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(config)
+        Ok(Tls {
+            config: Arc::new(config),
+            trust,
+        })
     }
 }
 

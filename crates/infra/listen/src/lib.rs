@@ -8,23 +8,28 @@
 //! [`Listener::bind`] and [`Listener::serve`].
 //!
 //! Invariants: no key is readable by others than its owner or printed; a certificate is replaced at two thirds of its life
-//! without closing a connection; shutdown lets requests under way end.
+//! without closing a connection, and ends no later than its authority; who is not known takes no place from who is;
+//! shutdown lets requests under way end.
 //!
 //! Non-goals: authorization; tokens.
 
 mod arriving;
 mod authority;
+mod conversation;
 mod ending;
 mod identity;
 mod listener;
 mod peer;
 mod pem;
+mod places;
 mod private_file;
 mod request;
+mod trust;
 
 pub use arriving::Arriving;
 pub use authority::{Authority, AuthorityError, Issued, Subject};
-pub use identity::{IdentityError, ServerIdentity};
+pub use conversation::Known;
+pub use identity::{IdentityError, ServerIdentity, Tls};
 pub use listener::{BindError, Carrier, Limits, Listener};
 pub use peer::{CertifiedUser, Peer};
 pub use pem::{ChainError, check_certificates, check_request};

@@ -3,35 +3,33 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::header::EXPECT;
 use http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::arriving::Arriving;
-use crate::ending::Ending;
-use crate::peer::{self, Peer};
+use crate::conversation::Conversation;
+use crate::identity::Tls;
+use crate::peer::Peer;
+use crate::places::Places;
 
 /// What a client may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once; further ones wait in the kernel's queue.
+    /// Connections at once. Who has shown nothing makes room for newcomers; these wait if there is nobody like that.
     pub connections: usize,
     /// How long a handshake may take.
     pub handshake: Duration,
-    /// How long the head of a request may take to arrive.
+    /// How long the head of a request may take to arrive, from the moment it is waited for with HTTP/1, and that of the
+    /// first one with HTTP/2.
     pub head: Duration,
+    /// How long a connection with HTTP/2 may be without a request. Upstream: the same.
+    pub idle: Duration,
     /// How many requests one HTTP/2 connection may have under way.
     pub streams: u32,
     /// How large the head of a request may be, in bytes.
@@ -46,6 +44,7 @@ impl Default for Limits {
             connections: 16_384,
             handshake: Duration::from_secs(10),
             head: Duration::from_secs(30),
+            idle: Duration::from_secs(90),
             streams: 1_000,
             head_bytes: 64 * 1024,
             // Streams end at once; the rest are calls that take milliseconds.
@@ -116,13 +115,8 @@ impl Listener {
     }
 
     /// Serves until told to stop; then ends streams at once and lets other requests under way finish.
-    pub async fn serve<H, F, B>(
-        self,
-        tls: rustls::ServerConfig,
-        limits: Limits,
-        handler: H,
-        stop: CancellationToken,
-    ) where
+    pub async fn serve<H, F, B>(self, tls: Tls, limits: Limits, handler: H, stop: CancellationToken)
+    where
         H: Fn(Request<Arriving>) -> F + Clone + Send + 'static,
         F: Future<Output = Response<B>> + Send + 'static,
         B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -134,7 +128,7 @@ impl Listener {
     /// The same, with a carrier for each connection.
     pub async fn serve_carried<H, F, B, C>(
         self,
-        tls: rustls::ServerConfig,
+        tls: Tls,
         limits: Limits,
         handler: H,
         carrier: impl Fn() -> C,
@@ -146,77 +140,76 @@ impl Listener {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let acceptor = TlsAcceptor::from(Arc::new(tls));
-        let places = Arc::new(Semaphore::new(limits.connections));
-        let graceful = GracefulShutdown::new();
+        let Tls { config, trust } = tls;
+        let acceptor = TlsAcceptor::from(config);
+        let places = Places::new(limits.connections);
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
                 Some(_) = connections.join_next() => continue, // Nothing to learn from a connection that ended.
-                accepted = accept(&self.tcp, &places) => accepted,
+                accepted = accept(&self.tcp) => accepted,
             };
-            let (stream, address, place) = match accepted {
+            let (stream, address) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Out of file descriptors, or the client was gone already: the next one may do better.
+                    // The client was gone already, and the next one may do better; or there are no more file descriptors.
                     tracing::warn!(%error, "connection not accepted");
+                    places.make_room();
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             };
-            let (acceptor, handler, watcher) =
-                (acceptor.clone(), handler.clone(), graceful.watcher());
-            let (ending, carrier) = (stop.clone(), carrier());
+            let place = tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                place = places.enter() => place,
+            };
+            let (acceptor, handler, trust) =
+                (acceptor.clone(), handler.clone(), Arc::clone(&trust));
+            let (stop, carrier) = (stop.clone(), carrier());
             connections.spawn(async move {
-                let _place = place;
-                let handshake =
-                    tokio::time::timeout(limits.handshake, acceptor.accept(stream)).await;
+                let stay = Arc::clone(&place.stay);
+                let handshake = tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = stay.is_told_to_leave() => return,
+                    handshake = tokio::time::timeout(limits.handshake, acceptor.accept(stream)) => handshake,
+                };
                 let Ok(Ok(stream)) = handshake else {
                     tracing::debug!(%address, "handshake failed");
                     return;
                 };
-                let shown = stream.get_ref().1.peer_certificates();
-                let user = shown
-                    .and_then(<[_]>::split_first)
-                    .and_then(|(own, others)| {
-                        peer::certified_user(own, others.iter().map(AsRef::as_ref))
-                    });
-                let peer = Peer { address, user };
-                let shown = carrier.clone();
-                let service = service_fn(move |mut request: Request<Incoming>| {
-                    request.extensions_mut().insert(peer.clone());
-                    request.extensions_mut().insert(shown.clone());
-                    // Whoever waits for leave to send has sent nothing yet.
-                    let waits = request.headers().contains_key(EXPECT);
-                    let (parts, body) = request.into_parts();
-                    let (body, rest) = Arriving::new(body);
-                    let answer = handler(Request::from_parts(parts, body));
-                    let ending = ending.clone();
-                    async move {
-                        let answer = answer.await;
-                        if !waits {
-                            rest.drain().await;
-                        }
-                        let answer = answer.map(|body| Ending::new(body, &ending));
-                        Ok::<_, std::convert::Infallible>(answer)
-                    }
-                });
-                let builder = builder(&limits);
-                let connection = builder
-                    .serve_connection_with_upgrades(TokioIo::new(stream), service)
-                    .into_owned();
-                if let Err(error) = carrier.carry(watcher.watch(connection)).await {
+                let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
+                let judged = trust.judge(shown, SystemTime::now());
+                if let Err(error) = &judged {
+                    tracing::debug!(%address, error, "client certificate not believed");
+                }
+                let peer = Peer {
+                    address,
+                    is_distrusted: judged.is_err(),
+                    user: judged.ok().flatten(),
+                };
+                if peer.user.is_some() {
+                    stay.vouch();
+                }
+                let conversation = Conversation {
+                    peer,
+                    carrier: carrier.clone(),
+                    stay,
+                    limits,
+                    stop,
+                };
+                let held = carrier.carry(conversation.hold(stream, handler));
+                if let Err(error) = held.await {
                     tracing::debug!(%address, error, "connection ended");
                 }
+                drop(place);
             });
         }
         drop(self.tcp);
-        if tokio::time::timeout(limits.drain, graceful.shutdown())
-            .await
-            .is_err()
-        {
+        let ended = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(limits.drain, ended).await.is_err() {
             tracing::warn!(
                 connections = connections.len(),
                 "connections cut off after the time to drain"
@@ -226,33 +219,11 @@ impl Listener {
     }
 }
 
-async fn accept(
-    tcp: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
-    let place = Arc::clone(places)
-        .acquire_owned()
-        .await
-        .map_err(io::Error::other)?;
+async fn accept(tcp: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
     let (stream, address) = tcp.accept().await?;
     // Answers are written whole; waiting to fill a packet only delays them.
     stream.set_nodelay(true)?;
-    Ok((stream, address, place))
-}
-
-fn builder(limits: &Limits) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        .max_buf_size(limits.head_bytes.max(8192));
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(limits.streams)
-        .max_header_list_size(u32::try_from(limits.head_bytes).unwrap_or(u32::MAX))
-        .keep_alive_interval(Some(Duration::from_secs(30)))
-        .keep_alive_timeout(Duration::from_secs(30));
-    builder
+    // A listener for both families shows the older one's addresses within the newer one's.
+    let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+    Ok((stream, address))
 }

@@ -13,6 +13,8 @@ pub struct Peer {
     pub address: SocketAddr,
     /// The user a verified client certificate names; `None` if there was none.
     pub user: Option<CertifiedUser>,
+    /// Whether a certificate was shown that cannot be believed. Whoever shows one is not taken for one who shows nothing.
+    pub is_distrusted: bool,
 }
 
 /// A user as a certificate names them.
@@ -36,8 +38,8 @@ pub struct CertifiedUser {
 /// The name of a uid in a certificate, as Kubernetes has it registered.
 const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
 
-/// Reads a certificate the way Kubernetes does: the last common name counts, and one without names nobody. The TLS
-/// library has verified it by then, with `others` that were shown beside it.
+/// Reads a certificate the way Kubernetes does: the last common name counts, and one without names nobody. It was
+/// verified by then, with `others` that were shown beside it.
 pub(crate) fn certified_user<'a>(
     der: &[u8],
     others: impl IntoIterator<Item = &'a [u8]>,

@@ -19,7 +19,7 @@ use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 use x509_parser::x509::X509Name;
 
-use crate::authority::{Authority, AuthorityError, validity};
+use crate::authority::{Authority, AuthorityError};
 
 /// A request whose own signature is right.
 pub struct SigningRequest {
@@ -265,7 +265,7 @@ impl Authority {
                     .push(ExtendedKeyUsagePurpose::ServerAuth),
             }
         }
-        (params.not_before, params.not_after) = validity(life, now);
+        (params.not_before, params.not_after) = self.validity(life, now)?;
         let certificate = params
             .signed_by(&key, self.issuer())
             .map_err(|source| AuthorityError::Issue { source })?;

@@ -12,6 +12,9 @@ use http_body_util::Full;
 use karavel_listen::{
     Authority, AuthorityError, Issued, Limits, Listener, Peer, ServerIdentity, Subject,
 };
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -21,6 +24,7 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -53,6 +57,7 @@ impl Mirror {
         let handler = |request: http::Request<karavel_listen::Arriving>| async move {
             let peer = request.extensions().get::<Peer>().unwrap();
             let name = match &peer.user {
+                None if peer.is_distrusted => "somebody who is not believed".to_owned(),
                 None => "nobody".to_owned(),
                 Some(user) => format!("{} of {}", user.name, user.groups.join(",")),
             };
@@ -185,18 +190,14 @@ async fn foreign_expired_and_misused_certificates_are_refused() {
         .authority
         .issue(&server(), DAY, SystemTime::now())
         .unwrap();
+    // They are told so and not cut off: a token on the same connection may be good.
     for (case, shown) in [
         ("foreign", &foreign),
         ("expired", &expired),
         ("misused", &misused),
     ] {
-        assert!(
-            mirror
-                .answer(Some(shown), &trusted, "localhost")
-                .await
-                .is_err(),
-            "{case}"
-        );
+        let answer = mirror.answer(Some(shown), &trusted, "localhost").await;
+        assert_eq!(answer.unwrap(), "somebody who is not believed", "{case}");
     }
     assert!(
         mirror
@@ -315,5 +316,147 @@ async fn heads_that_are_too_large_or_too_slow_are_refused() {
         let line = first_line(&mirror, &head).await;
         assert_eq!(line, expected, "{} bytes", head.len());
     }
+    mirror.end().await;
+}
+
+/// Writes an authority that is in force for so many seconds from now on, as `ca.crt` and `ca.key`; and one certificate of it
+/// for whatever use.
+fn authority(directory: &Path, begins: i64, ends: i64, usage: ExtendedKeyUsagePurpose) -> Issued {
+    let now = time::OffsetDateTime::now_utc();
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.not_before = now + time::Duration::seconds(begins);
+    params.not_after = now + time::Duration::seconds(ends);
+    let certificate = params.self_signed(&key).unwrap().pem();
+    std::fs::write(directory.join("ca.crt"), certificate).unwrap();
+    std::fs::write(directory.join("ca.key"), key.serialize_pem()).unwrap();
+    let issuer = Issuer::new(params, key);
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, "ann");
+    params.extended_key_usages = vec![usage];
+    let key = KeyPair::generate().unwrap();
+    Issued {
+        certificate_pem: params.signed_by(&key, &issuer).unwrap().pem(),
+        key_pem: key.serialize_pem(),
+        renew_at: SystemTime::now(),
+        expires_at: SystemTime::now(),
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_for_any_use_is_one_for_clients() {
+    let directory = tempfile::tempdir().unwrap();
+    let ann = authority(directory.path(), -9, 3600, ExtendedKeyUsagePurpose::Any);
+    let mirror = Mirror::start(directory.path()).await;
+    let trusted = mirror.authority.certificate_pem().to_owned();
+    let answer = mirror.answer(Some(&ann), &trusted, "localhost").await;
+    assert_eq!(answer.unwrap(), "ann of ");
+    mirror.end().await;
+}
+
+#[test]
+fn an_authority_that_is_not_in_force_is_refused_and_signs_nothing() {
+    let client = ExtendedKeyUsagePurpose::ClientAuth;
+    let place = tempfile::tempdir().unwrap();
+    for (begins, ends, expected) in [(-3600, -9, "ended at "), (3600, 7200, "is in force from ")] {
+        authority(place.path(), begins, ends, client.clone());
+        let (certificate, key) = (place.path().join("ca.crt"), place.path().join("ca.key"));
+        let given = Authority::load(&certificate, &key, SystemTime::now());
+        let own = Authority::open(place.path(), SystemTime::now());
+        for (refused, advice) in [
+            (given, "--ca-cert-file"),
+            (own, "move ca.crt and ca.key away"),
+        ] {
+            let text = refused.err().unwrap().to_string();
+            let begin = format!(
+                "the certificate authority in {} {expected}20",
+                certificate.display()
+            );
+            assert!(text.starts_with(&begin) && text.contains(advice), "{text}");
+        }
+    }
+    // One that ends while it is used.
+    authority(place.path(), -3600, 600, client);
+    let authority = Authority::open(place.path(), SystemTime::now()).unwrap();
+    let (_, end) = authority.life();
+    assert!(authority.issue(&server(), DAY, end - DAY).is_ok());
+    let refused = authority.issue(&server(), DAY, end).err().unwrap();
+    let refused = refused.to_string();
+    assert!(
+        refused.starts_with("the signer has expired: the certificate authority ended at 20"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn no_certificate_outlives_its_authority() {
+    let place = tempfile::tempdir().unwrap();
+    authority(place.path(), -3600, 600, ExtendedKeyUsagePurpose::Any);
+    let authority = Authority::open(place.path(), SystemTime::now()).unwrap();
+    let now = SystemTime::now();
+    let (_, end) = authority.life();
+    let left = end.duration_since(now).unwrap();
+    let [short, renewed] = [90, 60].map(Duration::from_secs);
+    for (life, lasts, renewed) in [(DAY, left, left * 2 / 3), (short, short, renewed)] {
+        let issued = authority.issue(&server(), life, now).unwrap();
+        assert_eq!(issued.expires_at, now + lasts);
+        assert_eq!(issued.renew_at, now + renewed);
+        let der = CertificateDer::from_pem_slice(issued.certificate_pem.as_bytes()).unwrap();
+        let (_, written) = X509Certificate::from_der(&der).unwrap();
+        let written = written.validity().not_after.timestamp();
+        let told = issued
+            .expires_at
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap();
+        assert!(written.unsigned_abs() - told.as_secs() <= 1);
+        assert!(
+            written
+                <= i64::try_from(
+                    end.duration_since(SystemTime::UNIX_EPOCH)
+                        .unwrap()
+                        .as_secs()
+                )
+                .unwrap()
+        );
+    }
+    // Towards the end it is not made anew ever more often.
+    let late = end - Duration::from_secs(3);
+    let issued = authority.issue(&server(), DAY, late).unwrap();
+    assert_eq!(issued.renew_at, late + Duration::from_secs(60));
+}
+
+#[tokio::test]
+async fn strangers_who_say_nothing_keep_nobody_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let limits = Limits {
+        connections: 4,
+        ..Limits::default()
+    };
+    let mirror = Mirror::with("127.0.0.1:0", directory.path(), limits).await;
+    let trusted = mirror.authority.certificate_pem().to_owned();
+    let ann = user("ann", "ops");
+    let ann = mirror
+        .authority
+        .issue(&ann, DAY, SystemTime::now())
+        .unwrap();
+    let mut friend = mirror
+        .connect(Some(&ann), &trusted, "localhost")
+        .await
+        .unwrap();
+    let mut silent = Vec::new();
+    for round in 0..6 {
+        silent.push(mirror.connect(None, &trusted, "localhost").await.unwrap());
+        let answer = mirror.answer(None, &trusted, "localhost");
+        let answer = tokio::time::timeout(Duration::from_secs(10), answer).await;
+        assert_eq!(answer.unwrap().unwrap(), "nobody", "round {round}");
+    }
+    friend
+        .write_all(b"GET / HTTP/1.1\r\nHost: mirror\r\nConnection: close\r\n\r\n")
+        .await
+        .unwrap();
+    let mut answer = String::new();
+    friend.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.ends_with("ann of ops"), "{answer}");
     mirror.end().await;
 }

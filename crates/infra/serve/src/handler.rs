@@ -77,7 +77,11 @@ pub fn warned(mut response: Response<Body>, warnings: &[String]) -> Response<Bod
 #[derive(Clone, Default)]
 pub struct Handlers {
     entries: Vec<Entry>,
+    checks: Vec<(&'static str, Check)>,
 }
+
+/// Says what is wrong, if something is.
+pub type Check = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 #[derive(Clone)]
 struct Entry {
@@ -88,6 +92,16 @@ struct Entry {
 }
 
 impl Handlers {
+    /// Lets somebody say under this name whether the server is ready for requests, below `/readyz`.
+    pub fn insert_check(&mut self, name: &'static str, check: Check) {
+        self.checks.push((name, check));
+    }
+
+    /// What else is asked for before the server is called ready.
+    pub(crate) fn checks(&self) -> &[(&'static str, Check)] {
+        &self.checks
+    }
+
     /// Lets a handler answer for a part of a resource, or for the whole resource if `subresource` is empty. The later
     /// of two for the same answers.
     pub fn insert(

@@ -3,6 +3,7 @@
 use http::{Response, StatusCode};
 
 use crate::body::{self, Body};
+use crate::handler::Check;
 use crate::server::Server;
 
 /// The paths that ask for health.
@@ -40,19 +41,25 @@ pub(crate) fn is_asked(path: &str) -> bool {
     first.is_some_and(|first| PATHS.contains(&first))
 }
 
-/// Every path that can be asked.
-pub(crate) fn paths() -> impl Iterator<Item = String> {
-    PATHS.iter().flat_map(|asked| {
-        let below = names(asked).map(move |name| format!("/{asked}/{name}"));
+/// Every path that can be asked, with the further checks there are.
+pub(crate) fn paths(further: &[(&'static str, Check)]) -> impl Iterator<Item = String> {
+    PATHS.iter().flat_map(move |asked| {
+        let below = names(asked, further).map(move |name| format!("/{asked}/{name}"));
         std::iter::once(format!("/{asked}")).chain(below)
     })
 }
 
-/// The checks below a path. The store has two names: its own, and that of the one it stands for.
-fn names(asked: &str) -> impl Iterator<Item = &'static str> {
-    let loaded = (asked == "readyz").then_some(LOADED);
+/// The checks below a path. The store has two names: its own, and that of the one it stands for. Whether a server is ready
+/// others may have a say in; a restart mends nothing of theirs.
+fn names(asked: &str, further: &[(&'static str, Check)]) -> impl Iterator<Item = &'static str> {
+    let is_ready = asked == "readyz";
+    let further = further.iter().map(|(name, _)| *name);
+    let further = further.filter(move |_| is_ready);
     let first = ["ping", "store", "etcd"].into_iter();
-    first.chain(loaded).chain(STARTED)
+    first
+        .chain(further)
+        .chain(is_ready.then_some(LOADED))
+        .chain(STARTED)
 }
 
 impl Server {
@@ -67,9 +74,13 @@ impl Server {
         };
         let problem_of = |name: &str| match name {
             "store" | "etcd" => store.clone(),
-            _ => None,
+            _ => {
+                let mut checks = self.handlers.checks().iter();
+                let check = checks.find(|(known, _)| *known == name);
+                check.and_then(|(_, check)| check())
+            }
         };
-        let chosen: Vec<(&str, Option<String>)> = names(asked)
+        let chosen: Vec<(&str, Option<String>)> = names(asked, self.handlers.checks())
             .filter(|name| one.is_empty() || one == *name)
             .map(|name| (name, problem_of(name)))
             .collect();

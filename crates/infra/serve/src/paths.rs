@@ -122,7 +122,7 @@ impl Server {
             .paths()
             .map(|path| format!("/openapi/v3/{path}"));
         let mut paths: Vec<String> = OWN.iter().map(|path| (*path).to_owned()).collect();
-        paths.extend(health::paths());
+        paths.extend(health::paths(self.handlers.checks()));
         paths.extend(documents);
         paths.push("/openapi/v3".to_owned());
         paths.extend(discovery::paths(table));

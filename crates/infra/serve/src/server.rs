@@ -60,7 +60,7 @@ pub struct Server {
     pub(crate) published: ArcSwapOption<(Arc<Table>, Published)>,
     pub(crate) feed: Feed,
     pub(crate) recent: Recent,
-    handlers: Handlers,
+    pub(crate) handlers: Handlers,
     pub(crate) metrics: Registry,
     pub(crate) about: About,
 }

@@ -31,7 +31,7 @@ use crate::arrival;
 use crate::surroundings;
 
 /// What a request is called in the log, told by the client or to it.
-const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+pub(crate) const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 /// The longest name of a request that is taken from a client.
 const LONGEST_ID: usize = 64;
 const DECISION: &str = "authorization.k8s.io/decision";
@@ -43,6 +43,19 @@ pub struct Audit {
     pub policy: AuditPolicy,
     /// Where it is written.
     pub log: AuditLog,
+}
+
+/// What a request is called, among its extensions.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestId(pub(crate) String);
+
+impl RequestId {
+    /// As its client calls it, or a new one.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let own = headers.get(AUDIT_ID).and_then(|id| id.to_str().ok());
+        let own = own.filter(|id| (1..=LONGEST_ID).contains(&id.len()));
+        Self(own.map_or_else(surroundings::uid, str::to_owned))
+    }
 }
 
 /// What is known of one request so far.
@@ -133,12 +146,12 @@ impl Audit {
             },
         };
         let header = |name: &HeaderName| parts.headers.get(name).and_then(|it| it.to_str().ok());
-        let own_id = header(&AUDIT_ID).filter(|id| (1..=LONGEST_ID).contains(&id.len()));
+        let id = parts.extensions.get::<RequestId>().cloned();
         let peer = parts.extensions.get::<Peer>();
         let target = parts.uri.path_and_query();
         Note {
             extent,
-            id: own_id.map_or_else(surroundings::uid, str::to_owned),
+            id: id.unwrap_or_else(|| RequestId::of(&parts.headers)).0,
             sender: sender.cloned(),
             acting: acting.cloned(),
             attempt,
@@ -360,7 +373,8 @@ fn addresses(headers: &HeaderMap, peer: Option<IpAddr>) -> Vec<String> {
             found.push(address);
         }
     }
-    found.iter().map(ToString::to_string).collect()
+    let found = found.iter().map(IpAddr::to_canonical);
+    found.map(|address| address.to_string()).collect()
 }
 
 /// An object, or the objects of a list or table, without their managed fields.
@@ -390,4 +404,29 @@ pub(crate) fn now() -> String {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     MicroTime::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_written_in_its_own_family() {
+        for (forwarded, peer, expected) in [
+            ("", "::ffff:127.0.0.1", "127.0.0.1"),
+            ("", "fd00::7", "fd00::7"),
+            (
+                "::ffff:10.0.0.1, 10.0.0.2",
+                "127.0.0.1",
+                "10.0.0.1 10.0.0.2 127.0.0.1",
+            ),
+        ] {
+            let mut headers = HeaderMap::new();
+            if !forwarded.is_empty() {
+                headers.insert("x-forwarded-for", HeaderValue::from_static(forwarded));
+            }
+            let found = addresses(&headers, Some(peer.parse().unwrap()));
+            assert_eq!(found.join(" "), expected);
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use access::names::MASTERS;
 use listen::{Authority, Issued, ServerIdentity, Subject};
+use serve::handler::Check;
 
 use crate::kubeconfig;
 use crate::security::Lifetimes;
@@ -15,6 +16,10 @@ use crate::server::StartError;
 
 /// How long to wait after a failure. There is a third of a certificate's life left by then.
 const RETRY: Duration = Duration::from_secs(60);
+
+/// How long before its end an authority is warned of, unless its whole life is short.
+const LAST_DAYS: Duration = Duration::from_secs(30 * 24 * 3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The certificates a server has, and where they come from.
 pub(crate) struct Certificates {
@@ -66,7 +71,7 @@ impl Certificates {
         &self.kubeconfig
     }
 
-    pub(crate) fn tls_config(&self) -> Result<rustls::ServerConfig, listen::IdentityError> {
+    pub(crate) fn tls_config(&self) -> Result<listen::Tls, listen::IdentityError> {
         self.identity.tls_config(self.authority.certificate_pem())
     }
 
@@ -133,6 +138,40 @@ impl Certificates {
     }
 }
 
+/// Whether the authority is in force: nobody gets in by a certificate without it.
+pub(crate) fn check(authority: &Arc<Authority>) -> Check {
+    let authority = Arc::clone(authority);
+    Arc::new(move || {
+        let problem = authority.problem(SystemTime::now())?;
+        Some(format!("the certificate authority {problem}"))
+    })
+}
+
+/// Says every day that the authority comes to its end, when that is near.
+pub(crate) async fn warn(authority: Arc<Authority>) {
+    let (begin, end) = authority.life();
+    loop {
+        let now = SystemTime::now();
+        let from = end - warning_time(end.duration_since(begin).unwrap_or_default());
+        if let Ok(wait) = from.duration_since(now) {
+            // Never longer than a day at once: clocks are put right while servers run.
+            tokio::time::sleep(wait.clamp(Duration::from_millis(1), DAY)).await;
+            continue;
+        }
+        let left = end.duration_since(now).unwrap_or_default();
+        tracing::warn!(
+            seconds_left = left.as_secs(),
+            "the certificate authority comes to its end and takes every certificate with it; replace it"
+        );
+        tokio::time::sleep(DAY).await;
+    }
+}
+
+/// How long before its end an authority of this life is warned of.
+fn warning_time(life: Duration) -> Duration {
+    LAST_DAYS.min(life / 3)
+}
+
 fn server(names: &[String]) -> Subject {
     Subject::Server {
         names: names.to_vec(),
@@ -177,4 +216,17 @@ pub(crate) fn server_names(address: SocketAddr, further: &[String]) -> Vec<Strin
     names.sort();
     names.dedup();
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_is_warned_of_in_its_last_days_or_its_last_third() {
+        for (life, expected) in [(3650, 30.0), (90, 30.0), (60, 20.0), (3, 1.0)] {
+            let days = warning_time(DAY * life).as_secs_f64() / DAY.as_secs_f64();
+            assert!((days - expected).abs() < 0.001, "{life}: {days}");
+        }
+    }
 }

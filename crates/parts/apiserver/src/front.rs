@@ -13,8 +13,10 @@ use access::turns::Turns;
 use access::{Access, Admitted, Refused, issuer};
 use api::well_known::feature_gates::FeatureGates;
 use futures_util::FutureExt;
+use http::header::CACHE_CONTROL;
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use listen::Known;
 use object::Value;
 use serve::body::{self, Body};
 use serve::call::User;
@@ -27,7 +29,7 @@ use tokio::time::Instant;
 
 use crate::admission::MultiClusterAdmission;
 use crate::agents;
-use crate::audit::Audit;
+use crate::audit::{AUDIT_ID, Audit, RequestId};
 use crate::redaction;
 use crate::registrations;
 use crate::roles::COMPONENTS;
@@ -159,7 +161,22 @@ impl Front {
         if let (Ok(admitted), Some(pace)) = (&admitted, parts.extensions.get::<Pace>()) {
             pace.track.follow(self.turns.line(&admitted.user));
         }
-        self.go_on(admitted, parts, body).await
+        let is_known = is_known(&admitted);
+        let id = RequestId::of(&parts.headers);
+        parts.extensions.insert(id.clone());
+        let mut response = self.go_on(admitted, parts, body).await;
+        // Upstream: nobody on the way keeps an answer, and every answer can be found in the log.
+        let headers = response.headers_mut();
+        headers
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-cache, private"));
+        if let Ok(id) = HeaderValue::from_str(&id.0) {
+            headers.insert(AUDIT_ID, id);
+        }
+        if is_known {
+            response.extensions_mut().insert(Known);
+        }
+        response
     }
 
     async fn answer_as<B>(&self, user: User, request: Request<B>) -> Response<Body>
@@ -366,6 +383,15 @@ async fn unharmed<F: Future>(answering: F) -> Result<F::Output, String> {
         let text = text.or_else(|| cause.downcast_ref::<String>().cloned());
         text.unwrap_or_else(|| "unknown".to_owned())
     })
+}
+
+/// Whether whoever sent a request has shown who they are.
+fn is_known(admitted: &Result<Admitted, Box<Refused>>) -> bool {
+    let sender = match admitted {
+        Ok(admitted) => admitted.sender.as_ref().or(Some(&admitted.user)),
+        Err(refused) => refused.sender.as_ref().or(refused.user.as_ref()),
+    };
+    sender.is_some_and(|sender| sender.name != names::ANONYMOUS)
 }
 
 /// What is answered when a request made the server panic. What it was is in the log.

@@ -34,7 +34,7 @@ use tokio::sync::watch;
 use crate::admission::MultiClusterAdmission;
 use crate::agents::Confinement;
 use crate::audit::Audit;
-use crate::certificates::{Certificates, server_names};
+use crate::certificates::{self, Certificates, server_names};
 use crate::chores::{Chores, spawn_chore};
 use crate::definitions;
 use crate::errands::Errands;
@@ -280,7 +280,7 @@ impl ApiServer {
         } = opened;
         let pki = data_dir.join("pki");
         let authority = match &security.authority {
-            Some(files) => Authority::load(&files.certificate, &files.key)?,
+            Some(files) => Authority::load(&files.certificate, &files.key, SystemTime::now())?,
             None => Authority::open(&pki, SystemTime::now())?,
         };
         let certificates = Certificates::issue(
@@ -358,6 +358,7 @@ impl ApiServer {
         kinds::calls::insert_calls_to_nodes(&mut handlers);
         reviews::insert(&mut handlers, &access);
         token_request::insert(&mut handlers, &access);
+        handlers.insert_check("ca", certificates::check(certificates.authority()));
         let roles = roles::expected(&extensions.roles)?;
         let audit = match (extensions.audit, security.audit) {
             (Some(audit), _) => Some(audit),
@@ -468,6 +469,8 @@ impl ApiServer {
             definitions::follow(defined, base, conversions, announce, stop)
         });
         let spawner = tasks.spawner();
+        let authority = Arc::clone(certificates.authority());
+        spawn_chore(&spawner, "authority's end", certificates::warn(authority));
         spawn_chore(&spawner, "certificate renewal", certificates.renew());
         let noting = token_use::follow(Arc::clone(&server), Arc::clone(handle.access()));
         spawn_chore(&spawner, "uses of tokens", noting);

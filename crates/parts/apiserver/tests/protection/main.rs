@@ -3,7 +3,9 @@
 
 mod bodies;
 mod certificates;
+mod ending;
 mod files;
+mod heads;
 mod issuer;
 mod replicas;
 mod secrets;

@@ -141,6 +141,17 @@ pub(crate) async fn exchange(
     headers: &str,
     body: &str,
 ) -> Result<(u16, String), std::io::Error> {
+    let (code, _, body) = exchange_all(stream, line, headers, body).await?;
+    Ok((code, body))
+}
+
+/// The same, with the head of the answer in lower case.
+pub(crate) async fn exchange_all(
+    stream: &mut TlsStream<TcpStream>,
+    line: &str,
+    headers: &str,
+    body: &str,
+) -> Result<(u16, String, String), std::io::Error> {
     let length = body.len();
     let request = format!(
         "{line} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
@@ -167,10 +178,8 @@ pub(crate) async fn exchange(
             return Err(early());
         }
     }
-    Ok((
-        code,
-        String::from_utf8_lossy(&received[head..]).into_owned(),
-    ))
+    let body = String::from_utf8_lossy(&received[head..]).into_owned();
+    Ok((code, text, body))
 }
 
 pub(crate) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
