@@ -116,7 +116,7 @@ pub(crate) struct Audit {
         requires = "audit_log_path"
     )]
     pub(crate) audit_policy_file: Option<PathBuf>,
-    /// Where requests are noted, one JSON object a line.
+    /// Where requests are noted, one JSON object a line; - for standard output.
     #[arg(
         long,
         env = "KARAVEL_AUDIT_LOG_PATH",

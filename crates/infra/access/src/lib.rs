@@ -23,6 +23,7 @@ pub mod authenticate;
 pub mod bootstrap;
 pub mod bootstrap_token;
 pub mod certificates;
+pub mod client_authority;
 pub mod cluster_info;
 pub mod creation;
 pub mod escalation;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use access::certificates as requests;
-use access::{account_chores, cluster_info, root_authority};
+use access::{account_chores, client_authority, cluster_info, root_authority};
 use admission::Quotas;
 use client::Client;
 use control::election::{self, Election};
@@ -82,6 +82,8 @@ impl Chores {
         spawn_chore(spawner, "service accounts", accounts);
         let trusting = root_authority::follow(server(), pem.to_owned());
         spawn_chore(spawner, "root authority", trusting);
+        let telling = client_authority::follow(server(), pem.to_owned());
+        spawn_chore(spawner, "client authority", telling);
         let finding = own_service::follow(server(), *advertised, address.port());
         spawn_chore(spawner, "own service", finding);
         let signing = requests::follow(server(), Arc::clone(authority));

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 /// Where the log is and how much of it is kept.
 #[derive(Clone, Debug)]
 pub struct LogOptions {
-    /// The file that is written to.
+    /// The file that is written to; `-` for standard output, of which nothing is put aside.
     pub path: PathBuf,
     /// A larger file is put aside and a new one begun.
     pub largest: u64,
@@ -55,7 +55,7 @@ impl AuditLog {
     /// A log, and what writes it: run that on a thread that may block.
     pub fn open(options: LogOptions) -> io::Result<(Self, impl FnOnce() + Send + 'static)> {
         let (lines, mut coming) = mpsc::channel::<Piece>(LINES);
-        let mut file = RotatingFile::open(options)?;
+        let mut file = Sink::open(options)?;
         let late = Arc::new(Late::default());
         let coming_late = Arc::clone(&late);
         let writer = move || {
@@ -118,6 +118,31 @@ fn line_of(event: &Value) -> Vec<u8> {
     let mut line = event.to_string().into_bytes();
     line.push(b'\n');
     line
+}
+
+/// Where lines end up.
+enum Sink {
+    File(RotatingFile),
+    Output(io::Stdout),
+}
+
+impl Sink {
+    fn open(options: LogOptions) -> io::Result<Self> {
+        if options.path.as_os_str() == "-" {
+            return Ok(Self::Output(io::stdout()));
+        }
+        RotatingFile::open(options).map(Self::File)
+    }
+
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.write(line),
+            Self::Output(output) => {
+                output.write_all(line)?;
+                output.flush()
+            }
+        }
+    }
 }
 
 struct RotatingFile {
@@ -249,6 +274,27 @@ mod tests {
         let later = now + Duration::from_secs(7200);
         file.forget(later, aside()).unwrap();
         assert!(!aside().any(|path| path.exists()));
+    }
+
+    #[test]
+    fn a_dash_is_standard_output_and_no_file() {
+        for (path, is_output) in [("-", true), ("/dev/null", false)] {
+            let options = LogOptions {
+                path: path.into(),
+                largest: 8,
+                kept: 0,
+                oldest: None,
+            };
+            let mut sink = Sink::open(options).unwrap();
+            assert_eq!(matches!(sink, Sink::Output(_)), is_output, "{path}");
+            // Nothing is put aside, however much there is.
+            if is_output {
+                for _ in 0..3 {
+                    sink.write(b"{\"a\": \"line\"}\n").unwrap();
+                }
+            }
+        }
+        assert!(!Path::new("-").exists());
     }
 
     #[test]

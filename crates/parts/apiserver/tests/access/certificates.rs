@@ -346,3 +346,28 @@ async fn tokens_vouch_for_the_address_newcomers_are_told() {
     eventually(async || (world.ask(&master(), &old, json!(null)).await.code == 404).then_some(()))
         .await;
 }
+
+#[tokio::test]
+async fn servers_beside_this_one_learn_by_whom_its_clients_are_known() {
+    const MAP: &str =
+        "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
+    let world = World::start().await;
+    let told = async || {
+        let answer = world
+            .ask(&master(), &format!("GET {MAP}"), json!(null))
+            .await;
+        let pem = answer.body["data"]["client-ca-file"].as_str();
+        pem.filter(|pem| pem.contains("BEGIN CERTIFICATE"))
+            .map(|_| ())
+    };
+    eventually(async || told().await).await;
+    for line in [format!("DELETE {MAP}"), format!("PATCH {MAP}")] {
+        let spoilt = match line.starts_with("PATCH") {
+            true => json!({"data": {"client-ca-file": "other"}}),
+            false => json!(null),
+        };
+        let code = world.ask(&master(), &line, spoilt).await.code;
+        assert_eq!(code, 200, "{line}");
+        eventually(async || told().await).await;
+    }
+}
