@@ -67,7 +67,7 @@ pub(crate) enum SimCommand {
     /// The member is found by its context in the kubeconfig that `karavel sim` or `karavel up` wrote; whoever may use
     /// that kubeconfig may do this. Faults are not kept: a restart of the member or of the process heals all of them.
     ///
-    /// Example: karavel sim fault cut-off --member member2 --kubeconfig ~/.karavel/kubeconfig
+    /// Example: karavel sim fault cut-off --member member2
     Fault(Fault),
 }
 
