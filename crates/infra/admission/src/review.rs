@@ -78,11 +78,12 @@ pub(crate) fn request(asked: &Asked<'_>, shown: &Shown<'_>) -> Value {
     request
 }
 
-/// Whether a document is of another kind than the resource's: the options of a stream, the request for a token. Such a
-/// kind has one version.
+/// Whether a document is of another kind than the resource's: the options of a stream, the request for a token, the size
+/// of an object, whatever the object's own kind is called. Such a kind has one version.
 pub(crate) fn is_foreign(call: &Call, document: &Value) -> bool {
     let kind = document.get("kind").and_then(Value::as_str);
-    kind.is_some_and(|kind| kind != &*call.served.resource.kind)
+    let is_scale = call.target.subresource == "scale";
+    is_scale || kind.is_some_and(|kind| kind != &*call.served.resource.kind)
 }
 
 /// The kind a document says it has.

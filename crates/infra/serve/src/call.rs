@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use object::Value;
 
 use crate::options::WriteOptions;
-use crate::resource::Served;
+use crate::resource::{ScalePaths, Served};
 use crate::status::{Status, Subject};
 use crate::target::{ResourceTarget, Verb};
 
@@ -37,12 +37,36 @@ pub struct Call {
     pub options: WriteOptions,
     /// Whether it is a server-side apply, which settles the owners of fields itself.
     pub applies: bool,
-    /// The part that owners of fields are said to have written through, where that is not the one aimed at: what sets the
-    /// size of an object writes the object itself.
-    pub through: Option<&'static str>,
+    /// What admission is shown of a write.
+    pub exhibit: Exhibit,
 }
 
+/// What admission is shown of a write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Exhibit {
+    /// The object that is written.
+    #[default]
+    Object,
+    /// The `Scale` of the object, which has its size at these paths. Upstream: rules about the object itself are not
+    /// meant, only those about its part `scale`.
+    Scale(ScalePaths),
+    /// Nothing: it was asked about the document that the write is due to.
+    Nothing,
+}
+
+/// The part by which the size of an object is written.
+pub(crate) const SCALE: &str = "scale";
+
 impl Call {
+    /// The part that owners of fields are said to have written through: what sets the size of an object writes the object
+    /// itself.
+    pub(crate) fn through(&self) -> &str {
+        match &self.exhibit {
+            Exhibit::Scale(_) => SCALE,
+            Exhibit::Object | Exhibit::Nothing => &self.target.subresource,
+        }
+    }
+
     /// The object of the call, for messages about it.
     #[must_use]
     pub fn subject(&self) -> Subject<'_> {

@@ -63,7 +63,7 @@ impl Server {
             api_version: &api_version,
             versions: &versions,
             manager: &call.options.field_manager,
-            subresource: call.through.unwrap_or(&call.target.subresource),
+            subresource: call.through(),
             now: self.surroundings.now(),
         };
         write.own(old, new);
@@ -92,7 +92,7 @@ impl Server {
             api_version: &api_version,
             versions: &versions,
             manager: &call.options.field_manager,
-            subresource: call.through.unwrap_or(&call.target.subresource),
+            subresource: call.through(),
             now: self.surroundings.now(),
         };
         let applied = write

@@ -5,7 +5,7 @@ use object::Value;
 use object::field::{FieldError, FieldErrorKind};
 use schema::Schema;
 
-use crate::call::{Call, Proposal};
+use crate::call::{Call, Exhibit, Proposal};
 use crate::lifecycle;
 use crate::resource::SchemaDuty;
 use crate::server::Server;
@@ -30,6 +30,24 @@ impl Server {
         old: Option<&Value>,
         new: &mut Value,
     ) -> Result<Vec<String>, Status> {
+        let warnings = match &call.exhibit {
+            Exhibit::Object => self.ask_to_change(call, old, new).await?,
+            Exhibit::Scale(paths) => self.ask_to_change_scale(call, paths, old, new).await?,
+            Exhibit::Nothing => Vec::new(),
+        };
+        if self.is_changed_by_admission(call) {
+            self.complete(call, new);
+        }
+        Ok(warnings)
+    }
+
+    /// Lets every admission change what it is shown.
+    pub(crate) async fn ask_to_change(
+        &self,
+        call: &Call,
+        old: Option<&Value>,
+        new: &mut Value,
+    ) -> Result<Vec<String>, Status> {
         let mut warnings = Vec::new();
         for admission in &self.admission {
             let proposal = Proposal {
@@ -38,15 +56,12 @@ impl Server {
             };
             told(&mut warnings, admission.mutate(call, proposal).await)?;
         }
-        if self.is_changed_by_admission(call) {
-            self.complete(call, new);
-        }
         Ok(warnings)
     }
 
     fn is_changed_by_admission(&self, call: &Call) -> bool {
         let mut admission = self.admission.iter();
-        admission.any(|admission| admission.changes(call))
+        call.exhibit != Exhibit::Nothing && admission.any(|admission| admission.changes(call))
     }
 
     /// Refuses an object with all that is wrong with it, by the rules of metadata, the schema and the kind.
@@ -109,15 +124,7 @@ impl Server {
         call: &Call,
         document: &mut Value,
     ) -> Result<Vec<String>, Status> {
-        let mut warnings = Vec::new();
-        for admission in &self.admission {
-            let proposal = Proposal {
-                old: None,
-                new: Some(document),
-            };
-            told(&mut warnings, admission.mutate(call, proposal).await)?;
-        }
-        Ok(warnings)
+        self.ask_to_change(call, None, document).await
     }
 
     /// Lets admission refuse what a handler was sent, as the handler understood it.
@@ -126,7 +133,7 @@ impl Server {
         call: &Call,
         document: &Value,
     ) -> Result<Vec<String>, Status> {
-        self.validate(call, None, Some(document)).await
+        self.ask_to_judge(call, None, Some(document)).await
     }
 
     /// Lets admission refuse a stream.
@@ -153,6 +160,20 @@ impl Server {
 
     /// Lets admission refuse a change.
     pub(crate) async fn validate(
+        &self,
+        call: &Call,
+        old: Option<&Value>,
+        new: Option<&Value>,
+    ) -> Result<Vec<String>, Status> {
+        match &call.exhibit {
+            Exhibit::Object => self.ask_to_judge(call, old, new).await,
+            Exhibit::Scale(paths) => self.ask_to_judge_scale(call, paths, old, new).await,
+            Exhibit::Nothing => Ok(Vec::new()),
+        }
+    }
+
+    /// Lets every admission refuse what it is shown.
+    pub(crate) async fn ask_to_judge(
         &self,
         call: &Call,
         old: Option<&Value>,

@@ -13,7 +13,7 @@ use telemetry::metrics::Registry;
 
 use crate::body::{self, Body};
 use crate::cache::{self, Cache};
-use crate::call::{Admission, Call, User};
+use crate::call::{Admission, Call, Exhibit, User};
 use crate::compression::compress;
 use crate::connecting;
 use crate::feed::Feed;
@@ -273,7 +273,7 @@ impl Server {
             served,
             options,
             applies,
-            through: None,
+            exhibit: Exhibit::Object,
         };
         let answer = Answer::negotiate(&parts.headers, pretty, table.sendable(&call.served));
         let measured = Measured::begin(&self.metrics, &call);

@@ -6,12 +6,19 @@ use object::time::Time;
 use serde_json::json;
 use serve::body::{self, Body};
 use serve::call::Call;
-use serve::handler::{Asked, Handler, Outcome};
+use serve::handler::{Asked, Handler, Outcome, warned};
 use serve::intake;
 use serve::server::Server;
 use serve::status::{Status, Subject};
 
+use super::document::{self, Form};
 use super::text;
+
+const FORM: Form = Form {
+    api_version: "v1",
+    older: "v1",
+    kind: "Binding",
+};
 
 /// Answers bindings.
 pub(super) struct Binding;
@@ -25,23 +32,50 @@ impl Handler for Binding {
 async fn bind(server: &Server, call: &Call, asked: Asked) -> Result<Response<Body>, Status> {
     let encoding = asked.answer.encoding;
     let (content, bytes) = asked.document().await?;
-    let (binding, _) = intake::decode(content, &bytes)?;
+    let (mut binding, _) = intake::decode(content, &bytes)?;
+    check_document(call, &mut binding)?;
+    // Upstream: admission is asked about the binding alone, and not about the pod that it changes.
+    let mut warnings = server.mutate_sent(call, &mut binding).await?;
     let (node, uid) = (
         text(&binding, "/target/name").to_owned(),
         text(&binding, "/metadata/uid").to_owned(),
     );
     if node.is_empty() {
-        return Err(Status::bad_request("target.name: Required value"));
+        let status = Status::bad_request("target.name: Required value");
+        return Err(status.with_warnings(&warnings));
     }
+    let judged = server.validate_sent(call, &binding).await;
+    warnings.extend(judged.map_err(|status| status.with_warnings(&warnings))?);
     let now = server.now();
     let aimed = aimed_at_pod(server, call, text(&binding, "/metadata/name"))?;
     server
         .change(&aimed, &|pod| place(&aimed, pod, &node, &uid, now))
-        .await?;
+        .await
+        .map_err(|status| status.with_warnings(&warnings))?;
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201,
     });
-    Ok(body::value(StatusCode::CREATED, encoding, &status))
+    let response = body::value(StatusCode::CREATED, encoding, &status);
+    Ok(warned(response, &warnings))
+}
+
+/// Checks that a document is a binding of the pod of the call, and completes it.
+fn check_document(call: &Call, binding: &mut Value) -> Result<(), Status> {
+    document::complete(call, binding, &FORM)?;
+    let named = text(binding, "/metadata/name");
+    match (named, call.target.name.as_str()) {
+        ("", "") => Err(Status::bad_request(
+            "metadata.name: Required value: the pod to bind",
+        )),
+        ("", name) => {
+            binding["metadata"]["name"] = json!(name);
+            Ok(())
+        }
+        (named, name) if !name.is_empty() && named != name => Err(Status::bad_request(
+            "name in URL does not match name in Binding object",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// What a refusal is about. Upstream: the part, where others name the object.
@@ -58,11 +92,6 @@ fn aimed_at_pod(server: &Server, call: &Call, named: &str) -> Result<Call, Statu
     let mut aimed = call.clone();
     if call.target.resource == "pods" {
         return Ok(aimed);
-    }
-    if named.is_empty() {
-        return Err(Status::bad_request(
-            "metadata.name: Required value: the pod to bind",
-        ));
     }
     let pods = server.table().find("", "v1", "pods");
     aimed.served = pods.ok_or_else(Status::unknown_path)?;

@@ -14,6 +14,7 @@ use serve::intake;
 use serve::server::Server;
 use serve::status::{Cause, Status, Subject};
 
+use super::document::{self, Form};
 use super::text;
 
 /// Answers evictions.
@@ -23,6 +24,11 @@ pub(super) struct Eviction {
 }
 
 const BUDGETS: &str = "policy/poddisruptionbudgets";
+const FORM: Form = Form {
+    api_version: "policy/v1",
+    older: "policy/v1beta1",
+    kind: "Eviction",
+};
 
 /// Whether anything is to come of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -133,31 +139,10 @@ impl Eviction {
 
 /// Checks that a document is an eviction of the pod of the call, and completes it.
 fn check_document(call: &Call, eviction: &mut Value) -> Result<(), Status> {
-    let Some(fields) = eviction.as_object_mut() else {
-        return Err(Status::bad_request("the body is not an object"));
-    };
-    for (field, expected, older) in [
-        ("apiVersion", "policy/v1", "policy/v1beta1"),
-        ("kind", "Eviction", "Eviction"),
-    ] {
-        let found = fields.entry(field).or_insert_with(|| json!(expected));
-        let found = found.as_str().unwrap_or_default();
-        if found != expected && found != older {
-            let why = format!(
-                "the {field} of the object ({found}) does not match the one expected here ({expected})"
-            );
-            return Err(Status::bad_request(why));
-        }
-    }
+    document::complete(call, eviction, &FORM)?;
     if text(eviction, "/metadata/name") != call.target.name {
         return Err(Status::bad_request(
             "name in URL does not match name in Eviction object",
-        ));
-    }
-    let namespace = text(eviction, "/metadata/namespace");
-    if !namespace.is_empty() && namespace != call.target.namespace {
-        return Err(Status::bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request",
         ));
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Parts of built-in objects that are calls: they do something, and store nothing of what was sent.
 
 mod binding;
+mod document;
 mod eviction;
 mod nowhere;
 

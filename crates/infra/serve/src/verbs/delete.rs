@@ -9,7 +9,7 @@ use object::{Map, Value};
 use store::{CommitError, Expect, Txn};
 
 use crate::body::{self, Body};
-use crate::call::Call;
+use crate::call::{Call, Exhibit};
 use crate::conversion::{convert_records, selectable};
 use crate::intake;
 use crate::lifecycle::{self, Farewell, Propagation};
@@ -205,7 +205,7 @@ impl Server {
             served: call.served.clone(),
             options: call.options.clone(),
             applies: false,
-            through: None,
+            exhibit: Exhibit::Object,
         };
         // Only the object that was selected: not one that took its name since.
         let options = DeleteOptions {

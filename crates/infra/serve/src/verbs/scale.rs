@@ -7,7 +7,7 @@ use object::patch::{self, JsonPatch, Replace};
 use serde_json::json;
 
 use crate::body::{self, Body};
-use crate::call::Call;
+use crate::call::{Call, Exhibit, SCALE};
 use crate::intake;
 use crate::negotiate::{Answer, Content};
 use crate::resource::{ScalePaths, SchemaDuty};
@@ -15,6 +15,7 @@ use crate::server::Server;
 use crate::status::{Status, Subject};
 use crate::target::{ResourceTarget, Verb};
 use crate::verbs::write::Written;
+use crate::warning::warn;
 
 impl Server {
     /// The size of an object.
@@ -56,7 +57,7 @@ impl Server {
         };
         let whole = Call {
             target,
-            through: Some("scale"),
+            exhibit: Exhibit::Scale(paths.clone()),
             ..call.clone()
         };
         let rules = &call.served.resource.rules;
@@ -75,13 +76,76 @@ impl Server {
             rules.apply_scale(&wanted, &mut object, paths);
             Ok(object)
         };
-        let scale = match self.replace(&whole, &mut Vec::new(), &edit).await? {
+        let mut warnings = Vec::new();
+        let scale = match self.replace(&whole, &mut warnings, &edit).await? {
             Written::Stored(record) | Written::Unchanged(record) => {
                 rules.scale_of(&self.asked_form(&whole, record.value()).await?, paths)
             }
             Written::Gone(object) | Written::Rehearsed(object) => rules.scale_of(&object, paths),
         };
-        Ok(body::value(StatusCode::OK, answer.encoding, &scale))
+        let mut response = body::value(StatusCode::OK, answer.encoding, &scale);
+        warn(&mut response, &warnings);
+        Ok(response)
+    }
+
+    /// Lets admission change the size an object is to have, which is all it is shown of the object.
+    pub(crate) async fn ask_to_change_scale(
+        &self,
+        call: &Call,
+        paths: &ScalePaths,
+        old: Option<&Value>,
+        new: &mut Value,
+    ) -> Result<Vec<String>, Status> {
+        let rules = &call.served.resource.rules;
+        let call = &on_scale(call);
+        let old = old.map(|old| rules.scale_of(old, paths));
+        let scale = rules.scale_of(new, paths);
+        let mut wanted = scale.clone();
+        let asked = self.ask_to_change(call, old.as_ref(), &mut wanted);
+        let warnings = asked.await?;
+        if wanted == scale {
+            return Ok(warnings);
+        }
+        let judged = match wanted.pointer("/spec/replicas") {
+            // The client is not to blame for what others make of its size.
+            Some(size) if i32::try_from(size.as_i64().unwrap_or(i64::MAX)).is_err() => {
+                let why = format!(
+                    "admission set spec.replicas of the Scale to {size:.64}, which is no size"
+                );
+                Err(Status::internal(why, None))
+            }
+            _ => check_size(call, paths, &wanted),
+        };
+        judged.map_err(|status| status.with_warnings(&warnings))?;
+        rules.apply_scale(&wanted, new, paths);
+        Ok(warnings)
+    }
+
+    /// Lets admission refuse the size an object is to have.
+    pub(crate) async fn ask_to_judge_scale(
+        &self,
+        call: &Call,
+        paths: &ScalePaths,
+        old: Option<&Value>,
+        new: Option<&Value>,
+    ) -> Result<Vec<String>, Status> {
+        let scale = |object: &Value| call.served.resource.rules.scale_of(object, paths);
+        let (old, new) = (old.map(scale), new.map(scale));
+        let call = on_scale(call);
+        self.ask_to_judge(&call, old.as_ref(), new.as_ref()).await
+    }
+}
+
+/// A call that writes an object by its size, as admission sees it: aimed at the part.
+fn on_scale(call: &Call) -> Call {
+    let target = ResourceTarget {
+        subresource: SCALE.to_owned(),
+        ..call.target.clone()
+    };
+    Call {
+        target,
+        exhibit: Exhibit::Object,
+        ..call.clone()
     }
 }
 

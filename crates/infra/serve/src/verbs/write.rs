@@ -10,7 +10,7 @@ use store::{CommitError, Entry, Expect, Key, Txn};
 
 use crate::body::{self, Body};
 use crate::cache;
-use crate::call::Call;
+use crate::call::{Call, Exhibit};
 use crate::intake::{self, Taken};
 use crate::lifecycle::{self, Stamp};
 use crate::negotiate::{Answer, Content};
@@ -116,13 +116,18 @@ impl Server {
     }
 
     /// Changes the object of a call the way a handler decides, through the rules of the part the call is aimed at. The
-    /// edit may be made several times, each on top of what others wrote meanwhile.
+    /// edit may be made several times, each on top of what others wrote meanwhile. Admission is not asked: the handler
+    /// showed it the document ([`Server::mutate_sent`], [`Server::validate_sent`]).
     pub async fn change(
         &self,
         call: &Call,
         edit: &(dyn Fn(&Value) -> Result<Value, Status> + Send + Sync),
     ) -> Result<(), Status> {
-        self.replace(call, &mut Vec::new(), edit).await.map(drop)
+        let call = Call {
+            exhibit: Exhibit::Nothing,
+            ..call.clone()
+        };
+        self.replace(&call, &mut Vec::new(), edit).await.map(drop)
     }
 
     /// Stores an object that must not exist.
@@ -272,7 +277,7 @@ impl Server {
         }
         if !insists
             && call.verb == Verb::Update
-            && call.through.is_none()
+            && !matches!(call.exhibit, Exhibit::Scale(_))
             && resource.rules.needs_revision()
         {
             return Err(unconditional(call));

@@ -3,6 +3,7 @@
 
 mod hook;
 mod limits;
+mod parts;
 mod policies;
 mod questions;
 mod quotas;
