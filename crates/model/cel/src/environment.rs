@@ -32,6 +32,16 @@ impl Environment {
         self
     }
 
+    /// The same without a variable.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        if let Some(place) = self.place(name) {
+            self.names.remove(place);
+            self.types.remove(place);
+        }
+        self
+    }
+
     /// What rules in schemas speak of: the value at their place, and the one before.
     #[must_use]
     pub fn rule(own: Type, old: Type) -> Self {

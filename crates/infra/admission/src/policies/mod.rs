@@ -87,7 +87,7 @@ impl Admission for ValidatingPolicies {
         let asked = Asked::new(call, old, new);
         if !asked.is_open() {
             let verdict =
-                check_expressions(call, new).and_then(|()| self.check_reading(call, old, new));
+                check_expressions(call, old, new).and_then(|()| self.check_reading(call, old, new));
             return at_once(verdict.map(|()| Vec::new()));
         }
         let Some(followed) = self.followed.get() else {
@@ -119,13 +119,13 @@ fn is_question(call: &Call) -> bool {
 }
 
 /// Expressions are refused when they are written, not when they are needed.
-fn check_expressions(call: &Call, new: Option<&Value>) -> Result<(), Status> {
+fn check_expressions(call: &Call, old: Option<&Value>, new: Option<&Value>) -> Result<(), Status> {
     let Some(new) = new.filter(|_| call.target.subresource.is_empty()) else {
         return Ok(());
     };
     debug_assert_eq!(call.target.group, GROUP, "only configurations get here");
     let errors = match call.target.resource.as_str() {
-        "validatingadmissionpolicies" => Policy::read(new).err().unwrap_or_default(),
+        "validatingadmissionpolicies" => Policy::problems(old, new),
         "mutatingwebhookconfigurations" | "validatingwebhookconfigurations" => {
             webhook_conditions(new)
         }

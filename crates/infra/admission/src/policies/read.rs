@@ -107,19 +107,29 @@ impl Bindings {
 }
 
 impl Policy {
-    /// Reads a policy.
+    /// Reads a policy that is stored.
     ///
     /// # Errors
     /// Everything in it that cannot be compiled, by path.
     pub(crate) fn read(object: &Value) -> Result<Self, Vec<FieldError>> {
+        Self::read_by(object, Words::ALL)
+    }
+
+    /// Everything in a policy that is refused when it is written.
+    pub(crate) fn problems(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+        let words = Words::of_write(old, new);
+        Self::read_by(new, words).err().unwrap_or_default()
+    }
+
+    fn read_by(object: &Value, words: Words) -> Result<Self, Vec<FieldError>> {
         let nothing = Value::Null;
         let spec = object.get("spec").unwrap_or(&nothing);
         let path = FieldPath::new("spec");
-        let mut reading = Reading::new(spec);
+        let mut reading = Reading::new(spec, words);
         let variables = reading.variables(spec, &path);
         let conditions = Conditions::read(
             spec.get("matchConditions"),
-            &reading.environment(&variables),
+            &reading.environment_of_conditions(&variables),
         );
         let conditions = conditions.unwrap_or_else(|problems| {
             for (place, why) in problems {
@@ -128,8 +138,9 @@ impl Policy {
             }
             Conditions::default()
         });
-        let environment = reading.environment(&variables);
-        let validations = reading.validations(spec, &path, &environment);
+        let environment = Arc::new(reading.environment(&variables));
+        let messages = reading.environment_of_messages(&variables);
+        let validations = reading.validations(spec, &path, &environment, &messages);
         let notes = reading.notes(spec, &path, &environment);
         let constraints = spec.get("matchConstraints").unwrap_or(&nothing);
         let constraints = Match::read(constraints, "resourceRules", "excludeResourceRules");
@@ -167,15 +178,50 @@ pub(super) fn shown_at(object: &Value, path: &FieldPath) -> Value {
         .unwrap_or_default()
 }
 
+/// What expressions may speak of in places where Kubernetes refuses it when a policy is written, and what it nevertheless
+/// understands in one that is stored.
+#[derive(Clone, Copy)]
+struct Words {
+    /// `variables` in conditions.
+    variables: bool,
+    /// `authorizer` in messages.
+    authorizer: bool,
+}
+
+impl Words {
+    const ALL: Self = Self {
+        variables: true,
+        authorizer: true,
+    };
+
+    /// Nothing of it, but for what was there before. Upstream: conditions that did not change are not judged anew.
+    fn of_write(old: Option<&Value>, new: &Value) -> Self {
+        let keeps = |fields: &[&str]| {
+            let part = |object: &Value, field: &str| {
+                let part = object.get("spec").and_then(|spec| spec.get(field));
+                part.cloned().unwrap_or_default()
+            };
+            let mut fields = fields.iter();
+            old.is_some_and(|old| fields.all(|field| part(old, field) == part(new, field)))
+        };
+        Self {
+            variables: keeps(&["paramKind", "matchConditions"]),
+            authorizer: keeps(&["paramKind", "validations"]),
+        }
+    }
+}
+
 /// A policy being read.
 struct Reading {
+    words: Words,
     has_parameters: bool,
     errors: Vec<FieldError>,
 }
 
 impl Reading {
-    fn new(spec: &Value) -> Self {
+    fn new(spec: &Value, words: Words) -> Self {
         Self {
+            words,
             has_parameters: spec.get("paramKind").is_some_and(Value::is_object),
             errors: Vec::new(),
         }
@@ -195,15 +241,36 @@ impl Reading {
         errors
     }
 
-    fn environment(&self, variables: &[(String, Program)]) -> Arc<Environment> {
-        let mut environment = Environment::admission();
-        if self.has_parameters {
-            environment = environment.declare("params", Type::Dyn);
-        }
+    fn environment(&self, variables: &[(String, Program)]) -> Environment {
         let known = variables
             .iter()
             .map(|(name, program)| (name.as_str(), program.result().clone()));
-        Arc::new(environment.variables(known))
+        self.plain_environment().variables(known)
+    }
+
+    fn plain_environment(&self) -> Environment {
+        let environment = Environment::admission();
+        match self.has_parameters {
+            true => environment.declare("params", Type::Dyn),
+            false => environment,
+        }
+    }
+
+    fn environment_of_conditions(&self, variables: &[(String, Program)]) -> Arc<Environment> {
+        Arc::new(match self.words.variables {
+            true => self.environment(variables),
+            false => self.plain_environment(),
+        })
+    }
+
+    fn environment_of_messages(&self, variables: &[(String, Program)]) -> Arc<Environment> {
+        let environment = self.environment(variables);
+        Arc::new(match self.words.authorizer {
+            true => environment,
+            false => environment
+                .without("authorizer")
+                .without("authorizer.requestResource"),
+        })
     }
 
     fn compile(
@@ -228,7 +295,7 @@ impl Reading {
         let mut variables = Vec::new();
         for (place, variable) in list(spec, "variables") {
             let at = path.child("variables").index(place).child("expression");
-            let environment = self.environment(&variables);
+            let environment = Arc::new(self.environment(&variables));
             let source = text(variable, "expression");
             if let Some(program) = self.compile(source, &at, &environment, &[], "") {
                 variables.push((text(variable, "name").to_owned(), program));
@@ -242,6 +309,7 @@ impl Reading {
         spec: &Value,
         path: &FieldPath,
         environment: &Arc<Environment>,
+        messages: &Arc<Environment>,
     ) -> Vec<Validation> {
         let mut validations = Vec::new();
         for (place, validation) in list(spec, "validations") {
@@ -255,7 +323,7 @@ impl Reading {
                 None
             } else {
                 let at = at.child("messageExpression");
-                self.compile(message, &at, environment, &[Type::String], "string")
+                self.compile(message, &at, messages, &[Type::String], "string")
             };
             if let Some(program) = program {
                 validations.push(Validation {
@@ -365,3 +433,6 @@ fn name_of(object: &Value) -> String {
         .map_or("", |metadata| text(metadata, "name"))
         .to_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -281,6 +281,25 @@ async fn expressions_that_cannot_be_compiled_are_refused_when_they_are_written()
             json!({"validations": [{"expression": "true"}], "matchConditions": [{"name": "a", "expression": "1"}]}),
             "spec.matchConditions[0].expression",
         ),
+        (
+            json!({
+                "variables": [{"name": "a", "expression": "true"}], "validations": [{"expression": "variables.a"}],
+                "matchConditions": [{"name": "a", "expression": "variables.a"}],
+            }),
+            "spec.matchConditions[0].expression",
+        ),
+        (
+            json!({"validations": [{
+                "expression": "true", "messageExpression": "authorizer.path('/x').check('get').reason()",
+            }]}),
+            "spec.validations[0].messageExpression",
+        ),
+        (
+            json!({"validations": [{
+                "expression": "true", "messageExpression": "authorizer.requestResource.check('get').reason()",
+            }]}),
+            "spec.validations[0].messageExpression",
+        ),
     ] {
         let answer = world.ask(&master(), &policies, policy(spec.clone())).await;
         assert_eq!(answer.code, 422, "{spec}: {}", answer.body);
