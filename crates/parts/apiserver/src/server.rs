@@ -299,7 +299,7 @@ impl ApiServer {
         let surroundings = Arc::new(machine.clone());
         let admission = Arc::new(MultiClusterAdmission::new(machine));
         let namespaces = Arc::new(NamespaceLifecycle::default());
-        let limits = Arc::new(LimitRanges::default());
+        let limits = Arc::new(LimitRanges::new(Arc::clone(&surroundings) as _));
         let creation = Arc::new(CreationCheck::default());
         let escalation = Arc::new(EscalationCheck::default());
         let signing = Arc::new(CertificateAdmission::new(Arc::clone(&surroundings) as _));

@@ -237,8 +237,8 @@ async fn present(
     let surroundings = Arc::new(MemberSurroundings {
         clock: clock.clone(),
     });
-    let cluster = Arc::new(ClusterAdmission::new(clock.clone()));
-    let limits = Arc::new(LimitRanges::default());
+    let cluster = Arc::new(ClusterAdmission::default());
+    let limits = Arc::new(LimitRanges::new(Arc::clone(&surroundings) as _));
     let addresses = Arc::new(ServiceAddresses::new(Arc::clone(&surroundings) as _));
     let creation = Arc::new(CreationCheck::default());
     let escalation = Arc::new(EscalationCheck::default());

@@ -11,19 +11,29 @@ use std::sync::{Arc, OnceLock};
 use object::Value;
 use serve::cache::{self, Cache};
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
+use serve::server::Surroundings;
 use serve::status::{Status, Subject};
 
 pub use fill::fill_in;
 pub use judge::problems;
 
 /// Fills in and checks what pods and claims ask for.
-#[derive(Default)]
 pub struct LimitRanges {
     /// Where limit ranges are found; set once the server is open, before it answers anybody.
     cache: OnceLock<Arc<Cache>>,
+    surroundings: Arc<dyn Surroundings>,
 }
 
 impl LimitRanges {
+    /// Limit ranges by a server's time.
+    #[must_use]
+    pub fn new(surroundings: Arc<dyn Surroundings>) -> Self {
+        Self {
+            cache: OnceLock::new(),
+            surroundings,
+        }
+    }
+
     /// Takes the limit ranges from a server's cache.
     pub fn look_into(&self, cache: &Arc<Cache>) {
         drop(self.cache.set(Arc::clone(cache)));
@@ -67,8 +77,15 @@ impl Admission for LimitRanges {
         if let Some(new) = proposal.new
             && call.target.resource == "pods"
         {
-            for items in self.ranges(call, proposal.old) {
-                fill_in(new, &items);
+            let ranges = self.ranges(call, proposal.old);
+            for items in &ranges {
+                fill_in(new, items);
+            }
+            // What is filled in decides the class of service, which the pod was given before.
+            if !ranges.is_empty() {
+                let (served, now) = (&call.served, self.surroundings.now());
+                let version = &served.version().name;
+                served.resource.rules.prepare_create(version, new, now);
             }
         }
         at_once(Ok(Vec::new()))

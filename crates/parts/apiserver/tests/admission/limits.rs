@@ -76,3 +76,29 @@ async fn pods_are_given_what_the_limit_range_says_and_held_to_it() {
     assert_eq!(world.ask(&master(), line, claim("6Gi")).await.code, 403);
     assert_eq!(world.ask(&master(), line, claim("5Gi")).await.code, 201);
 }
+
+#[tokio::test]
+async fn the_class_of_service_follows_from_what_was_filled_in() {
+    for (item, expected) in [
+        (
+            json!({"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1"}}),
+            "Burstable",
+        ),
+        (
+            json!({"type": "Container", "default": {"cpu": "1", "memory": "1Gi"}}),
+            "Guaranteed",
+        ),
+        (
+            json!({"type": "Container", "max": {"example.com/gpu": "1"}}),
+            "BestEffort",
+        ),
+    ] {
+        let world = World::start().await;
+        let range = json!({"metadata": {"name": "l"}, "spec": {"limits": [item]}});
+        let path = "/api/v1/namespaces/default/limitranges";
+        world.create(path, range).await;
+        let answer = world.ask(&master(), PODS, pod(json!({}))).await;
+        assert_eq!(answer.body["status"]["qosClass"], expected, "{item}");
+        assert_eq!(answer.body["status"]["phase"], "Pending", "{item}");
+    }
+}

@@ -12,7 +12,6 @@ mod services;
 use std::sync::{Arc, OnceLock};
 
 use object::Value;
-use runtime::Clock;
 use serve::cache::Cache;
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::status::{Status, Subject};
@@ -22,20 +21,13 @@ pub(crate) use definition::CLEANUP;
 pub(crate) use services::ServiceAddresses;
 
 /// Namespaces that are there, what every pod gets, claims and their classes. Comes after the limit ranges.
+#[derive(Default)]
 pub(crate) struct ClusterAdmission {
     /// Set once the server is open, before it answers anybody.
     cache: OnceLock<Arc<Cache>>,
-    clock: Clock,
 }
 
 impl ClusterAdmission {
-    pub(crate) fn new(clock: Clock) -> Self {
-        Self {
-            cache: OnceLock::new(),
-            clock,
-        }
-    }
-
     pub(crate) fn look_into(&self, cache: &Arc<Cache>) {
         drop(self.cache.set(Arc::clone(cache)));
     }
@@ -55,13 +47,6 @@ impl ClusterAdmission {
         account::settle(call, pod, cache).await?;
         priority::resolve(call, pod, cache)?;
         pod::give_patience(pod);
-        let ranges = cache.collection("core/limitranges").snapshot();
-        if !ranges.objects.is_empty() {
-            // What they filled in decides the class of service.
-            let version = &call.served.version().name;
-            let rules = &call.served.resource.rules;
-            rules.prepare_create(version, pod, self.clock.now());
-        }
         pod::tell_gates(pod);
         Ok(())
     }
