@@ -426,16 +426,19 @@ impl KindRules for BuiltinRules {
 
     /// Upstream: a pod that runs is given time to end; one that was never placed or has ended needs none. Where no pod runs,
     /// nobody would ever say that one has ended, and it would hold its namespace for ever.
-    fn grace(&self, object: &Value, asked: Option<i64>) -> i64 {
+    fn grace(&self, object: &Value, asked: Option<i64>) -> Option<i64> {
+        if !self.is("", "Pod") {
+            return None;
+        }
         let text = |path: &[&str]| at(object, path).and_then(Value::as_str).unwrap_or_default();
         let is_idle = text(&["spec", "nodeName"]).is_empty()
             || matches!(text(&["status", "phase"]), "Succeeded" | "Failed");
-        if !self.is("", "Pod") || self.pods == Pods::AreTemplates || is_idle {
-            return 0;
+        if self.pods == Pods::AreTemplates || is_idle {
+            return Some(0);
         }
         let own = at(object, &["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64);
         let seconds = asked.or(own).unwrap_or(POD_GRACE);
-        if seconds < 0 { 1 } else { seconds }
+        Some(if seconds < 0 { 1 } else { seconds })
     }
 
     fn begin_ending(&self, object: &mut Value) {
@@ -521,8 +524,9 @@ mod tests {
             (json!({"nodeName": "n"}), Some(0), 0),
         ] {
             let pod = json!({"spec": spec});
+            let expected = Some(expected);
             assert_eq!(grace(builtin_resources(), &pod, asked), expected, "{pod}");
-            assert_eq!(grace(template_resources(), &pod, asked), 0, "{pod}");
+            assert_eq!(grace(template_resources(), &pod, asked), Some(0), "{pod}");
         }
     }
 

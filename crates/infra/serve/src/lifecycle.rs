@@ -175,10 +175,11 @@ pub fn end(
         .and_then(Value::as_str)
         .and_then(|time| time.parse::<Time>().ok());
     let waits = grace_left(metadata);
+    let given = resource.rules.grace(object, grace).unwrap_or(0);
     let left = match (marked_for, grace) {
-        (None, _) => resource.rules.grace(object, grace),
+        (None, _) => given,
         // Upstream: a wait that has begun is only ever shortened, and only by who says so.
-        (Some(_), Some(_)) => resource.rules.grace(object, grace).min(waits),
+        (Some(_), Some(_)) => given.min(waits),
         (Some(_), None) => waits,
     };
     if held.is_empty() && left == 0 && !resource.rules.holds(object) {

@@ -269,9 +269,9 @@ pub trait KindRules: Send + Sync {
     }
 
     /// How many seconds an object that is asked to go may take to end what it does, given what the client says. Whoever
-    /// ends it for the object then deletes it with no time left.
-    fn grace(&self, _object: &Value, _asked: Option<i64>) -> i64 {
-        0
+    /// ends it for the object then deletes it with no time left. `None` for kinds that do nothing that would have to end.
+    fn grace(&self, _object: &Value, _asked: Option<i64>) -> Option<i64> {
+        None
     }
 
     /// Marks an object that was asked to go and is held.

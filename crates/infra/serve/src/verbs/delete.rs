@@ -1,5 +1,6 @@
 //! Delete and delete-collection.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream};
@@ -21,7 +22,7 @@ use crate::record::Record;
 use crate::select::Selection;
 use crate::server::Server;
 use crate::status::{Status, Subject};
-use crate::target::ResourceTarget;
+use crate::target::{ResourceTarget, Verb};
 use crate::verbs::write::{WRITE_ATTEMPTS, commit_failed, encode, record_of};
 use crate::warning::warn;
 
@@ -234,7 +235,8 @@ impl Server {
                 .ok_or_else(|| Status::not_found(call.subject()))?;
             check_preconditions(call.kind_subject(&call.target.name), options, &record)?;
             let old = record.value();
-            warnings.extend(self.validate(call, Some(&old), None).await?);
+            let judged = with_grace(call, options, &old);
+            warnings.extend(self.validate(&judged, Some(&old), None).await?);
             let resource = &call.served.resource;
             // A kind that lets its dependents stay does so only while nobody has said otherwise.
             let by_default = Some(resource.rules.default_propagation())
@@ -294,6 +296,23 @@ fn as_sent(call: &Call, options: &DeleteOptions) -> Call {
     call.options.dry_run |= options.dry_run;
     call.options.deletion = Some(Value::Object(options.sent.clone()));
     call
+}
+
+/// The call with the time that an object which needs some is given to end. Upstream: admission sees what that comes to,
+/// whatever was sent, unless a whole collection goes or the object was asked to go before.
+fn with_grace<'c>(call: &'c Call, options: &DeleteOptions, old: &Value) -> Cow<'c, Call> {
+    let is_marked = old.pointer("/metadata/deletionTimestamp").is_some();
+    let given = call.served.resource.rules.grace(old, options.grace);
+    let given = given.filter(|_| call.verb == Verb::Delete && !is_marked);
+    let Some(seconds) = given else {
+        return Cow::Borrowed(call);
+    };
+    let mut call = call.clone();
+    let deletion = call.options.deletion.as_mut();
+    if let Some(deletion) = deletion.and_then(Value::as_object_mut) {
+        deletion.insert("gracePeriodSeconds".to_owned(), Value::from(seconds));
+    }
+    Cow::Owned(call)
 }
 
 /// What the query string says of a deletion, by the names the body has for it.

@@ -1,6 +1,7 @@
 //! Admission that users configure: webhooks behind real TLS, and policies written as expressions.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod deletions;
 mod hook;
 mod limits;
 mod parts;
