@@ -2,12 +2,14 @@
 //!
 //! Templates are of any kind, and so is garbage: those who label the ones and those who collect the others may patch
 //! everything, and label roles without holding what these give. Roles cannot say which fields of an object somebody may
-//! change. So what these parts write to objects that decide who may do what, or hold secrets, is looked at again: they
-//! change the fields that are theirs and no others, and they have no business in streams to pods and members.
+//! change. So what these parts write is looked at again: whoever brings templates to works changes no more than the fields
+//! that are its own of objects that decide who may do what, or hold secrets; whoever collects garbage changes no more than
+//! owners and finalizers of anything. And they have no business in streams to pods and members.
 
 use access::names::RBAC_GROUP;
 use object::{Map, Value};
 use serve::call::{Admission, Call, Proposal, User, Verdict, at_once};
+use serve::resource::SchemaDuty;
 use serve::status::Status;
 use serve::target::ResourceTarget;
 
@@ -27,8 +29,15 @@ impl Admission for Errands {
     // Here and not in `validate`: what users' webhooks make of a write is theirs.
     fn mutate<'a>(&'a self, call: &'a Call, proposal: Proposal<'a>) -> Verdict<'a> {
         let problem = Part::of(&call.user).and_then(|part| {
-            let (old, new) = (proposal.old?, proposal.new.as_deref()?);
-            part.problem(&call.target, old, new)
+            let (old, new) = (proposal.old, proposal.new.as_deref()?);
+            let problem = part.problem(&call.target, old, new)?;
+            // What the server itself makes of an object that was written by other rules than today's is nobody's doing.
+            let old = old.map(|old| settled(call, old, old));
+            let new = old
+                .as_ref()
+                .map_or_else(|| new.clone(), |old| settled(call, old, new));
+            part.problem(&call.target, old.as_ref(), &new)
+                .and(Some(problem))
         });
         at_once(refuse(call, problem))
     }
@@ -38,6 +47,23 @@ impl Admission for Errands {
         let problem = part.map(|_| "this part of the control plane opens no streams".to_owned());
         at_once(refuse(call, problem))
     }
+}
+
+/// An object as the server would have it if it were written now.
+fn settled(call: &Call, old: &Value, object: &Value) -> Value {
+    let version = call.served.version();
+    let rules = &call.served.resource.rules;
+    let mut object = object.clone();
+    if let Some(schema) = &version.schema {
+        schema.prune(&mut object);
+        match rules.schema_duty() {
+            SchemaDuty::Shape => schema.settle_nulls(&mut object),
+            SchemaDuty::Everything => schema.apply_defaults(&mut object),
+        }
+    }
+    rules.apply_defaults(&version.name, &mut object);
+    rules.prepare_update(&version.name, old, &mut object, &call.target.subresource);
+    object
 }
 
 fn refuse(call: &Call, problem: Option<String>) -> Result<Vec<String>, Status> {
@@ -56,29 +82,40 @@ impl Part {
         }
     }
 
-    /// What is wrong about this part changing an object.
-    fn problem(self, target: &ResourceTarget, old: &Value, new: &Value) -> Option<String> {
+    /// What is wrong about this part writing an object.
+    fn problem(self, target: &ResourceTarget, old: Option<&Value>, new: &Value) -> Option<String> {
         let part = target.subresource.as_str();
-        let is_its_part = match self {
-            Self::Controllers => matches!(part, "" | "status" | "scale"),
-            Self::Housekeeping => {
-                let is_end = part == "finalize" && target.resource == "namespaces";
-                is_end || matches!(part, "" | "status")
-            }
+        let resource = (target.group.as_str(), target.resource.as_str());
+        let is_its_part = match (self, part) {
+            (_, "") => true,
+            (Self::Controllers, part) => matches!(part, "status" | "scale"),
+            // How far what ends has come.
+            (Self::Housekeeping, "status") => matches!(
+                resource,
+                ("", "namespaces") | ("apiextensions.k8s.io", "customresourcedefinitions")
+            ),
+            (Self::Housekeeping, "finalize") => resource == ("", "namespaces"),
+            (Self::Housekeeping, _) => false,
         };
         if !is_its_part {
             return Some(format!(
                 "this part of the control plane does not write {part}"
             ));
         }
-        if !part.is_empty() || !is_guarded(target) {
-            return None;
-        }
+        let old = old.filter(|_| part.is_empty() && self.is_watched(target))?;
         let changed = self.changed(target, old, new);
         let field = changed.first()?;
         Some(format!(
             "this part of the control plane does not change {field}"
         ))
+    }
+
+    /// Whether it is looked at which fields of an object this part changes.
+    fn is_watched(self, target: &ResourceTarget) -> bool {
+        match self {
+            Self::Controllers => is_guarded(target),
+            Self::Housekeeping => !is_told(target),
+        }
     }
 
     /// The fields that differ and are not this part's to change.
@@ -135,6 +172,14 @@ fn is_guarded(target: &ResourceTarget) -> bool {
     }
 }
 
+/// Kinds by which every part says what it does, and whose turn it is.
+fn is_told(target: &ResourceTarget) -> bool {
+    matches!(
+        (target.group.as_str(), target.resource.as_str()),
+        ("" | "events.k8s.io", "events") | ("coordination.k8s.io", "leases")
+    )
+}
+
 /// Whether a label or annotation is one by which templates are claimed. No role gathers others by such a label unless
 /// somebody who holds everything says so.
 fn is_claim(key: &str) -> bool {
@@ -171,7 +216,7 @@ mod tests {
             subresource: subresource.to_owned(),
             ..ResourceTarget::default()
         };
-        let problem = part.problem(&target, old, new);
+        let problem = part.problem(&target, Some(old), new);
         let problem = problem.unwrap_or_else(|| "may".to_owned());
         problem.replace("this part of the control plane does not ", "not ")
     }
@@ -262,8 +307,52 @@ mod tests {
                 json!({"data": null}),
                 "not change data",
             ),
+            (
+                Housekeeping,
+                "works.work.karmada.io",
+                json!({"spec": {"replicas": 2}}),
+                "not change spec",
+            ),
+            (
+                Housekeeping,
+                "configmaps",
+                json!({"data": {"k": "x"}}),
+                "not change data",
+            ),
+            (
+                Housekeeping,
+                "things.example.com",
+                json!({"metadata": {"annotations": {"a": "b"}}}),
+                "not change metadata.annotations",
+            ),
+            (Housekeeping, "configmaps", unowned, "may"),
+            (
+                Housekeeping,
+                "leases.coordination.k8s.io",
+                json!({"spec": {"holderIdentity": "me"}}),
+                "may",
+            ),
+            (Housekeeping, "events", json!({"count": 2}), "may"),
             (Housekeeping, "namespaces/finalize", json!({}), "may"),
             (Housekeeping, "namespaces/status", json!({}), "may"),
+            (
+                Housekeeping,
+                "customresourcedefinitions.apiextensions.k8s.io/status",
+                json!({}),
+                "may",
+            ),
+            (
+                Housekeeping,
+                "works.work.karmada.io/status",
+                json!({}),
+                "not write status",
+            ),
+            (
+                Housekeeping,
+                "deployments.apps/scale",
+                json!({}),
+                "not write scale",
+            ),
             (
                 Housekeeping,
                 "things.example.com/finalize",
@@ -282,5 +371,14 @@ mod tests {
         let aggregated = object::patch::merge(&old, &json!({"aggregationRule": {}}));
         let next = object::patch::merge(&aggregated, &everything);
         assert_eq!(check(Housekeeping, roles, &aggregated, &next), "may");
+        // A part is not made either by whoever has no business with it.
+        let bound = ResourceTarget {
+            resource: "pods".to_owned(),
+            subresource: "binding".to_owned(),
+            ..ResourceTarget::default()
+        };
+        for part in [Controllers, Housekeeping] {
+            assert!(part.problem(&bound, None, &json!({})).is_some());
+        }
     }
 }
