@@ -45,7 +45,18 @@ mod tests {
             "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "uid": "u"}, "spec": {"completions": 6, "parallelism": 3},
         }))
         .unwrap();
-        for (kind, expected) in [("Divided", "a=4 b=2"), ("Duplicated", "")] {
+        let work = Object::from_value(json!({
+            "metadata": {"name": "w", "namespace": "karmada-es-a"},
+            "spec": {"workload": {"manifests": [{"spec": {"completions": 5}}]}},
+        }))
+        .unwrap();
+        let cases: [(&str, &[Object], &str); 4] = [
+            ("Divided", &[], "a=4 b=2"),
+            ("Divided", std::slice::from_ref(&work), "a=5 b=1"),
+            ("Duplicated", &[], ""),
+            ("Duplicated", std::slice::from_ref(&work), "a=5"),
+        ];
+        for (kind, works, expected) in cases {
             let binding = Object::from_value(json!({
                 "metadata": {"name": "b", "namespace": "n"},
                 "spec": {
@@ -56,7 +67,7 @@ mod tests {
             }))
             .unwrap();
             let placed = super::super::Placed::read(&binding).unwrap();
-            let shares = completions(&job, &placed.spec, []);
+            let shares = completions(&job, &placed.spec, works);
             let shown: Vec<String> = shares
                 .iter()
                 .map(|(name, count)| format!("{name}={count}"))
