@@ -1,6 +1,6 @@
 //! What a decision came to, in the words that conditions and events use.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{borrow::Cow, cmp::Reverse, fmt, sync::Arc};
 
 use api::{well_known::conditions::binding as reason, work::v1alpha2::TargetCluster};
 
@@ -91,7 +91,7 @@ impl fmt::Display for FitError {
         items.sort_unstable_by(|a, b| a.1.cmp(&b.1));
         let whole: usize = items.iter().map(|(_, text)| text.len() + 2).sum();
         if whole > LONGEST_REASONS {
-            items.sort_by(|a, b| b.0.cmp(&a.0));
+            items.sort_by_key(|(count, _)| Reverse(*count));
         }
         let mut room = LONGEST_REASONS;
         let fits = items.iter().take_while(|(_, text)| {
