@@ -155,8 +155,10 @@ impl Listener {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     // The client was gone already, and the next one may do better; or there are no more file descriptors.
-                    tracing::warn!(%error, "connection not accepted");
-                    places.make_room();
+                    tracing::debug!(%error, "connection not accepted");
+                    if !is_the_clients(&error) {
+                        places.make_room(&error.to_string());
+                    }
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
@@ -217,6 +219,15 @@ impl Listener {
         }
         connections.shutdown().await;
     }
+}
+
+/// Whether a connection was lost before it was taken, which says nothing of the server.
+fn is_the_clients(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, InvalidInput, NotConnected};
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionReset | InvalidInput | NotConnected
+    )
 }
 
 async fn accept(tcp: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {

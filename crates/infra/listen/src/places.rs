@@ -78,19 +78,19 @@ impl Places {
             if let Some(place) = self.take() {
                 return place;
             }
-            self.make_room();
+            self.make_room("all are taken");
             // Somebody may have become idle without anybody leaving.
             drop(tokio::time::timeout(NEXT_LOOK, self.freed.notified()).await);
         }
     }
 
-    /// Sends some of those away who can go.
-    pub(crate) fn make_room(&self) {
+    /// Sends some of those away who can go, and says why, but not every time.
+    pub(crate) fn make_room(&self, why: &str) {
         let mut taken = self.lock();
         let states = taken.stays.iter();
         let states = states.map(|(number, stay)| (*number, *stay.lock()));
         // Several at once: looking for them takes time in proportion to the places.
-        let going = who_goes(states.collect(), (self.limit / 64).max(1));
+        let going = who_goes(states.collect(), (taken.stays.len() / 64).max(1));
         for number in &going {
             if let Some(stay) = taken.stays.get(number) {
                 stay.tell_to_leave();
@@ -105,6 +105,7 @@ impl Places {
         tracing::warn!(
             connections = taken.stays.len(),
             closed = taken.sent_away,
+            why,
             "there are no places left for connections; those without credentials are closed, the longest idle first"
         );
         (taken.said, taken.sent_away) = (Some(now), 0);
