@@ -466,7 +466,14 @@ impl KindRules for BuiltinRules {
             Dependents::Background | Dependents::Unsupported => Propagation::Background,
         }
     }
+
+    fn undecided_deletion(&self) -> Option<&'static str> {
+        self.is("batch", "Job").then_some(JOBS_LEAVE_PODS)
+    }
 }
+
+/// Upstream: this sentence.
+const JOBS_LEAVE_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
 fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, name| value.get(name))

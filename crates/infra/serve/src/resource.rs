@@ -291,6 +291,11 @@ pub trait KindRules: Send + Sync {
     fn default_propagation(&self) -> Propagation {
         Propagation::Background
     }
+
+    /// What whoever deletes one without saying that is told.
+    fn undecided_deletion(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Everything served.

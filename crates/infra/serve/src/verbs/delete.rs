@@ -170,9 +170,12 @@ impl Server {
         let removals = selected.filter_map(|record| snapshot.objects.get(record.key()).cloned());
         let removals = removals.map(|record| self.remove_selected(call, options, record));
         let mut removals = stream::iter(removals).buffered(REMOVED_AT_ONCE);
-        let (mut ended, mut warnings) = (Vec::new(), Vec::new());
+        let (mut ended, mut warnings) = (Vec::new(), Vec::<String>::new());
         while let Some((removed, said)) = removals.next().await {
-            warnings.extend(said);
+            // What is said of each of them is said once: long headers are cut short.
+            let said = said.into_iter();
+            let new: Vec<String> = said.filter(|text| !warnings.contains(text)).collect();
+            warnings.extend(new);
             ended.extend(removed.map_err(|status| status.with_warnings(&warnings))?);
         }
         let meta = ListMeta {
@@ -238,6 +241,10 @@ impl Server {
             let judged = with_grace(call, options, &old);
             warnings.extend(self.validate(&judged, Some(&old), None).await?);
             let resource = &call.served.resource;
+            let told = resource.rules.undecided_deletion().map(str::to_owned);
+            let told =
+                told.filter(|told| options.propagation.is_none() && !warnings.contains(told));
+            warnings.extend(told);
             // A kind that lets its dependents stay does so only while nobody has said otherwise.
             let by_default = Some(resource.rules.default_propagation())
                 .filter(|policy| *policy == Propagation::Orphan);

@@ -355,3 +355,41 @@ async fn a_binding_to_a_cluster_that_cannot_exist_is_refused_by_kind_name_and_fi
     let line = format!("GET {bindings}/b");
     assert_eq!(world.ask(&master(), &line, Value::Null).await.code, 404);
 }
+
+#[tokio::test]
+async fn whoever_deletes_jobs_and_does_not_say_what_becomes_of_their_pods_is_told() {
+    const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
+    let world = World::start().await;
+    for name in ["a", "b", "c", "d", "e"] {
+        let container = json!({"name": "c", "image": "busybox"});
+        let pod = json!({"spec": {"restartPolicy": "Never", "containers": [container]}});
+        let job = json!({"metadata": {"name": name}, "spec": {"template": pod}});
+        world.create(JOBS, job).await;
+    }
+    pod(&world, "one", &["web"]).await;
+    for (line, body, expected) in [
+        (format!("DELETE {JOBS}/a"), json!(null), 1),
+        (
+            format!("DELETE {JOBS}/b?propagationPolicy=Orphan"),
+            json!(null),
+            0,
+        ),
+        (
+            format!("DELETE {JOBS}/c"),
+            json!({"propagationPolicy": "Background"}),
+            0,
+        ),
+        (format!("DELETE {JOBS}"), json!(null), 1),
+        (format!("DELETE {PODS}/one"), json!(null), 0),
+    ] {
+        let answer = world.ask(&master(), &line, body).await;
+        assert_eq!(answer.code, 200, "{line}: {}", answer.body);
+        assert_eq!(answer.warnings.len(), expected, "{:?}", answer.warnings);
+        for warning in answer.warnings {
+            assert!(
+                warning.contains("child pods are preserved by default when jobs are deleted"),
+                "{warning}"
+            );
+        }
+    }
+}
