@@ -27,6 +27,7 @@ use crate::namespaces::Skipped;
 use crate::report::Rhythm;
 use crate::resources;
 use crate::works::atlas::Atlas;
+use crate::works::connection::{UNAPPLIED, unapplied};
 
 /// What the loops that face members are made of.
 #[derive(Clone)]
@@ -134,6 +135,7 @@ pub fn run(fleet: Fleet, spawner: &Spawner) -> Members {
         0 => Vec::new(),
         _ => vec![work.namespace().to_owned()],
     });
+    works.index_by(UNAPPLIED, unapplied);
     let route = route_works(&works, &shared.routes);
     spawner.spawn("route works", |stop| async move {
         stop.cancelled().await;

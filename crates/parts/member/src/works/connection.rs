@@ -189,10 +189,8 @@ impl Connection {
         let (Some(queue), Some(works)) = (self.queue.get(), self.works.get()) else {
             return;
         };
-        for work in works.in_namespace(&self.namespace) {
-            if !is_applied(&work) {
-                queue.add(work.key());
-            }
+        for work in works.indexed(UNAPPLIED, &self.namespace) {
+            queue.add(work.key());
         }
     }
 
@@ -323,6 +321,18 @@ impl Definitions {
             changed,
             _followed: followed,
         }
+    }
+}
+
+/// The works of a namespace whose member does not have what they say: they may wait for a kind. Kinds are heard of at every
+/// start, and opening all works of a member to find these few took a part of it.
+pub(crate) const UNAPPLIED: &str = "unapplied";
+
+/// Where a work is found as [unapplied](UNAPPLIED).
+pub(crate) fn unapplied(work: &Object) -> Vec<String> {
+    match is_applied(work) {
+        true => Vec::new(),
+        false => vec![work.namespace().to_owned()],
     }
 }
 
