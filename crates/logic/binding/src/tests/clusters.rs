@@ -157,11 +157,13 @@ fn completions_are_shared_where_a_job_is_divided() {
 
 #[test]
 fn completions_that_run_stay_where_they_are() {
+    /// What it is about, the Job, its binding, what runs, and what comes of it.
+    type Case<'a> = (&'a str, String, String, &'a [(&'a str, i64)], &'a str);
     let indexed = |completions: i64| {
         JOB.replace("spec: {", "spec: {completionMode: Indexed, ")
             .replace("completions: 9", &format!("completions: {completions}"))
     };
-    let cases: [(&str, String, String, &[(&str, i64)], &str); 8] = [
+    let cases: [Case<'_>; 8] = [
         (
             "nothing new",
             JOB.into(),
