@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::decisions::folded;
@@ -185,6 +187,10 @@ fn write_decision(page: &mut Page, told: &Value) {
             "its reasons were not kept: too many decisions were made at once",
         );
     }
+    for missed in items(&decision["diagnosis"]["unheard"]) {
+        let (plugin, why) = (text(&missed["plugin"]), text(&missed["why"]));
+        line(page, "", &format!("without the plugin {plugin}: {why}"));
+    }
     for change in items(&told["changed"]) {
         line(page, "", &format!("changed: {}", text(change)));
     }
@@ -301,6 +307,9 @@ fn write_verdicts(page: &mut Page, clusters: &[Value]) {
         let said = "not there at the last decision, and not considered yet";
         page.wrap(0, &format!("{}: {said}", unseen.join(", ")));
     }
+    for (limit, names) in full(&judged) {
+        page.wrap(0, &format!("no room in {}: {limit}", names.join(", ")));
+    }
     for cluster in judged {
         for refusal in items(&cluster["verdict"]["refusals"]) {
             let said = format!(
@@ -312,6 +321,19 @@ fn write_verdicts(page: &mut Page, clusters: &[Value]) {
             page.wrap(0, &said);
         }
     }
+}
+
+/// The clusters that have room for none, by what limits it.
+fn full<'a>(judged: &[&'a Value]) -> BTreeMap<&'a str, Vec<&'a str>> {
+    let mut full: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for cluster in judged {
+        let verdict = &cluster["verdict"];
+        if verdict["fits"] == 0 {
+            let names = full.entry(text(&verdict["estimate"])).or_default();
+            names.push(text(&cluster["name"]));
+        }
+    }
+    full
 }
 
 /// Whether there is more to say of a cluster than what the decision held of it.

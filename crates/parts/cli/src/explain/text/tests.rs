@@ -246,6 +246,35 @@ Clusters    none",
 }
 
 #[test]
+fn where_there_is_no_room_it_says_for_want_of_what_and_who_was_not_heard() {
+    let full = |name: &str, limit: &str| json!({"name": name, "target": false, "verdict": {"considered": true, "passed": true, "fits": 0, "estimate": limit}});
+    check(
+        json!({
+            "template": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a", "namespace": "shop", "generation": 1},
+            "policy": {"state": "unclaimed"},
+            "binding": {"kind": "ResourceBinding", "namespace": "shop", "name": "a-deployment"},
+            "decision": {"at": "T1", "outcome": "Unschedulable: no room", "trigger": "it had no place",
+                "diagnosis": {"attempts": [], "unheard": [{"plugin": "Carbon", "why": "it answered 500"}]}},
+            "clusters": [full("east", "limited by cpu"), full("north", "limited by modelled nodes"), full("west", "limited by cpu")],
+        }),
+        "
+Deployment  shop/a (apps/v1, generation 1)
+Policy      none: no policy selects it
+Binding     ResourceBinding shop/a-deployment
+Decision    T1 Unschedulable: no room (it had no place)
+            without the plugin Carbon: it answered 500
+
+CLUSTER   VERDICT   SCORE   FITS   HAD   WEIGHT   QUOTA   GETS
+east      passed    -       0      -     -        -       -
+north     passed    -       0      -     -        -       -
+west      passed    -       0      -     -        -       -
+no room in east, west: limited by cpu
+no room in north: limited by modelled nodes
+Clusters    none",
+    );
+}
+
+#[test]
 fn what_another_scheduler_decides_is_not_waited_for_here() {
     check(
         json!({
