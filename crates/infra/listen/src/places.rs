@@ -139,9 +139,11 @@ impl Drop for Place {
     }
 }
 
-/// Who gives up their place, `count` of them at the most. Nobody is told twice; whoever goes already is waited for.
+/// Who gives up their place, `count` of them at the most. Nobody is told twice; whoever goes already is waited for, unless
+/// they have begun something at the last moment, which may last.
 fn who_goes(mut states: Vec<(u64, State)>, count: usize) -> Vec<u64> {
-    if states.iter().any(|(_, state)| state.leaves) {
+    let is_going = |state: &State| state.leaves && (!state.is_known || state.requests == 0);
+    if states.iter().any(|(_, state)| is_going(state)) {
         return Vec::new();
     }
     let has_strangers = states.iter().any(|(_, state)| !state.is_known);
@@ -249,6 +251,7 @@ mod tests {
                 vec![2, 3],
             ),
             (vec![(true, 1, 0), (true, 2, 0)], vec![]),
+            (vec![(true, 1, 0), (true, 0, 0), (true, 0, 1)], vec![1, 2]),
         ] {
             let states = stays.iter().zip(0..);
             let states = states.map(|((is_known, requests, since), number)| {
@@ -264,7 +267,9 @@ mod tests {
             let mut states: Vec<(u64, State)> = states.collect();
             assert_eq!(who_goes(states.clone(), 2), expected, "{stays:?}");
             states[0].1.leaves = true;
-            assert_eq!(who_goes(states, 2), [0; 0], "one goes already: {stays:?}");
+            let is_held_up = stays[0].0 && stays[0].1 > 0;
+            let expected = if is_held_up { expected } else { Vec::new() };
+            assert_eq!(who_goes(states, 2), expected, "one leaves: {stays:?}");
         }
     }
 
