@@ -224,6 +224,12 @@ fn pods_get_more_than_templates_do() {
         "template.spec.enableServiceLinks",
         Value::Null,
     );
+    check(
+        ("", "Pod"),
+        json!({"spec": {"containers": [{"name": "a", "resources": {"requests": {"cpu": null}}}]}}),
+        "spec.containers[0].resources.requests",
+        json!({"cpu": "0"}),
+    );
     let ports = json!({"spec": {"hostNetwork": true, "containers": [{"name": "a", "ports": [{"containerPort": 80}]}]}});
     check(
         ("", "Pod"),

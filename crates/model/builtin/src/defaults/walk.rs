@@ -97,6 +97,8 @@ fn rewrite(form: Form, value: &mut Value) {
         Value::Number(number) if matches!(form, Form::Quantity | Form::Resource) => {
             number.to_string()
         }
+        // Upstream: a quantity that is read from nothing is none.
+        Value::Null if matches!(form, Form::Quantity | Form::Resource) => "0".to_owned(),
         _ => return,
     };
     let canonical = match form {

@@ -62,6 +62,11 @@ pub(crate) const KUBERNETES: &[Known] = &[
         reason: "what a patch made is told with the field that is wrong",
     },
     Known {
+        sent: &["PATCH", "secrets"],
+        says: &[".details.causes[0].message: ours \"Invalid value: \\\"<redacted>"],
+        reason: "what a patch made is told with the field that is wrong, and of a secret no more",
+    },
+    Known {
         sent: &["PATCH"],
         says: &[".details.causes[0].message: ours \"Invalid value: \\\"{"],
         reason: "what a patch made is told with the field that is wrong",
