@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::cache::Detail;
+use crate::cache::{Detail, MANAGED_FIELDS};
 
 /// An object's text as far as it is kept, and what has to be known of it unread.
 #[derive(Debug)]
@@ -168,12 +168,36 @@ impl<'de> Visitor<'de> for Fields<'_, 'de> {
                 *place = serde_json::from_str(value.get())
                     .map_or_else(|_| Cow::default(), |Text(text)| text);
             }
-            if is_kept {
-                self.rest.extend_from_slice(value.get().as_bytes());
+            if !is_kept {
+                continue;
+            }
+            let is_cut = self.detail == Detail::Authors
+                && self.inside == Inside::Metadata
+                && name == MANAGED_FIELDS;
+            match is_cut.then(|| authors(value.get())).flatten() {
+                Some(authors) => self.rest.extend_from_slice(authors.as_bytes()),
+                None => self.rest.extend_from_slice(value.get().as_bytes()),
             }
         }
         Ok(())
     }
+}
+
+/// The entries of `managedFields` that are about the object itself; `None` if it is no list of such, which is then as
+/// whoever reads it finds it.
+fn authors(entries: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Entry<'a> {
+        #[serde(borrow, default)]
+        subresource: Option<Text<'a>>,
+    }
+    let entries: Vec<&RawValue> = serde_json::from_str(entries).ok()?;
+    let kept = entries.into_iter().filter(|entry| {
+        let part = serde_json::from_str(entry.get()).map(|Entry { subresource }| subresource);
+        !part.is_ok_and(|part| part.is_some_and(|Text(part)| !part.is_empty()))
+    });
+    let kept: Vec<&str> = kept.map(RawValue::get).collect();
+    Some(format!("[{}]", kept.join(",")))
 }
 
 /// A text, borrowed where it is written without escapes.
@@ -240,6 +264,8 @@ mod tests {
 
     const TEXT: &str = r#"{"kind":"X","apiVersion":"v1","metadata":{"managedFields":[{"manager":"m"}],"name":"n","namespace":"s\u0070ace","uid":"u","resourceVersion":"7","labels":{"a":"b"},"deletionTimestamp":"t"},"spec":{"metadata":{"managedFields":1}}}"#;
 
+    const AUTHORED: &str = r#"{"kind":"X","apiVersion":"v1","metadata":{"name":"n","managedFields":[{"manager":"a","fieldsV1":{"f:spec":{}}},{"manager":"b","subresource":"st\u0061tus"},{"manager":"c","subresource":""},{"manager":"d","subresource":null},{"manager":"e","subresource":1},7]}}"#;
+
     fn skimmed(text: &str, detail: Detail) -> Result<Skimmed, serde_json::Error> {
         let resource = ResourceType::namespaced("apps", "v1", "Thing", "things");
         skim(text.as_bytes(), detail, &resource)
@@ -254,13 +280,32 @@ mod tests {
         for detail in [
             Detail::Whole,
             Detail::WithoutManagedFields,
+            Detail::Authors,
             Detail::Metadata,
             Detail::Identity,
         ] {
-            let whole: Object = serde_json::from_str(TEXT).unwrap();
-            let trimmed = detail.trim(whole).into_value();
-            assert_eq!(read(TEXT, detail), trimmed, "{detail:?}");
+            for text in [TEXT, AUTHORED] {
+                let whole: Object = serde_json::from_str(text).unwrap();
+                let trimmed = detail.trim(whole).into_value();
+                assert_eq!(read(text, detail), trimmed, "{detail:?} of {text}");
+            }
         }
+    }
+
+    #[test]
+    fn authors_are_those_who_wrote_to_the_object_itself() {
+        let authors = read(AUTHORED, Detail::Authors);
+        let authors = authors.pointer("/metadata/managedFields").unwrap();
+        let expected = json!([
+            {"manager": "a", "fieldsV1": {"f:spec": {}}},
+            {"manager": "c", "subresource": ""},
+            {"manager": "d", "subresource": null},
+            {"manager": "e", "subresource": 1},
+            7,
+        ]);
+        assert_eq!(*authors, expected);
+        let odd = read(r#"{"metadata":{"managedFields":"x"}}"#, Detail::Authors);
+        assert_eq!(odd["metadata"]["managedFields"], "x");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use client::{Cache, CallError, Change, Subscription};
 use futures_util::FutureExt as _;
 use intent::Wake;
-use runtime::{CancellationToken, Queue, RetryAfter, Spawner, Taken, panic_text};
+use runtime::{CancellationToken, Queue, RetryAfter, Spawner, Taken, Turn, panic_text};
 use telemetry::chain;
 use telemetry::metrics::{Metric, Registry};
 use tokio::time::Instant;
@@ -21,6 +21,10 @@ use crate::execute::CarryOutError;
 
 /// How long a reconcile may take before it counts as failed. Calls have deadlines of their own; this is for a chain of them.
 const LONGEST_RECONCILE: Duration = Duration::from_secs(300);
+
+/// How long a look in the background keeps others from theirs. Many times what it takes to compute anything: whoever takes
+/// longer waits for somebody else, such as a member that does not answer.
+const LONGEST_TURN: Duration = Duration::from_millis(20);
 
 /// How long a key rests whose write a server refused as it is: whatever forbade it there, a policy or a webhook, may be gone
 /// by then, and nobody tells.
@@ -292,16 +296,16 @@ impl<R: Reconcile> Shell<R> {
             let taken = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                taken = self.queue.take() => taken,
+                taken = self.queue.take_in_turn(&self.cx.pressure.background) => taken,
             };
-            let Some(taken) = taken else {
+            let Some(mut taken) = taken else {
                 // Closed, and so stopped; the token is about to say so too.
                 return stop.cancelled().await;
             };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = self.look(&taken) => {}
+                () = in_turn(taken.turn(), self.look(&taken)) => {}
             }
         }
     }
@@ -406,6 +410,21 @@ impl<R: Reconcile> Shell<R> {
             tracing::warn!(controller, ?key, failures, error = %chain(error), "reconcile keeps failing");
         }
     }
+}
+
+/// Carries a look to its end, and gives the turn on that it was taken in: at the end, or earlier if it takes so long that it
+/// can only wait for somebody.
+async fn in_turn(turn: Option<Turn>, look: impl Future<Output = ()>) {
+    let Some(turn) = turn else {
+        return look.await;
+    };
+    let mut look = std::pin::pin!(look);
+    tokio::select! {
+        biased;
+        () = &mut look => return,
+        () = tokio::time::sleep(LONGEST_TURN) => drop(turn),
+    }
+    look.await;
 }
 
 /// Lets whoever reads the figures see how full a controller's queue is, as long as it runs.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use runtime::Queue;
+use runtime::{Queue, Turns};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// So many keys that are due are more than the workers are about to take.
@@ -19,6 +19,8 @@ const HIGH: usize = 8;
 pub struct Pressure {
     queues: Arc<Mutex<Queues>>,
     turns: Arc<Semaphore>,
+    /// Who may look at what was there before anybody looked.
+    pub(crate) background: Turns,
 }
 
 /// Lets its holder write a report.
@@ -41,6 +43,15 @@ pub struct Counted {
 }
 
 impl Pressure {
+    /// With so many looks in the background at once.
+    #[cfg(test)]
+    pub(crate) fn for_looks(at_once: usize) -> Self {
+        Self {
+            background: Turns::new(at_once),
+            ..Self::default()
+        }
+    }
+
     /// Whether those who can wait should.
     #[must_use]
     pub fn is_high(&self) -> bool {
@@ -91,6 +102,7 @@ impl Default for Pressure {
         Self {
             queues: Arc::default(),
             turns: Arc::new(Semaphore::new(turns())),
+            background: Turns::new(looks()),
         }
     }
 }
@@ -118,8 +130,18 @@ impl fmt::Debug for Pressure {
 /// them. More wait for their turn, in order.
 fn turns() -> usize {
     const PER_PROCESSOR: usize = 4;
-    let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-    processors * PER_PROCESSOR
+    processors() * PER_PROCESSOR
+}
+
+/// How many looks in the background are under way at once, in all parts together: enough to keep the processors busy, since
+/// most of them only compute.
+fn looks() -> usize {
+    const PER_PROCESSOR: usize = 2;
+    processors() * PER_PROCESSOR
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(2, std::num::NonZero::get)
 }
 
 #[cfg(test)]

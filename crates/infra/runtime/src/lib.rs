@@ -20,6 +20,8 @@ mod tasks;
 pub use backoff::Backoff;
 pub use clock::Clock;
 pub use listening::keep_listening;
-pub use queue::{Counts, Gauge, Priority, Queue, RetryAfter, Taken, in_the_background};
+pub use queue::{
+    Counts, Gauge, Priority, Queue, RetryAfter, Taken, Turn, Turns, in_the_background,
+};
 pub use tasks::{Outcome, Spawner, Tasks, panic_text};
 pub use tokio_util::sync::CancellationToken;

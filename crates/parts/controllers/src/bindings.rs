@@ -16,10 +16,16 @@ use client::{Cache, Caches, CompleteView, Scope};
 use object::{GroupKind, Object, ObjectKey, Value};
 use policy::Holder;
 
-use crate::{dependencies::reference, kinds, templates::TemplateKey};
+use crate::{
+    dependencies::{keys::may_refer, reference},
+    kinds,
+    templates::TemplateKey,
+};
 
 const BY_TEMPLATE: &str = "template";
 const BY_CLUSTER: &str = "cluster";
+/// Those that may note references, all under one text.
+const REFERRING: &str = "referring";
 /// Those that are to go, all under one text.
 const ENDING: &str = "ending";
 const BY_POLICY: &str = "policy";
@@ -67,6 +73,10 @@ impl Bindings {
         bindings
             .namespaced
             .index_by(BY_DEPENDENCY, reference::entries);
+        bindings.namespaced.index_by(REFERRING, |binding| {
+            let refers = may_refer(binding);
+            refers.then(|| REFERRING.to_owned()).into_iter().collect()
+        });
         bindings.namespaced.index_by(BY_REFERRER, referrers_of);
         bindings.works.index_by(BY_BINDING, |work| {
             let binding = binding_of(work);
@@ -104,10 +114,24 @@ impl Bindings {
         self.both(BY_TEMPLATE, &entry(template.clone()))
     }
 
-    /// The bindings that have the cluster among those they go to or leave.
+    /// The keys of the bindings of a template.
     #[must_use]
-    pub fn on_cluster(&self, cluster: &str) -> Vec<Arc<Object>> {
-        self.both(BY_CLUSTER, cluster)
+    pub fn keys_of_template(&self, template: &TemplateKey) -> Vec<ObjectKey> {
+        self.keys_of_both(BY_TEMPLATE, &entry(template.clone()))
+    }
+
+    /// The keys of the bindings of a template that may have to note references, or to have their notes taken away.
+    #[must_use]
+    pub fn may_refer(&self, template: &TemplateKey) -> Vec<ObjectKey> {
+        let mut keys = self.keys_of_template(template);
+        keys.retain(|key| self.namespaced.is_indexed(REFERRING, REFERRING, key));
+        keys
+    }
+
+    /// The keys of the bindings that have the cluster among those they go to or leave.
+    #[must_use]
+    pub fn on_cluster(&self, cluster: &str) -> Vec<ObjectKey> {
+        self.keys_of_both(BY_CLUSTER, cluster)
     }
 
     /// The bindings that carry the claim of a policy with this permanent id.
@@ -152,6 +176,12 @@ impl Bindings {
         } else {
             &self.namespaced
         }
+    }
+
+    fn keys_of_both(&self, index: &str, entry: &str) -> Vec<ObjectKey> {
+        let mut found = self.namespaced.indexed_keys(index, entry);
+        found.extend(self.cluster.indexed_keys(index, entry));
+        found
     }
 
     fn both(&self, index: &str, entry: &str) -> Vec<Arc<Object>> {

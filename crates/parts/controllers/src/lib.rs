@@ -35,6 +35,7 @@ pub mod bindings;
 mod change;
 pub mod courier;
 pub mod customizations;
+pub mod members;
 pub mod rulebook;
 pub mod setback;
 pub mod templates;

@@ -1,7 +1,6 @@
 //! What the controllers look at, followed once for all of them.
 
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,18 +8,16 @@ use std::{
     time::Duration,
 };
 
-use api::{
-    cluster::{Cluster, ClusterSpec},
-    well_known::conditions::cluster::{CLUSTER_NOT_REACHABLE, READY},
-};
+use api::cluster::Cluster;
 use client::{Cache, Caches, Scope};
 use control::ReconcileError;
 use intent::Wake;
-use object::{Object, ObjectKey, ObjectMeta, Value};
 use policy::Exemptions;
 use runtime::Spawner;
 
-use crate::{bindings::Bindings, kinds, rulebook::Rulebook, templates::Templates};
+use crate::{
+    bindings::Bindings, kinds, members::Members, rulebook::Rulebook, templates::Templates,
+};
 
 /// How soon something is looked at again that could not be decided because not everything was in view: that all of it is
 /// again is told to nobody.
@@ -44,8 +41,10 @@ pub struct Views {
     pub bindings: Bindings,
     /// The policies.
     pub rulebook: Rulebook,
-    /// The members.
+    /// The clusters.
     pub clusters: Cache,
+    /// What is asked about them.
+    pub members: Members,
     is_ready: Arc<AtomicBool>,
 }
 
@@ -53,11 +52,14 @@ impl Views {
     /// Follows all of it.
     #[must_use]
     pub fn follow(caches: &Caches, exemptions: Exemptions, spawner: &Spawner) -> Self {
+        let clusters = caches.follow(&kinds::of::<Cluster>(), Scope::all());
         Self {
+            // Before anybody else is told of clusters.
+            members: Members::follow(&clusters),
             templates: Templates::follow(caches, exemptions, spawner),
             bindings: Bindings::follow(caches),
             rulebook: Rulebook::follow(caches),
-            clusters: caches.follow(&kinds::of::<Cluster>(), Scope::all()),
+            clusters,
             is_ready: Arc::default(),
         }
     }
@@ -78,81 +80,6 @@ impl Views {
         }
         self.templates.synced().await;
         self.is_ready.store(true, Ordering::Release);
-    }
-
-    /// What override rules may ask about the clusters of these names, of those that exist.
-    #[must_use]
-    pub fn clusters_named<'n>(
-        &self,
-        names: impl IntoIterator<Item = &'n str>,
-    ) -> BTreeMap<String, Cluster> {
-        names
-            .into_iter()
-            .filter_map(|name| {
-                let cluster = self.clusters.get(&ObjectKey::cluster(name))?;
-                Some((name.to_owned(), traits(&cluster)))
-            })
-            .collect()
-    }
-
-    /// Whether a member has fallen silent.
-    #[must_use]
-    pub fn is_silent(&self, cluster: &str) -> bool {
-        self.clusters
-            .get(&ObjectKey::cluster(cluster))
-            .is_some_and(|cluster| is_silent(&cluster))
-    }
-}
-
-/// Whether a member has fallen silent, and its works say what it last said.
-#[must_use]
-pub fn is_silent(cluster: &Object) -> bool {
-    let conditions = cluster
-        .at(&["status", "conditions"])
-        .and_then(Value::as_array);
-    let ready = conditions
-        .into_iter()
-        .flatten()
-        .find(|condition| condition.get("type").is_some_and(|name| name == READY));
-    let Some(ready) = ready else {
-        return false; // Nobody has reported yet.
-    };
-    let text = |field: &str| ready.get(field).and_then(Value::as_str).unwrap_or_default();
-    text("status") == "Unknown" || text("reason") == CLUSTER_NOT_REACHABLE
-}
-
-/// What override rules may ask about a cluster; its status is large and none of their business.
-#[must_use]
-pub fn traits(cluster: &Object) -> Cluster {
-    let text = |field: &str| {
-        cluster
-            .text_at(&["spec", field])
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let zones = cluster
-        .at(&["spec", "zones"])
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    let labels = cluster.labels();
-    Cluster {
-        metadata: ObjectMeta {
-            name: cluster.name().to_owned(),
-            labels: labels
-                .into_iter()
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .collect(),
-            ..ObjectMeta::default()
-        },
-        spec: ClusterSpec {
-            provider: text("provider"),
-            region: text("region"),
-            zones: zones.map(str::to_owned).collect(),
-            ..ClusterSpec::default()
-        },
-        ..Cluster::default()
     }
 }
 

@@ -54,6 +54,9 @@ pub enum Detail {
     /// All but `metadata.managedFields`, which few look at and which is often half of an object.
     #[default]
     WithoutManagedFields,
+    /// All, but of `metadata.managedFields` only who wrote to the object itself, and not to its status or another part: for
+    /// those who apply, and have to know which fields are theirs.
+    Authors,
     /// Only the metadata, without `managedFields`.
     Metadata,
     /// Only who the object is, whom it belongs to and whether it is ending: names, uid, revision, owners, finalizers and the
@@ -194,15 +197,15 @@ impl Detail {
     pub(crate) fn keeps(self, field: &str) -> bool {
         match self {
             Self::Identity => matches!(field, "apiVersion" | "kind" | "metadata"),
-            Self::Whole | Self::WithoutManagedFields | Self::Metadata => true,
+            Self::Whole | Self::WithoutManagedFields | Self::Authors | Self::Metadata => true,
         }
     }
 
     /// Whether a field of an object's metadata is kept.
     pub(crate) fn keeps_of_metadata(self, field: &str) -> bool {
         match self {
-            Self::Whole => true,
-            Self::WithoutManagedFields | Self::Metadata => field != "managedFields",
+            Self::Whole | Self::Authors => true,
+            Self::WithoutManagedFields | Self::Metadata => field != MANAGED_FIELDS,
             Self::Identity => IDENTITY.contains(&field),
         }
     }
@@ -216,10 +219,21 @@ impl Detail {
         fields.retain(|name, _| self.keeps(name));
         if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.retain(|name, _| self.keeps_of_metadata(name));
+            if self == Self::Authors
+                && let Some(Value::Array(entries)) = metadata.get_mut(MANAGED_FIELDS)
+            {
+                entries.retain(|entry| {
+                    let part = entry.get("subresource").and_then(Value::as_str);
+                    part.is_none_or(str::is_empty)
+                });
+            }
         }
         object
     }
 }
+
+/// Who wrote which fields of an object.
+pub(crate) const MANAGED_FIELDS: &str = "managedFields";
 
 /// What is kept of the metadata when only the identity is.
 const IDENTITY: [&str; 7] = [
@@ -423,6 +437,13 @@ impl Cache {
         // Opened after the lock is let go of.
         let found = self.content().indexed(name, key);
         found.iter().map(Packed::open).collect()
+    }
+
+    /// The keys of the objects that an index has under a text, by namespace and name; nothing is opened to say so.
+    #[must_use]
+    pub fn indexed_keys(&self, name: &str, text: &str) -> Vec<ObjectKey> {
+        let found = self.content().indexed(name, text);
+        found.iter().map(|packed| packed.key().clone()).collect()
     }
 
     /// Whether an index has this object under a text; nothing is opened to say so.

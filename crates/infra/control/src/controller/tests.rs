@@ -8,6 +8,7 @@ use runtime::{Clock, Tasks};
 
 use super::*;
 use crate::events::Recorder;
+use crate::pressure::Pressure;
 use crate::scripted::Api;
 
 /// Does what the key says, and notes when.
@@ -160,4 +161,28 @@ async fn one_stuck_key_does_not_hold_the_others_up() {
     let looks = looks(&["hangs once", "a", "b", "c"]).await;
     let quick = looks.iter().filter(|(key, at)| key.len() == 1 && *at == 0);
     assert_eq!(quick.count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_somebody_in_the_background_lets_others_have_their_turn() {
+    let api = Api::default();
+    let tasks = Tasks::new();
+    let script = Script {
+        origin: Some(Instant::now()),
+        ..Script::default()
+    };
+    let clock = Clock::tied(Time::from_unix_seconds(0));
+    let cx = Cx::new(api.client(), clock, Recorder::silent(), "tester")
+        .pressed_by(Pressure::for_looks(1));
+    let controllers = ["stuck", "well"].map(|name| {
+        let controller = Controller::new(name, script.clone());
+        controller.run(&tasks.spawner(), cx.clone()).queue
+    });
+    runtime::in_the_background(0, || controllers[0].add("hangs once".to_owned()));
+    runtime::in_the_background(1, || controllers[1].add("a".to_owned()));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let log = script.log.lock().unwrap().clone();
+    let turn = LONGEST_TURN.as_millis() as u64;
+    assert_eq!(log, [("hangs once".to_owned(), 0), ("a".to_owned(), turn)]);
+    drop(tasks);
 }

@@ -8,6 +8,7 @@
 mod state;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::cell::Cell;
 use std::hash::Hash;
@@ -19,6 +20,7 @@ use tokio::time::Instant;
 
 pub use self::state::Counts;
 use self::state::State;
+pub use self::turns::{Turn, Turns};
 
 /// How urgent a key is: the higher comes first; the same, in the order they came.
 pub type Priority = i32;
@@ -54,6 +56,11 @@ pub fn in_the_background<T>(age: u32, work: impl FnOnce() -> T) -> T {
 /// A priority, and among equals the age.
 fn rank(priority: Priority, age: u32) -> Rank {
     (Rank::from(priority) << u32::BITS) - Rank::from(age)
+}
+
+/// Whether a key was added [`in_the_background`].
+fn is_in_background(rank: Rank) -> bool {
+    rank < self::rank(-BACKGROUND / 2, 0)
 }
 
 /// How long a key that failed waits: doubling from `first` to `longest`.
@@ -97,6 +104,7 @@ pub struct Taken<K: Clone + Eq + Hash> {
     queue: Queue<K>,
     key: K,
     waited: Duration,
+    turn: Option<Turn>,
 }
 
 impl<K: Clone + Eq + Hash> Queue<K> {
@@ -162,18 +170,33 @@ impl<K: Clone + Eq + Hash> Queue<K> {
 
     /// Waits for a key that is due; `None` once the queue is closed. Dropping the future loses nothing.
     pub async fn take(&self) -> Option<Taken<K>> {
+        self.take_by(None).await
+    }
+
+    /// The same, but a key that was added [`in_the_background`] only when it is one's turn. Whoever waits for that still
+    /// gets other keys.
+    pub async fn take_in_turn(&self, turns: &Turns) -> Option<Taken<K>> {
+        self.take_by(Some(turns)).await
+    }
+
+    async fn take_by(&self, turns: Option<&Turns>) -> Option<Taken<K>> {
+        let mut turn = None;
         loop {
             // Registered before looking, so that nothing added in between is missed.
             let changed = self.shared.changed.notified();
-            let next = {
+            let (next, waits_for_turn) = {
                 let mut state = self.lock();
                 if state.is_closed() {
                     // Pass it on: each waiter takes one permit.
                     self.shared.changed.notify_one();
                     return None;
                 }
-                let taken = state.take(Instant::now());
-                if let Some((key, waited)) = taken {
+                let now = Instant::now();
+                if state.has_background(now) {
+                    turn = turn.or_else(|| turns?.try_take());
+                }
+                let is_any = turns.is_none() || turn.is_some();
+                if let Some((key, waited, rank)) = state.take(is_any, now) {
                     if state.has_ready() {
                         self.shared.changed.notify_one();
                     }
@@ -181,18 +204,29 @@ impl<K: Clone + Eq + Hash> Queue<K> {
                         queue: self.clone(),
                         key,
                         waited,
+                        turn: turn.filter(|_| is_in_background(rank)),
                     });
                 }
-                state.next_due()
+                (state.next_due(), state.has_ready())
             };
-            match next {
-                None => changed.await,
-                Some(due) => {
-                    tokio::select! {
-                        () = changed => {}
-                        () = tokio::time::sleep_until(due) => {}
-                    }
+            // Somebody else took what this was for.
+            turn = None;
+            let due = async {
+                match next {
+                    Some(due) => tokio::time::sleep_until(due).await,
+                    None => std::future::pending().await,
                 }
+            };
+            let next_turn = async {
+                match turns.filter(|_| waits_for_turn) {
+                    Some(turns) => turns.take().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = changed => {}
+                () = due => {}
+                taken = next_turn => turn = Some(taken),
             }
         }
     }
@@ -274,6 +308,12 @@ impl<K: Clone + Eq + Hash> Taken<K> {
     #[must_use]
     pub fn key(&self) -> &K {
         &self.key
+    }
+
+    /// The turn that it was taken in, if it needed one; others wait until it is dropped.
+    #[must_use]
+    pub fn turn(&mut self) -> Option<Turn> {
+        self.turn.take()
     }
 
     /// How long it was due before a worker took it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Rank, RetryAfter, later};
+use super::{Rank, RetryAfter, is_in_background, later};
 use crate::backoff::delay;
 
 /// One key in so many is the least urgent one, lest it waits for ever behind others that keep coming.
@@ -142,14 +142,21 @@ impl<K: Clone + Eq + Hash> State<K> {
         }
     }
 
-    /// The most urgent key that is due, or now and then the least urgent, which is then being looked at; and how long it
-    /// was due.
-    pub(super) fn take(&mut self, now: Instant) -> Option<(K, Duration)> {
+    /// The most urgent key that is due, or now and then the least urgent, which is then being looked at; how long it was
+    /// due, and how urgent it is. Unless any will do, none of those in the background.
+    pub(super) fn take(&mut self, is_any: bool, now: Instant) -> Option<(K, Duration, Rank)> {
         self.ripen(now);
         let is_turn_of_least = self.taken % LEAST_URGENT_EACH == LEAST_URGENT_EACH - 1;
-        let key = match is_turn_of_least {
+        let (rank, key) = match is_turn_of_least && is_any {
             true => self.pop_least()?,
-            false => self.ready.pop_first()?.1,
+            false => {
+                let first = self.ready.first_entry()?;
+                let (Reverse(rank), _) = *first.key();
+                if !is_any && is_in_background(rank) {
+                    return None;
+                }
+                (rank, first.remove())
+            }
         };
         let since = match self.entries.insert(key.clone(), Entry::Running(None)) {
             Some(Entry::Ready(_, _, since)) => since,
@@ -157,7 +164,14 @@ impl<K: Clone + Eq + Hash> State<K> {
         };
         self.running += 1;
         self.taken += 1;
-        Some((key, now.saturating_duration_since(since)))
+        Some((key, now.saturating_duration_since(since), rank))
+    }
+
+    /// Whether a key is due that was added in the background.
+    pub(super) fn has_background(&mut self, now: Instant) -> bool {
+        self.ripen(now);
+        let least = self.ready.last_key_value();
+        least.is_some_and(|((Reverse(rank), _), _)| is_in_background(*rank))
     }
 
     /// Whether a key waits for a worker. Only as of the last [`State::take`].
@@ -223,10 +237,10 @@ impl<K: Clone + Eq + Hash> State<K> {
     }
 
     /// Of the least urgent keys the one that came first.
-    fn pop_least(&mut self) -> Option<K> {
+    fn pop_least(&mut self) -> Option<(Rank, K)> {
         let &(least, _) = self.ready.last_key_value()?.0;
         let (&first, _) = self.ready.range((least, 0)..).next()?;
-        self.ready.remove(&first)
+        Some((least.0, self.ready.remove(&first)?))
     }
 
     /// Moves what has become due.

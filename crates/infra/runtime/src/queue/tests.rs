@@ -107,9 +107,9 @@ proptest! {
                 }
                 Step::Take => {
                     let candidates = model.candidates();
-                    let taken = state.take(at(model.now));
+                    let taken = state.take(true, at(model.now));
                     prop_assert_eq!(taken.is_some(), !candidates.is_empty());
-                    if let Some((key, waited)) = taken {
+                    if let Some((key, waited, _)) = taken {
                         prop_assert!(candidates.contains(&key), "{key} is not among {candidates:?}");
                         prop_assert!(!model.running.contains_key(&key));
                         let due = model.wanted.remove(&key).map(|(due, ..)| due);
@@ -145,8 +145,8 @@ fn keys_of_one_priority_come_in_the_order_they_were_added() {
     for (key, priority) in [("a", 0), ("b", 0), ("c", 7), ("d", 0), ("b", 0), ("d", 1)] {
         state.add(key, now, priority, now);
     }
-    let order: Vec<_> = std::iter::from_fn(|| state.take(now))
-        .map(|(key, _)| key)
+    let order: Vec<_> = std::iter::from_fn(|| state.take(true, now))
+        .map(|(key, ..)| key)
         .collect();
     assert_eq!(order, ["c", "d", "a", "b"]);
 }
@@ -234,7 +234,7 @@ fn what_is_added_in_the_background_comes_last_and_yet_comes() {
         queue.add_with(key, Instant::now(), -100);
     }
     let mut taken = Vec::new();
-    while let Some((key, _)) = queue.lock().take(Instant::now()) {
+    while let Some((key, ..)) = queue.lock().take(true, Instant::now()) {
         taken.push(key);
     }
     let expected = [
@@ -262,8 +262,34 @@ fn of_what_was_there_before_the_newest_comes_first() {
         in_the_background(age, || queue.add_with(key, Instant::now(), priority));
     }
     let mut taken = Vec::new();
-    while let Some((key, _)) = queue.lock().take(Instant::now()) {
+    while let Some((key, ..)) = queue.lock().take(true, Instant::now()) {
         taken.push(key);
     }
     assert_eq!(taken, ["e", "c", "d", "b", "a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn few_look_in_the_background_and_the_others_still_get_what_changes() {
+    let turns = Turns::new(1);
+    let (one, other) = (Queue::default(), Queue::default());
+    in_the_background(0, || {
+        one.add("old");
+        other.add("old");
+    });
+    let mut held = one.take_in_turn(&turns).await.unwrap();
+    let turn = held.turn().unwrap();
+    let waiting = other.take_in_turn(&turns);
+    tokio::pin!(waiting);
+    let early = tokio::time::timeout(Duration::from_secs(9), &mut waiting).await;
+    assert!(early.is_err(), "it is not its turn");
+    other.add("new");
+    let mut taken = waiting.await.unwrap();
+    assert_eq!((*taken.key(), taken.turn().is_some()), ("new", false));
+    let waiting = other.take_in_turn(&turns);
+    tokio::pin!(waiting);
+    let early = tokio::time::timeout(Duration::from_secs(9), &mut waiting).await;
+    assert!(early.is_err(), "it is not its turn yet");
+    drop(turn);
+    let mut taken = waiting.await.unwrap();
+    assert_eq!((*taken.key(), taken.turn().is_some()), ("old", true));
 }

@@ -8,8 +8,8 @@ use object::{Object, ObjectKey};
 use crate::{
     bindings::{binding_of, clusters_of},
     change::is_of_status,
+    members::is_silent,
     setback,
-    views::is_silent,
 };
 
 /// The binding of a work that came, went, is going, or whose member has reported.
@@ -68,14 +68,10 @@ pub fn wait_of_binding(change: &Change, first: Duration) -> Duration {
 
 /// The bindings on a cluster that fell silent or answers again.
 #[must_use]
-pub fn of_cluster(
-    change: &Change,
-    on_cluster: impl Fn(&str) -> Vec<Arc<Object>>,
-) -> Vec<ObjectKey> {
+pub fn of_cluster(change: &Change, on_cluster: impl Fn(&str) -> Vec<ObjectKey>) -> Vec<ObjectKey> {
     let silent = |cluster: &Option<Arc<Object>>| cluster.as_ref().is_some_and(|c| is_silent(c));
     if silent(&change.before) == silent(&change.after) {
         return Vec::new();
     }
-    let bindings = on_cluster(&change.key().name);
-    bindings.iter().map(|binding| binding.key()).collect()
+    on_cluster(&change.key().name)
 }

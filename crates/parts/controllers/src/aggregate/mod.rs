@@ -116,7 +116,7 @@ impl Aggregator {
         let silent = works
             .iter()
             .filter_map(|work| cluster_of(work))
-            .filter(|cluster| self.views.is_silent(cluster))
+            .filter(|cluster| self.views.members.is_silent(cluster))
             .collect();
         fold(&status::Inputs {
             template: &spec.resource,

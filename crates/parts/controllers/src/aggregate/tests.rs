@@ -259,7 +259,7 @@ fn a_cluster_wakes_its_bindings_when_it_falls_silent_or_answers_again() {
     let sick = cluster("False", "ClusterNotReady");
     let away = cluster("False", "ClusterNotReachable");
     let unknown = cluster("Unknown", "ClusterStatusUnknown");
-    let on_cluster = |_: &str| vec![Arc::new(one(BINDING))];
+    let on_cluster = |_: &str| vec![one(BINDING).key()];
     for (before, after, wakes) in [
         (Some(&ready), Some(&sick), false),
         (Some(&ready), Some(&away), true),

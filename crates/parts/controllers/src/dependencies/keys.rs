@@ -35,7 +35,7 @@ pub fn referrers_of_binding(change: &Change) -> Vec<ObjectKey> {
 pub fn referrers_of_template(
     kind: &GroupKind,
     change: &Change,
-    of_template: impl Fn(&TemplateKey) -> Vec<Arc<Object>>,
+    referring: impl Fn(&TemplateKey) -> Vec<ObjectKey>,
 ) -> Vec<ObjectKey> {
     if change.after.is_none() || !is_more_than_status(change.before.as_ref(), change.after.as_ref())
     {
@@ -45,11 +45,7 @@ pub fn referrers_of_template(
         kind: kind.clone(),
         key: change.key(),
     };
-    of_template(&key)
-        .iter()
-        .filter(|binding| may_refer(binding))
-        .map(|binding| binding.key())
-        .collect()
+    referring(&key)
 }
 
 /// What a binding refers or referred to, if that or its clusters changed; and its own template if it is or was itself

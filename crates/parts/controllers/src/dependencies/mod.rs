@@ -76,7 +76,7 @@ pub fn start(views: &Views, answers: &Answers, workers: usize, spawner: &Spawner
         .watch(&views.bindings.namespaced, keys::referrers_of_binding);
     let (queue, bindings) = (controller.queue(), views.bindings.clone());
     views.templates.on_change(move |kind, change| {
-        for key in keys::referrers_of_template(kind, change, |key| bindings.of_template(key)) {
+        for key in keys::referrers_of_template(kind, change, |key| bindings.may_refer(key)) {
             queue.add(key);
         }
     });

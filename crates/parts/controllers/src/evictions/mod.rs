@@ -22,7 +22,7 @@ use std::{
 
 use api::{
     TypeName,
-    kubernetes::scheduling::{Taint, Toleration},
+    kubernetes::scheduling::Toleration,
     policy::Placement,
     well_known::annotations::APPLIED_PLACEMENT,
     work::v1alpha2::{ClusterResourceBinding, ResourceBinding},
@@ -196,7 +196,7 @@ pub fn keys_of_binding(change: &Change) -> Option<ObjectKey> {
 #[must_use]
 pub fn keys_of_cluster(
     change: &Change,
-    on_cluster: impl Fn(&str) -> Vec<Arc<Object>>,
+    on_cluster: impl Fn(&str) -> Vec<ObjectKey>,
 ) -> Vec<ObjectKey> {
     let taints = |cluster: &Option<Arc<Object>>| {
         cluster
@@ -206,8 +206,7 @@ pub fn keys_of_cluster(
     if taints(&change.before) == taints(&change.after) {
         return Vec::new();
     }
-    let bindings = on_cluster(&change.key().name);
-    bindings.iter().map(|binding| binding.key()).collect()
+    on_cluster(&change.key().name)
 }
 
 /// What is gathered about a binding.
@@ -290,27 +289,6 @@ impl ApplicationFailover {
     }
 }
 
-impl TaintManager {
-    /// The taints of clusters, of those that exist and are to stay.
-    fn taints<'n>(&self, names: impl Iterator<Item = &'n str>) -> BTreeMap<String, Vec<Taint>> {
-        names
-            .filter_map(|name| {
-                let cluster = self.views.clusters.get(&ObjectKey::cluster(name))?;
-                if cluster.is_terminating() {
-                    return None;
-                }
-                let taints = cluster.at(&["spec", "taints"]).and_then(Value::as_array);
-                let taints = taints
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|taint| object::parse::shape(taint).ok())
-                    .collect();
-                Some((name.to_owned(), taints))
-            })
-            .collect()
-    }
-}
-
 impl Reconcile for TaintManager {
     type Key = ObjectKey;
 
@@ -327,7 +305,10 @@ impl Reconcile for TaintManager {
         };
         let spec = &facts.binding.spec;
         let left = spec.graceful_eviction_tasks.iter();
-        let left = self.taints(left.map(|task| task.from_cluster.as_str()));
+        let left = self
+            .views
+            .members
+            .taints(left.map(|task| task.from_cluster.as_str()));
         let back = plan::stay_after_all(facts.subject(cx.now()), &left, &tolerations);
         if !back.is_empty() {
             cx.carry_out(&back).await?;
@@ -335,7 +316,10 @@ impl Reconcile for TaintManager {
             // The binding comes again as it is now.
             return Ok(Wake::OnChange);
         }
-        let taints = self.taints(spec.clusters.iter().map(|target| target.name.as_str()));
+        let taints = self
+            .views
+            .members
+            .taints(spec.clusters.iter().map(|target| target.name.as_str()));
         let begun = Instant::now();
         let plan = plan::leave_tainted(facts.subject(cx.now()), &taints, &tolerations, self.rules);
         let carried = cx.carry_out(&plan).await;

@@ -225,7 +225,7 @@ fn those_wake_whom_a_change_concerns() {
         assert_eq!(keys_with_failover(&change).is_some(), failover);
         assert_eq!(keys_of_binding(&change).is_some(), more);
     }
-    let on_cluster = |_: &str| vec![Arc::new(one(&plain))];
+    let on_cluster = |_: &str| vec![one(&plain).key()];
     let clean = "{metadata: {name: m1}}";
     let dirty = "{metadata: {name: m1}, spec: {taints: [{key: a, effect: NoExecute}]}}";
     for (before, after, wakes) in [

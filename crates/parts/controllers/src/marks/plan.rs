@@ -12,7 +12,7 @@ use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use object::{Object, Value, condition::Condition, time::Time};
 use serde_json::json;
 
-use crate::{kinds, views::traits};
+use crate::{kinds, members::traits};
 
 /// The taints that follow from the cluster's conditions by these policies.
 #[must_use]

@@ -1,17 +1,17 @@
 //! Whom a change wakes: the bindings whose works have to be looked at.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use client::Change;
-use object::{GroupKind, Object, ObjectKey};
+use object::{GroupKind, ObjectKey};
 use overrides::Template;
 use policy::activation::{Origin, origin};
 
 use crate::{
     bindings::{binding_of, cluster_of, clusters_of},
     change::is_more_than_status,
+    members::traits,
     templates::{Found, TemplateKey},
-    views::traits,
 };
 
 /// A binding itself, unless only its status changed, or it is new and has no clusters yet. Works that it has nevertheless
@@ -50,10 +50,7 @@ pub fn of_work(change: &Change, is_wanted: impl Fn(&ObjectKey, &str) -> bool) ->
 
 /// The bindings that go to a cluster of which something changed that override rules ask about.
 #[must_use]
-pub fn of_cluster(
-    change: &Change,
-    on_cluster: impl Fn(&str) -> Vec<Arc<Object>>,
-) -> Vec<ObjectKey> {
+pub fn of_cluster(change: &Change, on_cluster: impl Fn(&str) -> Vec<ObjectKey>) -> Vec<ObjectKey> {
     let same = match (&change.before, &change.after) {
         (Some(before), Some(after)) => traits(before) == traits(after),
         _ => false,
@@ -61,8 +58,7 @@ pub fn of_cluster(
     if same {
         return Vec::new();
     }
-    let bindings = on_cluster(&change.key().name);
-    bindings.iter().map(|binding| binding.key()).collect()
+    on_cluster(&change.key().name)
 }
 
 /// The bindings of a template that came, or of which only our own labels and annotations changed. What its author changes
@@ -71,7 +67,7 @@ pub fn of_cluster(
 pub fn of_template(
     kind: &GroupKind,
     change: &Change,
-    of_template: impl Fn(&TemplateKey) -> Vec<Arc<Object>>,
+    of_template: impl Fn(&TemplateKey) -> Vec<ObjectKey>,
 ) -> Vec<ObjectKey> {
     let concerns = match (&change.before, &change.after) {
         (_, None) => false,
@@ -85,8 +81,7 @@ pub fn of_template(
         kind: kind.clone(),
         key: change.key(),
     };
-    let bindings = of_template(&key);
-    bindings.iter().map(|binding| binding.key()).collect()
+    of_template(&key)
 }
 
 /// Whether a change of an override policy is about a template.

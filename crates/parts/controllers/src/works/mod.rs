@@ -83,7 +83,9 @@ impl WorkMaker {
             });
         let (queue, bindings) = (controller.queue(), views.bindings.clone());
         views.templates.on_change(move |kind, change| {
-            for key in keys::of_template(kind, change, |template| bindings.of_template(template)) {
+            for key in
+                keys::of_template(kind, change, |template| bindings.keys_of_template(template))
+            {
                 queue.add(key);
             }
         });
@@ -122,7 +124,7 @@ impl WorkMaker {
         let (revised, again) = self.revise(&binding, template.as_ref()).await;
         let goals = targets::targets(&binding.spec);
         let names = goals.iter().map(|target| target.name.as_str());
-        let clusters = self.views.clusters_named(names.clone());
+        let clusters = self.views.members.named(names.clone());
         let (owned, view) = self.views.bindings.works_of(key);
         let namesakes = self.namesakes(key, template.as_ref(), names);
         let overrides = self.views.rulebook.overrides();

@@ -1,6 +1,6 @@
 //! Which works are made, changed and deleted for a binding.
 
-use std::{collections::BTreeMap, error::Error as _};
+use std::{collections::BTreeMap, error::Error as _, sync::Arc};
 
 use api::{
     cluster::Cluster,
@@ -46,7 +46,7 @@ pub struct Inputs<'a> {
     /// All override policies.
     pub overrides: &'a Overrides,
     /// The clusters there are, of those the binding names.
-    pub clusters: &'a BTreeMap<String, Cluster>,
+    pub clusters: &'a BTreeMap<String, Arc<Cluster>>,
     /// The works there are.
     pub works: Works<'a>,
     /// Whether labels of a copy that failed go to the copy that replaces it (`StatefulFailoverInjection`).
@@ -293,7 +293,7 @@ impl Inputs<'_> {
                 object: shared.as_ref().unwrap_or(revised),
                 other_versions: template.other_versions,
             },
-            &ClusterFacts::from(cluster),
+            &ClusterFacts::from(&**cluster),
         )
         .map_err(|error| Refusal {
             reason: events::template::APPLY_OVERRIDE_POLICY_FAILED,

@@ -42,7 +42,7 @@ struct Scene {
     binding: Object,
     template: Option<Object>,
     overrides: Overrides,
-    clusters: BTreeMap<String, Cluster>,
+    clusters: BTreeMap<String, Arc<Cluster>>,
     works: Vec<Object>,
     are_all: bool,
     policy_preserves: bool,
@@ -61,7 +61,7 @@ fn scene(text: &str) -> Scene {
     for name in ["m1", "m2"] {
         let mut cluster = Cluster::default();
         cluster.metadata.name = name.to_owned();
-        scene.clusters.insert(name.to_owned(), cluster);
+        scene.clusters.insert(name.to_owned(), Arc::new(cluster));
     }
     for document in documents(text) {
         match document.kind() {
@@ -700,7 +700,7 @@ fn a_cluster_wakes_its_bindings_when_rules_could_tell_the_difference() {
     let cluster = "{metadata: {name: m1, labels: {a: b}}, spec: {region: r}}";
     let ready = cluster.replace("spec:", "status: {x: 1}, spec:");
     let moved = cluster.replace("region: r", "region: s");
-    let on_cluster = |_: &str| vec![Arc::new(one(&binding(DIVIDED)))];
+    let on_cluster = |_: &str| vec![one(&binding(DIVIDED)).key()];
     for (before, after, wakes) in [
         (None, Some(cluster), true),
         (Some(cluster), Some(moved.as_str()), true),
@@ -718,7 +718,7 @@ fn a_template_wakes_its_binding_when_it_comes_or_only_our_own_keys_change() {
         "uid: u1, annotations: {work.karmada.io/conflict-resolution: overwrite},",
     );
     let edited = WEB.replace("replicas: 5", "replicas: 6");
-    let of_template = |_: &crate::templates::TemplateKey| vec![Arc::new(one(&binding(DIVIDED)))];
+    let of_template = |_: &crate::templates::TemplateKey| vec![one(&binding(DIVIDED)).key()];
     for (before, after, wakes) in [
         (None, Some(WEB), true),
         (Some(WEB), Some(adopted.as_str()), true),

@@ -21,10 +21,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) resource: &'a ResourceType,
     /// What the member is to have.
     pub(crate) manifest: &'a Object,
-    /// What it has, if anything.
+    /// What it has, if anything, with those entries of `managedFields` that are about the object itself.
     pub(crate) observed: Option<&'a Object>,
-    /// Whether that was read from the member itself, with its `managedFields`, and not from a cache.
-    pub(crate) is_live: bool,
     /// What was written last, if that is known.
     pub(crate) written: Option<&'a Written>,
     pub(crate) way: Way,
@@ -134,17 +132,13 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Result<Step, Refusal> {
             .retain_all(manifest, observed)
             .map_err(|source| Refusal::retain(manifest, source))?,
     };
-    let has_additions = || {
-        // Who wrote what stands only in the object itself.
-        !inputs.is_live || taken_over(observed, &inputs.resource.kind.api_version()).is_some()
-    };
+    let has_additions = || taken_over(observed, &inputs.resource.kind.api_version()).is_some();
     // Somebody changed the object, but nothing of what is ours to say.
     if is_known && contains(observed, &retained) && !has_additions() {
         return Ok(Step::Keep);
     }
     // After a restart nothing is known of what was written; the object itself says that it was this.
     if inputs.written.is_none()
-        && inputs.is_live
         && contains(observed, &retained)
         && is_ours_alone(observed, &retained)
     {

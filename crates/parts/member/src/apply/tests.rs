@@ -72,7 +72,6 @@ fn decide_by(
         resource: &resource,
         manifest,
         observed,
-        is_live: true,
         written,
         way,
         rival: None,

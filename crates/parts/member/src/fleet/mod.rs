@@ -22,6 +22,7 @@ use tokio::sync::watch;
 
 use crate::connect::{Connect, Link, LinkError, link, secret_key};
 use crate::fleet::member::Member;
+use crate::health;
 use crate::lease::Heartbeat;
 use crate::namespaces::Skipped;
 use crate::report::Rhythm;
@@ -131,6 +132,10 @@ pub fn run(fleet: Fleet, spawner: &Spawner) -> Members {
         supervisor.works.clone(),
     );
     clusters.index_by(BY_SECRET, secrets_of);
+    clusters.index_by(READY_CLUSTERS, |cluster| match health::is_ready(cluster) {
+        true => vec![READY_CLUSTERS.to_owned()],
+        false => Vec::new(),
+    });
     works.index_by(GROUND, |work| match priority(work) {
         0 => Vec::new(),
         _ => vec![work.namespace().to_owned()],
@@ -328,6 +333,9 @@ pub(crate) fn priority(work: &Object) -> i32 {
     if is_ground { FIRST } else { 0 }
 }
 
+/// The clusters that are ready, all under this one text. A cluster is large, and each work asks about its own.
+pub(crate) const READY_CLUSTERS: &str = "ready";
+
 /// Clusters by the secret that they are reached with. A cluster that says what it serves is large: with a thousand of them
 /// and two secrets each, opening all for each secret took minutes of a start.
 const BY_SECRET: &str = "secret";
@@ -341,9 +349,8 @@ fn secrets_of(cluster: &Object) -> Vec<String> {
 
 /// The clusters that refer to a secret.
 fn clusters_with(secret: &Object, clusters: &Cache) -> Vec<String> {
-    let found = clusters.indexed(BY_SECRET, &secret.key().to_string());
-    let names = found.iter().map(|cluster| cluster.name().to_owned());
-    names.collect()
+    let found = clusters.indexed_keys(BY_SECRET, &secret.key().to_string());
+    found.into_iter().map(|cluster| cluster.name).collect()
 }
 
 fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {

@@ -30,6 +30,9 @@ use crate::resources;
 /// Bindings by the clusters they name.
 const BY_TARGET: &str = "target clusters";
 
+/// The clusters on their way out, all under this one text. A cluster is large, and every binding asks about its own.
+const GOING: &str = "going";
+
 /// Takes care of all clusters.
 struct Lifecycle {
     clusters: Cache,
@@ -48,8 +51,13 @@ pub fn run(caches: &Caches, cx: Cx, workers: usize, spawner: &Spawner) {
     for cache in &bindings {
         cache.index_by(BY_TARGET, targets);
     }
+    let clusters = follow(resources::of::<Cluster>());
+    clusters.index_by(GOING, |cluster| {
+        let is_going = cluster.is_terminating();
+        is_going.then(|| GOING.to_owned()).into_iter().collect()
+    });
     let lifecycle = Lifecycle {
-        clusters: follow(resources::of::<Cluster>()),
+        clusters,
         namespaces: follow(resources::namespaces()),
         works: follow(resources::of::<Work>()),
         bindings: bindings.clone(),
@@ -110,14 +118,16 @@ impl Lifecycle {
         let mut names = Vec::new();
         for cache in &self.bindings {
             cache.complete()?;
-            let bindings = cache.indexed(BY_TARGET, name);
-            let named = bindings.iter().map(|binding| {
-                let kind = match binding.namespace() {
-                    "" => "ClusterResourceBinding",
-                    _ => "ResourceBinding",
-                };
-                format!("{kind} {}", binding.key())
-            });
+            let named = cache
+                .indexed_keys(BY_TARGET, name)
+                .into_iter()
+                .map(|binding| {
+                    let kind = match binding.namespace.as_str() {
+                        "" => "ClusterResourceBinding",
+                        _ => "ResourceBinding",
+                    };
+                    format!("{kind} {binding}")
+                });
             names.extend(named);
         }
         names.sort_unstable();
@@ -132,10 +142,8 @@ fn owner_of_namespace(change: &Change) -> Option<String> {
 
 /// The clusters on their way out that a binding names or named: they may wait for that alone.
 fn going_targets(change: &Change, clusters: &Cache) -> Vec<String> {
-    let is_going = |name: &String| {
-        let cluster = clusters.get(&ObjectKey::cluster(name.as_str()));
-        cluster.is_some_and(|cluster| cluster.is_terminating())
-    };
+    let is_going =
+        |name: &String| clusters.is_indexed(GOING, GOING, &ObjectKey::cluster(name.as_str()));
     let mut names: Vec<String> = change
         .states()
         .flat_map(|binding| targets(binding))

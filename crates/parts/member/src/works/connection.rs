@@ -32,6 +32,9 @@ use crate::works::rivals;
 const GATHERING: Duration = Duration::from_millis(15);
 /// How long it waits while templates do not get on their way as fast as they come.
 const GIVING_WAY: Duration = Duration::from_secs(2);
+/// How long works wait for the first list of a kind: it tells of all that were brought before what a call each would. One that
+/// takes longer is not waited for.
+const FIRST_LIST: Duration = Duration::from_secs(2);
 /// How urgent it is to report: less than to bring.
 const REPORT: Priority = -1;
 /// How many fields of one object a member may not know before it is believed that something else is wrong.
@@ -77,7 +80,7 @@ pub(crate) struct Connection {
     /// The execution namespace whose works are brought here.
     namespace: String,
     breaker: Mutex<Breaker>,
-    followed: Mutex<HashMap<ResourceType, (Cache, Subscription)>>,
+    followed: Mutex<HashMap<ResourceType, Followed>>,
     /// The works themselves, once somebody looks at works.
     works: OnceLock<Cache>,
     /// Whether reports should wait.
@@ -119,13 +122,25 @@ impl Connection {
         }
     }
 
-    /// The member's objects of a kind that works brought there, followed from now on.
-    pub(crate) fn follow(&self, resource: &ResourceType) -> Cache {
-        let mut followed = lock(&self.followed);
-        if let Some((cache, _)) = followed.get(resource) {
-            return cache.clone();
+    /// The member's objects of a kind that works brought there, followed from now on; listed by then, unless that takes long.
+    pub(crate) async fn listed(&self, resource: &ResourceType) -> Cache {
+        let (cache, since) = self.follow(resource);
+        if !cache.is_synced() {
+            // Without the list there is less to go by, and each work asks for itself.
+            _ = tokio::time::timeout_at(since + FIRST_LIST, cache.synced()).await;
         }
-        let scope = Scope::all().with_labels(format!("{MANAGED}={TRUE}"));
+        cache
+    }
+
+    /// The member's objects of a kind, and since when they are followed.
+    fn follow(&self, resource: &ResourceType) -> (Cache, Instant) {
+        let mut followed = lock(&self.followed);
+        if let Some(known) = followed.get(resource) {
+            return (known.cache.clone(), known.since);
+        }
+        let scope = Scope::all()
+            .with_labels(format!("{MANAGED}={TRUE}"))
+            .keeping(Detail::Authors);
         let cache = self.caches.follow(resource, scope);
         let queue = self.queue.get().cloned().unwrap_or_default();
         let namespace = self.namespace.clone();
@@ -142,8 +157,14 @@ impl Connection {
                 queue.add_with(key, Instant::now() + wait, priority);
             }
         });
-        followed.insert(resource.clone(), (cache.clone(), subscription));
-        cache
+        let since = Instant::now();
+        let known = Followed {
+            cache: cache.clone(),
+            since,
+            _waking: subscription,
+        };
+        followed.insert(resource.clone(), known);
+        (cache, since)
     }
 
     /// Changes in the member go into this queue from now on; it is for these works.
@@ -174,8 +195,7 @@ impl Connection {
         observed: &Object,
     ) -> Option<ObjectKey> {
         let works = self.works.get()?;
-        let own = works.get(work)?;
-        rivals::rival(&own, manifest, observed, |key| works.get(key))
+        rivals::rival(work, manifest, observed, |key| works.get(key))
     }
 
     /// Keeps nothing about a work that is gone.
@@ -189,8 +209,8 @@ impl Connection {
         let (Some(queue), Some(works)) = (self.queue.get(), self.works.get()) else {
             return;
         };
-        for work in works.indexed(UNAPPLIED, &self.namespace) {
-            queue.add(work.key());
+        for work in works.indexed_keys(UNAPPLIED, &self.namespace) {
+            queue.add(work);
         }
     }
 
@@ -299,6 +319,13 @@ impl Connection {
         };
         self.heard(written)
     }
+}
+
+/// The objects of one kind that works brought.
+struct Followed {
+    cache: Cache,
+    since: Instant,
+    _waking: Subscription,
 }
 
 /// What decides which kinds a member serves: definitions of kinds, and servers that stand in for it.

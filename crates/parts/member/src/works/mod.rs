@@ -29,7 +29,7 @@ use telemetry::chain;
 use tokio::sync::watch;
 
 use crate::apply::outcome::{self, Done};
-use crate::health;
+use crate::fleet::READY_CLUSTERS;
 use crate::namespaces::Skipped;
 use crate::reflect::{self, reading::Reading};
 use crate::works::by_hand::{marked, tie};
@@ -131,10 +131,9 @@ impl Reconcile for Works {
 impl Works {
     /// Whether the member is worth a call: it said that it is well, within the thresholds.
     fn is_ready(&self) -> bool {
-        let cluster = self
-            .clusters
-            .get(&ObjectKey::cluster(self.cluster.as_str()));
-        cluster.is_some_and(|cluster| health::is_ready(&cluster))
+        let key = ObjectKey::cluster(self.cluster.as_str());
+        self.clusters
+            .is_indexed(READY_CLUSTERS, READY_CLUSTERS, &key)
     }
 }
 

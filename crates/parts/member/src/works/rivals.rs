@@ -10,13 +10,13 @@ use crate::works::connection::work_of;
 
 /// The work to which another gives way about an object: the one that the object names, if it is there to stay and brings it.
 pub(super) fn rival<W: AsRef<Object>>(
-    own: &Object,
+    own: &ObjectKey,
     manifest: &Object,
     observed: &Object,
     find: impl Fn(&ObjectKey) -> Option<W>,
 ) -> Option<ObjectKey> {
-    let named = work_of(observed).filter(|named| named.namespace == own.namespace())?;
-    if named.name == own.name() || !is_by_hand(own) {
+    let named = work_of(observed).filter(|named| named.namespace == own.namespace)?;
+    if named == *own || !is_by_hand(find(own)?.as_ref()) {
         return None;
     }
     let other = find(&named)?;
@@ -121,7 +121,7 @@ mod tests {
                 "work.karmada.io/namespace": "karmada-es-m1", "work.karmada.io/name": named}}}));
             let known = [std::sync::Arc::new(own.clone()), std::sync::Arc::new(other)];
             let find = |key: &ObjectKey| known.iter().find(|work| work.key() == *key).cloned();
-            let found = rival(&own, &manifest, &observed, find);
+            let found = rival(&own.key(), &manifest, &observed, find);
             let expected = expected.then(|| ObjectKey::namespaced("karmada-es-m1", "made"));
             assert_eq!(found, expected, "{claim}");
         }

@@ -81,7 +81,7 @@ impl Works {
         let step = self.decide(&case, &seen).await?;
         let is_sure = seen.is_live || is_untouched(&seen, written.as_ref());
         let (seen, step) = match step {
-            // Whose fields they are stands only in the object itself: the cache does not keep it.
+            // Whose fields they all are, those of the status too, stands only in the object itself.
             Step::Bring(_) if !is_sure => self.look_closely(&case).await?,
             step => (seen, step),
         };
@@ -121,7 +121,7 @@ impl Works {
 
     /// The member's object from the cache, or from the member while the cache is not complete.
     async fn look(&self, resource: &ResourceType, key: &ObjectKey) -> Result<Seen, Trouble> {
-        let cache = self.connection.follow(resource);
+        let cache = self.connection.listed(resource).await;
         if let Some(object) = cache.get(key) {
             return Ok(Seen {
                 object: Some(object),
@@ -155,14 +155,13 @@ impl Works {
         let (manifest, interpreter) = (case.manifest, case.interpreter);
         let observed = seen.object.as_deref();
         let rival =
-            observed.and_then(|observed| self.connection.rival(case.work, case.manifest, observed));
+            observed.and_then(|observed| self.connection.rival(case.work, manifest, observed));
         let mut inputs = Inputs {
             cluster: &self.cluster,
             rival: rival.as_ref(),
             resource: case.resource,
             manifest,
             observed: seen.object.as_deref(),
-            is_live: seen.is_live,
             written: case.written,
             way: case.way,
             interpreter,
