@@ -121,6 +121,11 @@ impl Keys {
     pub fn sign(&self, claims: &Value) -> Option<String> {
         let public = self.believed.first()?;
         let header = json!({"alg": public.algorithm.name(), "kid": public.id});
+        self.sign_under(&header, claims)
+    }
+
+    /// The same under another header.
+    pub(crate) fn sign_under(&self, header: &Value, claims: &Value) -> Option<String> {
         let mut token = URL_SAFE_NO_PAD.encode(header.to_string());
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(claims.to_string(), &mut token);

@@ -190,6 +190,13 @@ impl Oidc {
         if text(&claims, "iss") != self.options.issuer {
             return Ok(None);
         }
+        // RFC 7515: whoever does not understand what a header calls critical must not believe the token. Nothing of that
+        // kind is understood here.
+        if header.get("crit").is_some() {
+            return Err(TokenError::new(
+                "oidc: the token's header calls something critical that is not understood",
+            ));
+        }
         let algorithm = text(&header, "alg");
         if !self
             .options
@@ -264,7 +271,7 @@ impl Oidc {
             None => format!("{}#", options.issuer),
         };
         let name = format!("{prefix}{name}");
-        let groups = self.groups(claims);
+        let groups = self.groups(claims)?;
         // Nobody's word but ours makes somebody one of the system's own.
         if std::iter::once(&name)
             .chain(&groups)
@@ -281,18 +288,25 @@ impl Oidc {
         })
     }
 
-    fn groups(&self, claims: &Value) -> Vec<String> {
-        let claim = self.options.groups_claim.as_ref();
-        let groups = match claim.and_then(|claim| claims.get(claim)) {
-            Some(Value::String(one)) => vec![one.as_str()],
-            Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
-            _ => Vec::new(),
+    /// Upstream: groups that cannot be read are no reason to go without them; what somebody may not do can hang on one.
+    fn groups(&self, claims: &Value) -> Result<Vec<String>, TokenError> {
+        let Some(claim) = &self.options.groups_claim else {
+            return Ok(Vec::new());
         };
-        groups
-            .into_iter()
-            .take(MOST_GROUPS)
-            .map(|group| format!("{}{group}", self.options.groups_prefix))
-            .collect()
+        let groups = match claims.get(claim) {
+            None | Some(Value::Null) => Some(Vec::new()),
+            Some(Value::String(one)) => Some(vec![one.as_str()]),
+            Some(Value::Array(several)) => several.iter().map(Value::as_str).collect(),
+            Some(_) => None,
+        };
+        let groups = groups.ok_or_else(|| {
+            TokenError::new(format!(
+                "oidc: the claim {claim:?} is neither a text nor a list of texts"
+            ))
+        })?;
+        let prefix = &self.options.groups_prefix;
+        let groups = groups.into_iter().take(MOST_GROUPS);
+        Ok(groups.map(|group| format!("{prefix}{group}")).collect())
     }
 }
 

@@ -111,6 +111,26 @@ async fn claims_make_users_or_are_refused_with_the_reason() {
         ),
         (vec![("sub", json!(7))], "oidc: no claim \"sub\""),
         (
+            vec![("groups", json!([]))],
+            "https://issuer.example/realm#ann []",
+        ),
+        (
+            vec![("groups", json!(null))],
+            "https://issuer.example/realm#ann []",
+        ),
+        (
+            vec![("groups", json!([1]))],
+            "oidc: the claim \"groups\" is neither a text nor a list of texts",
+        ),
+        (
+            vec![("groups", json!(["dev", {"name": "ops"}]))],
+            "oidc: the claim \"groups\" is neither a text nor a list of texts",
+        ),
+        (
+            vec![("groups", json!({"dev": true}))],
+            "oidc: the claim \"groups\" is neither a text nor a list of texts",
+        ),
+        (
             vec![("tenant", json!("red"))],
             "oidc: the required claim \"tenant\" has another value",
         ),
@@ -125,6 +145,28 @@ async fn claims_make_users_or_are_refused_with_the_reason() {
         "oidc: the token's key is not known"
     );
     assert_eq!(show(oidc.authenticate("no.token", &[])), "not ours");
+}
+
+#[tokio::test]
+async fn what_a_header_calls_critical_must_be_understood() {
+    let keys = Keys::ephemeral().unwrap();
+    let oidc = believing(&keys).await;
+    let token = keys.sign(&claims(&[])).unwrap();
+    let plain = decode(token.split('.').next().unwrap()).unwrap();
+    let ann = "https://issuer.example/realm#ann [corp:dev,corp:ops]";
+    let refused = "oidc: the token's header calls something critical that is not understood";
+    for (name, value, expected) in [
+        ("x", json!("y"), ann),
+        ("crit", json!(["x"]), refused),
+        ("crit", json!(["exp"]), refused),
+        ("crit", json!([]), refused),
+        ("crit", json!("x"), refused),
+    ] {
+        let mut header = plain.clone();
+        header[name] = value;
+        let token = keys.sign_under(&header, &claims(&[])).unwrap();
+        assert_eq!(show(oidc.authenticate(&token, &[])), expected, "{header}");
+    }
 }
 
 #[tokio::test]
