@@ -4,7 +4,10 @@
 use object::{Map, Value};
 use serde_json::json;
 
-use crate::{defaults::cpu_metric, path};
+use crate::{
+    defaults::{apply_to_type, cpu_metric},
+    path,
+};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
@@ -60,6 +63,7 @@ pub fn autoscaler_to_v2(autoscaler: &Value) -> Value {
     if let Some(conditions) = saved.take(CONDITIONS) {
         status.insert("conditions".to_owned(), conditions);
     }
+    show_status("io.k8s.api.autoscaling.v2", &mut object);
     object
 }
 
@@ -120,7 +124,15 @@ pub fn autoscaler_to_v1(autoscaler: &Value) -> Value {
         let metadata = object_below(fields, "metadata");
         object_below(metadata, "annotations").extend(annotations);
     }
+    show_status("io.k8s.api.autoscaling.v1", &mut object);
     object
+}
+
+/// Each version shows other numbers of a status that says nothing, and typed clients refuse one without them.
+fn show_status(package: &str, autoscaler: &mut Value) {
+    if let Some(status) = autoscaler.get_mut("status") {
+        apply_to_type(&format!("{package}.HorizontalPodAutoscalerStatus"), status);
+    }
 }
 
 /// What was saved in annotations.

@@ -44,14 +44,15 @@ fn autoscalers_lose_nothing_on_a_round_trip() {
         },
         "status": {
             "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 41, "averageValue": "410m"}}}],
-            "conditions": [{"type": "AbleToScale", "status": "True"}],
+            "conditions": [{"type": "AbleToScale", "status": "True", "lastTransitionTime": null}],
+            "desiredReplicas": 2,
         },
     });
     let first = autoscaler_to_v1(&object);
     assert_eq!(first["spec"]["targetCPUUtilizationPercentage"], 60);
     assert_eq!(
         first["status"],
-        json!({"currentCPUUtilizationPercentage": 41})
+        json!({"currentCPUUtilizationPercentage": 41, "currentReplicas": 0, "desiredReplicas": 2})
     );
     let annotations = first["metadata"]["annotations"].as_object().unwrap();
     let behavior = annotations["autoscaling.alpha.kubernetes.io/behavior"]
@@ -66,6 +67,27 @@ fn autoscalers_lose_nothing_on_a_round_trip() {
         .unwrap();
     assert!(metrics.contains(r#"{"type":"Object","object":{"targetValue":"10k","metricName":"rps","target":{"kind":"Ingress""#), "{metrics}");
     assert_eq!(autoscaler_to_v2(&first), object);
+}
+
+#[test]
+fn each_version_of_an_autoscaler_shows_the_numbers_its_clients_require() {
+    let bare = json!({"spec": {"maxReplicas": 3}});
+    for (converted, expected) in [
+        (
+            autoscaler_to_v1(&bare),
+            json!({"currentReplicas": 0, "desiredReplicas": 0}),
+        ),
+        (
+            autoscaler_to_v2(&bare),
+            json!({"desiredReplicas": 0, "currentMetrics": null}),
+        ),
+        (
+            autoscaler_to_v2(&autoscaler_to_v1(&bare)),
+            json!({"desiredReplicas": 0, "currentMetrics": null}),
+        ),
+    ] {
+        assert_eq!(converted["status"], expected);
+    }
 }
 
 #[test]
