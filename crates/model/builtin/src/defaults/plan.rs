@@ -73,9 +73,9 @@ impl Zero {
     fn of(field: &Field<'static>) -> Self {
         match &field.ty {
             _ if field.required || field.shown => Self::Kept,
+            _ if field.keeps_zero => Self::Kept,
             TypeExpr::List(_) => Self::List,
             TypeExpr::Map(_) => Self::Map,
-            _ if field.keeps_zero => Self::Kept,
             TypeExpr::Choice(_) => Self::Text,
             TypeExpr::Named { .. } => Self::Kept,
             TypeExpr::Scalar(scalar) => match scalar {

@@ -64,6 +64,39 @@ pub(super) fn variable(variable: &Spot<'_>, errors: &mut Errors) {
     errors.push(FieldError::invalid(from.path(), "", problem));
 }
 
+/// All variables of a config map or a secret.
+pub(super) fn variables(from: &Spot<'_>, errors: &mut Errors) {
+    let prefix = from.field("prefix");
+    prefix.complain(words::variable_name(prefix.text()), errors);
+    let mut sources = 0;
+    for field in ["configMapRef", "secretRef"] {
+        let source = from.field(field);
+        if source.is_set() {
+            sources += 1;
+            let name = source.field("name");
+            if name.is_empty() {
+                errors.push(name.required(""));
+            }
+        }
+    }
+    let problem = match sources {
+        0 => "must specify one of: `configMapRef` or `secretRef`",
+        1 => return,
+        _ => "may not have more than one field specified at a time",
+    };
+    // Upstream: told at the list, not at its element.
+    let list = from.above().unwrap_or(from);
+    errors.push(FieldError::invalid(list.path(), "", problem));
+}
+
+/// A command that is run in a container.
+pub(super) fn command(action: &Spot<'_>, errors: &mut Errors) {
+    let command = action.field("command");
+    if command.is_empty() {
+        errors.push(command.required(""));
+    }
+}
+
 /// A check that is run at intervals.
 pub(super) fn probe(probe: &Spot<'_>, errors: &mut Errors) {
     one_handler(probe, &["exec", "httpGet", "tcpSocket", "grpc"], errors);
@@ -104,12 +137,7 @@ pub(super) fn resources(resources: &Spot<'_>, errors: &mut Errors) {
     for list in [&limits, &requests] {
         for (resource, amount) in list.entries() {
             resource_name(resource, &amount, errors);
-            let Some(quantity) = quantity(&amount) else {
-                continue;
-            };
-            if quantity.signum() < 0 {
-                errors.push(amount.invalid(NOT_NEGATIVE));
-            }
+            resource_amount(resource, &amount, errors);
         }
     }
     for (resource, request) in requests.entries() {
@@ -139,6 +167,19 @@ pub(super) fn resources(resources: &Spot<'_>, errors: &mut Errors) {
         if !is_overcommittable(resource) && !limits.key(resource).is_set() {
             errors.push(limits.required("Limit must be set for non overcommitable resources"));
         }
+    }
+}
+
+/// Reports an amount that there cannot be: less than nothing, or a part of what another system counts.
+pub(super) fn resource_amount(resource: &str, amount: &Spot<'_>, errors: &mut Errors) {
+    let Some(quantity) = quantity(amount) else {
+        return;
+    };
+    if quantity.signum() < 0 {
+        errors.push(amount.invalid(NOT_NEGATIVE));
+    }
+    if is_extended(resource) && quantity.exact_value().is_none() {
+        errors.push(amount.invalid("must be an integer"));
     }
 }
 

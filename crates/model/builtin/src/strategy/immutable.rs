@@ -1,6 +1,6 @@
 //! What cannot change once an object exists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use object::{Value, field::FieldError};
 
@@ -210,6 +210,36 @@ fn pod(old: &Spot<'_>, new: &Spot<'_>, errors: &mut Errors) {
              `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
              `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n",
         ));
+    }
+}
+
+/// A pod keeps the ephemeral containers it has, as they are, in any order.
+pub(super) fn ephemeral_containers(old: &Value, new: &Value, errors: &mut Errors) {
+    let (old, new) = (Spot::root(old), Spot::root(new));
+    let (old, new) = (old.field("spec"), new.field("spec"));
+    let (old, new) = (
+        old.field("ephemeralContainers"),
+        new.field("ephemeralContainers"),
+    );
+    let after: BTreeMap<&str, &Value> = new
+        .elements()
+        .map(|container| {
+            (
+                container.value["name"].as_str().unwrap_or(""),
+                container.value,
+            )
+        })
+        .collect();
+    for container in old.elements() {
+        let name = container.value["name"].as_str().unwrap_or("");
+        let done = match after.get(name) {
+            None => "removed",
+            Some(changed) if *changed != container.value => "changed",
+            Some(_) => continue,
+        };
+        errors.push(new.forbidden(format!(
+            "existing ephemeral containers {name:?} may not be {done}\n"
+        )));
     }
 }
 

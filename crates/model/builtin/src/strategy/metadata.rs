@@ -18,6 +18,9 @@ use crate::kinds::NameRule;
 /// The most that all annotations of an object may take, keys and values together: 256 KiB.
 pub const ANNOTATIONS_LIMIT: usize = 256 << 10;
 
+/// Finalizers of the system itself, which have no prefix.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
 /// What is wrong with the metadata of a new object, whose name the server has already made if it was to be generated.
 #[must_use]
 pub fn validate_metadata(object: &Value, names: NameRule, namespaced: bool) -> Vec<FieldError> {
@@ -92,6 +95,25 @@ pub fn validate_metadata_update(old: &Value, new: &Value) -> Vec<FieldError> {
     }
     shared(&new, &mut errors);
     errors
+}
+
+/// Reports finalizers that came to `new` without a prefix and are none of the system's own.
+pub(super) fn known_finalizers(old: &Value, new: &Value, errors: &mut Errors) {
+    let (old, new) = (Spot::root(old), Spot::root(new));
+    let (old, new) = (old.field("metadata"), new.field("metadata"));
+    let before = old.field("finalizers");
+    for finalizer in new.field("finalizers").elements() {
+        let name = finalizer.text();
+        let is_known = name.contains('/')
+            || STANDARD_FINALIZERS.contains(&name)
+            || before.elements().any(|known| known.text() == name);
+        if !is_known {
+            errors
+                .push(finalizer.invalid(
+                    "name is neither a standard finalizer name nor is it fully qualified",
+                ));
+        }
+    }
 }
 
 /// What is wrong with labels that stand at `path`.

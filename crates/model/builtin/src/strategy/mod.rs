@@ -21,8 +21,10 @@ mod config;
 mod container;
 mod decisions;
 mod definition;
+mod event;
 mod extension;
 mod immutable;
+mod job_policy;
 mod metadata;
 mod network;
 mod pod;
@@ -32,6 +34,7 @@ mod retype;
 mod rules;
 mod scaling;
 mod scheduling;
+mod security;
 mod selector;
 mod service;
 mod shape;
@@ -46,7 +49,10 @@ mod workload;
 use object::{GroupVersionKind, Value, field::FieldError};
 
 use self::spot::Spot;
-use crate::kinds::{self, Kind};
+use crate::{
+    defaults,
+    kinds::{self, Kind},
+};
 
 pub use self::config::CONTENT_LIMIT;
 pub use self::metadata::{ANNOTATIONS_LIMIT, validate_metadata, validate_metadata_update};
@@ -66,8 +72,12 @@ pub fn validate_create(gvk: &GroupVersionKind, object: &Value) -> Vec<FieldError
     // Questions are not stored, so they need no name.
     if !kind.is_create_only() {
         errors = validate_metadata(object, kind.names, kind.namespaced);
+        known_finalizers(kind, &Value::Null, object, &mut errors);
     }
     check_body(kind, object, &mut errors);
+    if kind.kind == "Event" {
+        event::create(kind.group, object, &mut errors);
+    }
     if kind.kind == "CustomResourceDefinition" {
         definition::approval(&Spot::root(object), &mut errors);
     }
@@ -92,13 +102,30 @@ pub fn validate_update(gvk: &GroupVersionKind, old: &Value, new: &Value) -> Vec<
         return Vec::new();
     };
     let mut errors = validate_metadata_update(old, new);
-    check_body(kind, new, &mut errors);
+    known_finalizers(kind, old, new, &mut errors);
+    check_changed_body(kind, old, new, &mut errors);
+    if kind.kind == "Event" {
+        event::update(kind.group, old, new, &mut errors);
+    }
     let zone = |object: &Value| object.pointer("/spec/timeZone").cloned();
     if kind.kind == "CronJob" && zone(old) != zone(new) {
         workload::time_zone(&Spot::root(new), &mut errors);
     }
-    immutable::check(kind, old, new, &mut errors);
+    errors.extend(changes(kind, gvk, old, new));
     errors
+}
+
+/// What changed and may not. What is stored may lack what objects are filled up with by now, which is no change.
+fn changes(kind: &Kind<'_>, gvk: &GroupVersionKind, old: &Value, new: &Value) -> Vec<FieldError> {
+    let mut found = Vec::new();
+    immutable::check(kind, old, new, &mut found);
+    if !found.is_empty() {
+        let mut filled = old.clone();
+        defaults::apply_defaults(gvk, &mut filled);
+        found.clear();
+        immutable::check(kind, &filled, new, &mut found);
+    }
+    found
 }
 
 /// Everything wrong with changing `old` into `new` through a subresource.
@@ -122,11 +149,14 @@ pub fn validate_subresource_update(
             }
         }
         "resize" => {
-            check_body(kind, new, &mut errors);
+            check_changed_body(kind, old, new, &mut errors);
             resize::check(old, new, &mut errors);
         }
         "approval" => decisions::check(subresource, old, new, &mut errors),
-        "ephemeralcontainers" => check_body(kind, new, &mut errors),
+        "ephemeralcontainers" => {
+            check_changed_body(kind, old, new, &mut errors);
+            immutable::ephemeral_containers(old, new, &mut errors);
+        }
         _ => {}
     }
     errors
@@ -134,6 +164,36 @@ pub fn validate_subresource_update(
 
 fn check_body(kind: &Kind<'_>, object: &Value, errors: &mut Vec<FieldError>) {
     shape::check(&kind.type_name(), &Spot::root(object), errors);
+}
+
+/// The same for an object that is stored. Rules may be younger than it: what was let in may stay, or the object could
+/// neither be changed otherwise nor, while something still has to be done first, go.
+fn check_changed_body(kind: &Kind<'_>, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+    let mut found = Vec::new();
+    check_body(kind, new, &mut found);
+    if !found.is_empty() {
+        let mut before = Vec::new();
+        check_body(kind, old, &mut before);
+        found.retain(|problem| !before.contains(problem));
+    }
+    errors.extend(found);
+}
+
+/// Finalizers of most kinds carry the name of whoever takes care of them. Upstream: webhooks, leases, runtime classes,
+/// budgets, older events and what extends the API are let off.
+fn known_finalizers(kind: &Kind<'_>, old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+    let is_let_off = matches!(
+        kind.group,
+        "admissionregistration.k8s.io"
+            | "apiextensions.k8s.io"
+            | "apiregistration.k8s.io"
+            | "coordination.k8s.io"
+            | "node.k8s.io"
+            | "policy"
+    ) || (kind.group, kind.kind) == ("", "Event");
+    if !is_let_off {
+        metadata::known_finalizers(old, new, errors);
+    }
 }
 
 /// Counts of a status are not negative, and parts are not more than the whole.

@@ -1,13 +1,15 @@
 //! Rules about pods and pod templates.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 use object::names;
 
 use super::{
+    container::{resource_amount, resource_name},
     metadata,
     spot::{Errors, Spot},
-    words::{in_range, not_negative},
+    words::{in_range, ip_address, not_negative},
 };
 
 /// Most name servers, search domains and characters of the search list.
@@ -80,8 +82,37 @@ pub(super) fn spec(spec: &Spot<'_>, errors: &mut Errors) {
     if share.is_true() && spec.field("hostPID").is_true() {
         errors.push(share.invalid("ShareProcessNamespace and HostPID cannot both be enabled"));
     }
+    for (resource, amount) in spec.field("overhead").entries() {
+        resource_name(resource, &amount, errors);
+        resource_amount(resource, &amount, errors);
+    }
     resolver_is_named(spec, errors);
     os_is_known(spec, errors);
+}
+
+/// A line of the hosts file.
+pub(super) fn host_alias(alias: &Spot<'_>, errors: &mut Errors) {
+    let address = alias.field("ip");
+    // That there is none is told by its type. Upstream: zeros in front of a number are let in here.
+    let parts = address.text().split('.').map(|part| {
+        let number = part.trim_start_matches('0');
+        if number.is_empty() { "0" } else { number }
+    });
+    let plain = parts.collect::<Vec<_>>().join(".");
+    if !address.is_empty() && plain.parse::<Ipv4Addr>().is_err() {
+        ip_address(&address, errors);
+    }
+    for name in alias.field("hostnames").elements() {
+        name.complain(names::check_dns1123_subdomain(name.text()), errors);
+    }
+}
+
+/// A condition that others set before a pod counts as ready.
+pub(super) fn readiness_gate(gate: &Spot<'_>, errors: &mut Errors) {
+    let condition = gate.field("conditionType");
+    if !condition.is_empty() {
+        condition.complain(names::check_qualified_name(condition.text()), errors);
+    }
 }
 
 /// The name servers of a pod.

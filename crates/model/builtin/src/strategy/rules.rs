@@ -2,7 +2,7 @@
 
 use super::{
     access, admission_match, admission_policy, bounds, cluster, config, container, definition,
-    extension, network, pod, scaling, scheduling, selector, service,
+    extension, network, pod, scaling, scheduling, security, selector, service,
     spot::{Errors, Spot},
     storage, volume, words, workload,
 };
@@ -44,6 +44,12 @@ pub(super) fn of(type_name: &str) -> Option<Rule> {
             "PodDNSConfig" => pod::resolver,
             "Container" => container::container,
             "EphemeralContainer" => container::common,
+            "SecurityContext" => security::container,
+            "PodSecurityContext" => security::pod,
+            "EnvFromSource" => container::variables,
+            "ExecAction" => container::command,
+            "HostAlias" => pod::host_alias,
+            "PodReadinessGate" => pod::readiness_gate,
             "EnvVar" => container::variable,
             "Probe" => container::probe,
             "LifecycleHandler" => container::handler,
@@ -93,6 +99,11 @@ pub(super) fn of(type_name: &str) -> Option<Rule> {
             "HPAScalingRules" => scaling::scaling_rules,
             "HPAScalingPolicy" => scaling::scaling_policy,
             "MetricSpec" => scaling::metric,
+            "MetricTarget" => scaling::metric_target,
+            "ObjectMetricSource" => scaling::object_metric,
+            "ExternalMetricSource" => scaling::external_metric,
+            "PodsMetricSource" => scaling::pods_metric,
+            "ResourceMetricSource" | "ContainerResourceMetricSource" => scaling::resource_metric,
             "Scale" => scaling::scale,
             _ => return None,
         },

@@ -3,6 +3,7 @@
 use object::names;
 
 use super::{
+    container::quantity,
     rules::counts,
     spot::{Errors, Spot},
     words::{at_most_all, count_or_percent},
@@ -106,6 +107,84 @@ pub(super) fn metric(metric: &Spot<'_>, errors: &mut Errors) {
             errors.push(other.forbidden("must populate the given metric source only"));
         }
     }
+}
+
+/// The value aimed at.
+pub(super) fn metric_target(target: &Spot<'_>, errors: &mut Errors) {
+    let ty = target.field("type");
+    // That there is none is told by its type.
+    if !ty.is_empty() && !matches!(ty.text(), "Utilization" | "Value" | "AverageValue") {
+        errors.push(ty.invalid("must be either Utilization, Value, or AverageValue"));
+    }
+    for field in ["value", "averageValue"] {
+        let amount = target.field(field);
+        if quantity(&amount).is_some_and(|quantity| quantity.signum() <= 0) {
+            errors.push(amount.invalid("must be positive"));
+        }
+    }
+    let percent = target.field("averageUtilization");
+    if percent.number().is_some_and(|percent| percent < 1) {
+        errors.push(percent.invalid("must be greater than 0"));
+    }
+}
+
+/// A metric of another object.
+pub(super) fn object_metric(metric: &Spot<'_>, errors: &mut Errors) {
+    metric_name(metric, errors);
+    let target = metric.field("target");
+    let average = target.field("averageValue");
+    if !target.field("value").is_set() && !average.is_set() {
+        errors.push(average.required("must set either a target value or averageValue"));
+    }
+}
+
+/// A metric of something outside the cluster.
+pub(super) fn external_metric(metric: &Spot<'_>, errors: &mut Errors) {
+    metric_name(metric, errors);
+    let target = metric.field("target");
+    let (value, average) = (target.field("value"), target.field("averageValue"));
+    match (value.is_set(), average.is_set()) {
+        (false, false) => errors.push(
+            average.required("must set either a target value for metric or a per-pod target"),
+        ),
+        (true, true) => errors.push(
+            value.forbidden("may not set both a target value for metric and a per-pod target"),
+        ),
+        _ => {}
+    }
+}
+
+/// A metric of the pods themselves.
+pub(super) fn pods_metric(metric: &Spot<'_>, errors: &mut Errors) {
+    metric_name(metric, errors);
+    let target = metric.field("target");
+    let average = target.field("averageValue");
+    if !average.is_set() {
+        errors.push(average.required("must specify a positive target averageValue"));
+    }
+}
+
+/// Resource use of the pods, or of one container of them.
+pub(super) fn resource_metric(metric: &Spot<'_>, errors: &mut Errors) {
+    let target = metric.field("target");
+    let (percent, average) = (
+        target.field("averageUtilization"),
+        target.field("averageValue"),
+    );
+    match (percent.is_set(), average.is_set()) {
+        (false, false) => errors
+            .push(percent.required("must set either a target raw value or a target utilization")),
+        (true, true) => errors.push(
+            average.forbidden("may not set both a target raw value and a target utilization"),
+        ),
+        _ => {}
+    }
+}
+
+fn metric_name(metric: &Spot<'_>, errors: &mut Errors) {
+    let metric = metric.field("metric");
+    let name = metric.field("name");
+    name.complain(names::check_path_segment(name.text()), errors);
 }
 
 /// The size of a workload, seen alone.

@@ -1,9 +1,10 @@
 //! Rules about workloads: what they select, how many, and how they roll out changes.
 
 use jiff::tz::TimeZone;
-use object::{Value, field::FieldError, names};
+use object::{Value, duration::Duration, field::FieldError, names};
 
 use super::{
+    job_policy,
     rules::counts,
     selector::{chooses_template, matches_template, texts},
     spot::{Errors, Spot},
@@ -173,11 +174,14 @@ pub(super) fn job_spec(spec: &Spot<'_>, errors: &mut Errors) {
     if spec.field("maxFailedIndexes").is_set() && !per_index.is_set() {
         errors.push(per_index.required("when maxFailedIndexes is specified"));
     }
+    job_policy::manager(&spec.field("managedBy"), errors);
     let completions = spec.field("completions");
     if spec.field("completionMode").text() == "Indexed" {
         if !completions.is_set() {
             errors.push(completions.required("when completion mode is Indexed"));
         }
+        job_policy::size(spec, errors);
+        job_policy::success(spec, errors);
     } else {
         for field in ["backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"] {
             let field = spec.field(field);
@@ -186,6 +190,7 @@ pub(super) fn job_spec(spec: &Spot<'_>, errors: &mut Errors) {
             }
         }
     }
+    job_policy::failure(spec, errors);
     let template = spec.field("template");
     let pod = template.field("spec");
     let restart = pod.field("restartPolicy");
@@ -314,13 +319,16 @@ fn generated_labels(job: &Spot<'_>, spec: &Spot<'_>, errors: &mut Errors) {
 /// Whether a text is a schedule in cron format: five fields, or one of the names for common ones.
 fn check_schedule(text: &str) -> Result<(), String> {
     if let Some(name) = text.strip_prefix('@') {
-        let every = name
-            .strip_prefix("every ")
-            .is_some_and(|rest| !rest.trim().is_empty());
+        if let Some(interval) = name.strip_prefix("every ") {
+            let read = interval.parse::<Duration>();
+            return read
+                .map(|_| ())
+                .map_err(|problem| format!("failed to parse duration {text}: {problem}"));
+        }
         let known = [
             "yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly",
         ];
-        return if every || known.contains(&name) {
+        return if known.contains(&name) {
             Ok(())
         } else {
             Err(format!("unrecognized descriptor: {text}"))

@@ -1,5 +1,9 @@
 mod admission;
+mod event;
+mod job_policy;
+mod pod_parts;
 mod prepare;
+mod scaling;
 mod update;
 mod validate;
 mod validate_kinds;
@@ -130,6 +134,10 @@ fn sample(group: &str, kind: &str) -> Value {
         ("resource.k8s.io", "ResourceSlice") => {
             json!({"spec": {"driver": "d", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}}})
         }
+        ("events.k8s.io", _) => json!({
+            "eventTime": "2026-01-01T12:00:00.000000Z", "type": "Normal", "reason": "Started", "action": "Start",
+            "reportingController": "example.com/c", "reportingInstance": "c-1",
+        }),
         ("", "Binding") => json!({"target": {"name": "n"}}),
         _ => json!({}),
     };
@@ -156,6 +164,29 @@ fn created(group: &str, kind: &str, over: Value) -> Value {
 fn check(kind: (&str, &str), over: Value, expected: &[&str]) {
     let object = created(kind.0, kind.1, over);
     let errors: Vec<String> = super::validate_create(&gvk(kind.0, kind.1), &object)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(errors, expected);
+}
+
+/// Checks what is wrong with laying `over` over the smallest valid object of a kind, with `first` laid over it before.
+#[track_caller]
+fn check_change(kind: (&str, &str), first: Value, over: Value, expected: &[&str]) {
+    let mut old = created(kind.0, kind.1, with(first.clone(), json!({"status": null})));
+    if let Some(status) = first.get("status") {
+        old["status"] = with(old["status"].clone(), status.clone());
+    }
+    check_stored(kind, old, over, expected);
+}
+
+/// Checks what is wrong with laying `over` over what is stored.
+#[track_caller]
+fn check_stored(kind: (&str, &str), old: Value, over: Value, expected: &[&str]) {
+    let gvk = gvk(kind.0, kind.1);
+    let mut new = with(old.clone(), over);
+    super::prepare_update(&gvk, &old, &mut new);
+    let errors: Vec<String> = super::validate_update(&gvk, &old, &new)
         .iter()
         .map(ToString::to_string)
         .collect();

@@ -1,22 +1,5 @@
-use super::{super::*, NOW, created, gvk, with};
+use super::{super::*, NOW, check_change as check_from, created, gvk, with};
 use serde_json::json;
-
-/// Checks what is wrong with laying `over` over the smallest valid object of a kind, with `first` laid over it before.
-#[track_caller]
-fn check_from(kind: (&str, &str), first: Value, over: Value, expected: &[&str]) {
-    let gvk = gvk(kind.0, kind.1);
-    let mut old = created(kind.0, kind.1, with(first.clone(), json!({"status": null})));
-    if let Some(status) = first.get("status") {
-        old["status"] = with(old["status"].clone(), status.clone());
-    }
-    let mut new = with(old.clone(), over);
-    prepare_update(&gvk, &old, &mut new);
-    let errors: Vec<String> = validate_update(&gvk, &old, &new)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    assert_eq!(errors, expected);
-}
 
 #[track_caller]
 fn check(kind: (&str, &str), over: Value, expected: &[&str]) {

@@ -128,6 +128,18 @@ fn metadata_is_checked_by_kind() {
     );
     check(
         map,
+        json!({"metadata": {"finalizers": ["kubernetes", "a/b", "odd"]}}),
+        &[
+            "metadata.finalizers[2]: Invalid value: \"odd\": name is neither a standard finalizer name nor is it fully qualified",
+        ],
+    );
+    check(
+        ("policy", "PodDisruptionBudget"),
+        json!({"metadata": {"finalizers": ["odd"]}}),
+        &[],
+    );
+    check(
+        map,
         json!({"metadata": {"finalizers": ["orphan", "foregroundDeletion"]}}),
         &[
             "metadata.finalizers: Invalid value: [\"orphan\",\"foregroundDeletion\"]: finalizer orphan and foregroundDeletion cannot be both set",
@@ -494,6 +506,10 @@ fn jobs_end_and_their_schedules_are_read() {
         (
             "@noon",
             "Invalid value: \"@noon\": unrecognized descriptor: @noon",
+        ),
+        (
+            "@every 1x",
+            "Invalid value: \"@every 1x\": failed to parse duration @every 1x: duration \"1x\" has the unknown unit \"x\"; there are ns us ms s m h",
         ),
         (
             "TZ=UTC 0 0 * * *",
