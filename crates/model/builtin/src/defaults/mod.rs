@@ -17,6 +17,7 @@ mod rules;
 mod service;
 #[cfg(test)]
 mod tests;
+mod twins;
 mod walk;
 mod workload;
 

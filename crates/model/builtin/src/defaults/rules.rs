@@ -3,7 +3,7 @@
 use object::{Map, Value};
 use serde_json::json;
 
-use super::{plan::is_zero, pod, service, workload};
+use super::{plan::is_zero, pod, service, twins, workload};
 
 /// Changes the fields of one value.
 pub(super) type Rule = fn(&mut Map);
@@ -16,6 +16,9 @@ pub(super) fn of(type_name: &str) -> (Option<Rule>, Option<Rule>) {
     };
     let after: Option<Rule> = match type_name {
         "io.k8s.api.core.v1.Pod" => Some(pod::pod),
+        "io.k8s.api.core.v1.PodSpec" => Some(twins::account),
+        "io.k8s.api.core.v1.PodStatus" => Some(twins::addresses),
+        "io.k8s.api.core.v1.NodeSpec" => Some(twins::networks),
         "io.k8s.api.core.v1.Container" | "io.k8s.api.core.v1.EphemeralContainer" => {
             Some(pod::container)
         }

@@ -293,6 +293,60 @@ fn volumes_without_a_source_are_empty_directories() {
 }
 
 #[test]
+fn fields_with_two_names_say_the_same() {
+    let pod = ("", "Pod");
+    let containers = json!([{"name": "a", "image": "b"}]);
+    for (spec, account) in [
+        (json!({"serviceAccount": "a"}), json!("a")),
+        (json!({"serviceAccountName": "a"}), json!("a")),
+        (
+            json!({"serviceAccountName": "a", "serviceAccount": "b"}),
+            json!("a"),
+        ),
+        (json!({}), Value::Null),
+    ] {
+        let mut spec = spec;
+        spec["containers"] = containers.clone();
+        for field in ["serviceAccount", "serviceAccountName"] {
+            let path = format!("spec.{field}");
+            check(pod, json!({"spec": spec}), &path, account.clone());
+            let path = format!("spec.template.spec.{field}");
+            let set = json!({"spec": {"template": {"spec": spec}}});
+            check(("apps", "DaemonSet"), set, &path, account.clone());
+        }
+    }
+    for (written, shown) in [
+        (
+            json!({"podIP": "10.0.0.1"}),
+            json!({"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}),
+        ),
+        (
+            json!({"podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}),
+            json!({"podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}], "podIP": "10.0.0.1"}),
+        ),
+        (
+            json!({"podIP": "10.0.0.2", "podIPs": [{"ip": "10.0.0.1"}]}),
+            json!({"podIP": "10.0.0.2", "podIPs": [{"ip": "10.0.0.2"}]}),
+        ),
+        (json!({"hostIP": "10.0.0.2"}), json!({"hostIP": "10.0.0.2"})),
+    ] {
+        check(pod, json!({"status": written}), "status", shown);
+    }
+    for (written, shown) in [
+        (
+            json!({"podCIDR": "10.0.0.0/24"}),
+            json!({"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24"]}),
+        ),
+        (
+            json!({"podCIDRs": ["10.0.0.0/24"]}),
+            json!({"podCIDRs": ["10.0.0.0/24"], "podCIDR": "10.0.0.0/24"}),
+        ),
+    ] {
+        check(("", "Node"), json!({"spec": written}), "spec", shown);
+    }
+}
+
+#[test]
 fn services_are_filled_up_by_type() {
     let spec = |spec: Value| json!({"spec": spec});
     for (written, expected) in [
