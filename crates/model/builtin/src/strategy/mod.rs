@@ -140,6 +140,7 @@ pub fn validate_subresource_update(
         return Vec::new();
     };
     let mut errors = validate_metadata_update(old, new);
+    known_finalizers(kind, old, new, &mut errors);
     match subresource {
         "status" => {
             let root = Spot::root(new);

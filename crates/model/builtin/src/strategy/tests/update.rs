@@ -417,3 +417,15 @@ fn long_lists_are_compared_like_short_ones() {
         check_from(kind, first, over, expected);
     }
 }
+
+/// A write through a part of an object can bring metadata along.
+#[test]
+fn finalizers_are_judged_through_every_part() {
+    let gvk = gvk("apps", "Deployment");
+    let old = created("apps", "Deployment", json!({}));
+    let mut new = with(old.clone(), json!({"metadata": {"finalizers": ["odd"]}}));
+    prepare_subresource_update(&gvk, "status", &old, &mut new);
+    let errors = validate_subresource_update(&gvk, "status", &old, &new);
+    let paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(paths, ["metadata.finalizers[0]"]);
+}
