@@ -8,12 +8,9 @@ use aws_lc_rs::digest::{SHA256, digest};
 use object::{Map, Value, base64};
 use serde_json::json;
 
+use crate::negotiate::Aggregated;
 use crate::resource::{Resource, Subresource, Table, Version};
 use crate::target::Verb;
-
-/// What clients call the new form of discovery.
-pub const AGGREGATED_MEDIA_TYPE: &str =
-    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// A resource and one of its versions.
 type InVersion<'t> = (&'t Arc<Resource>, &'t Version);
@@ -89,13 +86,15 @@ pub fn resource_list(table: &Table, group: &str, version: &str) -> Option<Value>
 
 /// `/api` (`core`) and `/apis` in the new form.
 #[must_use]
-pub fn aggregated(table: &Table, core: bool) -> Value {
+pub fn aggregated(table: &Table, core: bool, version: Aggregated) -> Value {
     let items: Vec<Value> = groups(table)
         .iter()
         .filter(|group| group.name.is_empty() == core)
         .map(Group::aggregated)
         .collect();
-    json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items})
+    json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": version.api_version(), "metadata": {}, "items": items,
+    })
 }
 
 /// The paths of all documents of the old form.
@@ -118,6 +117,26 @@ pub fn paths(table: &Table) -> Vec<String> {
         }
     }
     paths
+}
+
+impl Aggregated {
+    /// What the document says it is.
+    fn api_version(self) -> &'static str {
+        match self {
+            Self::V2 => "apidiscovery.k8s.io/v2",
+            Self::V2Beta1 => "apidiscovery.k8s.io/v2beta1",
+        }
+    }
+
+    /// What clients call it, who look there for which form they got.
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Self::V2 => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+            Self::V2Beta1 => {
+                "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+            }
+        }
+    }
 }
 
 fn groups(table: &Table) -> Vec<Group<'_>> {

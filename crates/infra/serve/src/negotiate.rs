@@ -52,8 +52,17 @@ pub enum Shape {
     Table,
     /// Their metadata alone.
     Metadata,
-    /// For discovery: all groups in one document.
-    Discovery,
+    /// For discovery: all groups in one document, which calls itself by one of its versions.
+    Discovery(Aggregated),
+}
+
+/// The versions of the document with all groups. They say the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aggregated {
+    /// `apidiscovery.k8s.io/v2`.
+    V2,
+    /// `apidiscovery.k8s.io/v2beta1`, which kubectl asks for up to 1.29.
+    V2Beta1,
 }
 
 /// How a body is encoded, or which kind of patch it is.
@@ -111,7 +120,7 @@ impl Sendable {
         match shape {
             Shape::Whole => self.objects,
             Shape::Metadata => self.metadata,
-            Shape::Table | Shape::Discovery => None,
+            Shape::Table | Shape::Discovery(_) => None,
         }
     }
 }
@@ -296,7 +305,12 @@ impl<'a> Clause<'a> {
                 "meta.k8s.io",
                 "v1" | "v1beta1",
             ) => Some(Shape::Metadata),
-            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Some(Shape::Discovery),
+            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => {
+                Some(Shape::Discovery(Aggregated::V2))
+            }
+            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2beta1") => {
+                Some(Shape::Discovery(Aggregated::V2Beta1))
+            }
             _ => None,
         }
     }
@@ -344,7 +358,15 @@ mod tests {
             ),
             (
                 "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
-                Some((Encoding::Json, Shape::Discovery)),
+                Some((Encoding::Json, Shape::Discovery(Aggregated::V2))),
+            ),
+            (
+                "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json",
+                Some((Encoding::Json, Shape::Discovery(Aggregated::V2Beta1))),
+            ),
+            (
+                "application/json;g=apidiscovery.k8s.io;v=v3;as=APIGroupDiscoveryList",
+                None,
             ),
             ("text/html", None),
             ("application/json;q=0", None),

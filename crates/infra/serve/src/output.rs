@@ -99,7 +99,7 @@ impl Output {
                 Heading::Columns,
             ),
             Shape::Metadata => metadata_of(&self.in_version(record, revision)),
-            Shape::Whole | Shape::Discovery => self.in_version(record, revision),
+            Shape::Whole | Shape::Discovery(_) => self.in_version(record, revision),
         };
         append(&shown, out);
     }
@@ -134,7 +134,7 @@ impl Output {
                 Heading::Columns,
             ),
             Shape::Metadata => metadata_of(value),
-            Shape::Whole | Shape::Discovery => value.clone(),
+            Shape::Whole | Shape::Discovery(_) => value.clone(),
         };
         append(&shown, out);
     }
@@ -156,7 +156,7 @@ impl Output {
                     b"{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"",
                 );
             }
-            Shape::Whole | Shape::Discovery => {
+            Shape::Whole | Shape::Discovery(_) => {
                 let head = json!({"kind": &*self.served.resource.list_kind, "apiVersion": self.served.api_version()});
                 append(&head, &mut out);
                 out.pop(); // The list goes on inside these braces.

@@ -42,11 +42,11 @@ impl Server {
             .filter(|segment| !segment.is_empty())
             .collect();
         let value = match (segments.as_slice(), answer.shape) {
-            (["api" | "apis"], Shape::Discovery) => {
-                let document = discovery::aggregated(&table, segments == ["api"]);
+            (["api" | "apis"], Shape::Discovery(version)) => {
+                let document = discovery::aggregated(&table, segments == ["api"], version);
                 let page = Page::new(document.to_string().into());
                 let mut response = described(&parts.headers, Encoding::Json, page);
-                let media = HeaderValue::from_static(discovery::AGGREGATED_MEDIA_TYPE);
+                let media = HeaderValue::from_static(version.media_type());
                 response.headers_mut().insert(CONTENT_TYPE, media);
                 return Ok(response);
             }

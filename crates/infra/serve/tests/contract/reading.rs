@@ -168,6 +168,28 @@ async fn tables_and_metadata_are_made_on_request() {
     assert!(answer.body["items"][0].get("spec").is_none());
 }
 
+/// Older clients know the document with all groups by another version, and look at what they are told it is.
+#[tokio::test]
+async fn all_groups_are_told_in_each_version_of_that_document() {
+    let api = Api::start().await;
+    for path in ["/api", "/apis"] {
+        let mut documents = Vec::new();
+        for version in ["v2", "v2beta1"] {
+            let media = format!(
+                "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+            );
+            let mut answer = api.send("GET", path, &[("accept", &media)], "").await;
+            assert_eq!(answer.code, 200, "{path} {version}");
+            assert_eq!(answer.headers["content-type"], media.as_str());
+            let called = format!("apidiscovery.k8s.io/{version}");
+            assert_eq!(answer.body["apiVersion"], called.as_str());
+            answer.body["apiVersion"].take();
+            documents.push(answer.body);
+        }
+        assert_eq!(documents[0], documents[1], "{path}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_not_served_is_not_found_and_wrong_methods_are_not_allowed() {
     let api = Api::start().await.with_widgets(&["a"]).await;
