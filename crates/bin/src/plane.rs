@@ -277,7 +277,7 @@ impl Parts {
             own_namespaces: EXECUTION_SPACE_PREFIX,
             ..Chores::default()
         };
-        housekeeping::start(what, &caches, &chores, spawner);
+        housekeeping::start(what, apiserver::built_in(), &caches, &chores, spawner);
         let options = settings.controllers.clone();
         let manager = cx("controllers", "karmada-controller-manager");
         let rules = controllers::customizations::follow(&caches, &manager, spawner, &options.gates);

@@ -69,6 +69,12 @@ pub fn template_resources() -> Vec<Resource> {
     resources(Pods::AreTemplates)
 }
 
+/// The groups and names of these, without making them.
+pub fn builtin_names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let served = kinds::kinds().iter().filter(|kind| !kind.verbs.is_empty());
+    served.map(|kind| (kind.group, kind.plural))
+}
+
 fn resources(pods: Pods) -> Vec<Resource> {
     let mut by_plural: BTreeMap<(&str, &str), Vec<&'static Kind<'static>>> = BTreeMap::new();
     for kind in kinds::kinds().iter().filter(|kind| !kind.verbs.is_empty()) {

@@ -13,6 +13,6 @@ mod columns;
 mod conversion;
 mod definition;
 
-pub use builtin_rules::{builtin_resources, template_resources};
+pub use builtin_rules::{builtin_names, builtin_resources, template_resources};
 pub use columns::PathColumns;
 pub use definition::{DefinitionError, resource_of_definition, resource_with_webhooks};

@@ -39,6 +39,7 @@ mod snapshot;
 mod surroundings;
 
 pub use audit::Audit;
+pub use definitions::built_in;
 pub use front::{Handle, InProcess};
 pub use sealing::SealingError;
 pub use security::{AuthorityFiles, Encryption, Issuer, Lifetimes, Security, audit_policy};

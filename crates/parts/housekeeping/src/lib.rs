@@ -7,7 +7,8 @@
 //! Entry points: [`start`], [`Chores`].
 //!
 //! Invariants: each chore is a pure `plan` and a thin shell; an object is deleted for want of owners only after each of
-//! them was found absent by asking the server; owners are orphaned or waited for only while every kind is wholly known.
+//! them was found absent by asking the server; owners are orphaned or waited for only while every kind is wholly known; a
+//! definition takes nothing along but objects that it alone let be served.
 //!
 //! Non-goals: accounts and their tokens (`access`), certificates (`apiserver`), anything about clusters.
 
@@ -20,6 +21,8 @@ mod namespace;
 mod requests;
 mod resources;
 mod tokens;
+
+use std::collections::BTreeSet;
 
 use client::Caches;
 use control::Cx;
@@ -64,8 +67,18 @@ impl Default for Chores {
     }
 }
 
-/// Starts the chores; they run until the spawner's tasks are stopped.
-pub fn start(chores: Chores, caches: &Caches, cx: &Cx, spawner: &Spawner) {
+/// The group and name of every kind that a server has by itself, whatever definitions say.
+pub type BuiltIn = BTreeSet<(&'static str, &'static str)>;
+
+/// Starts the chores; they run until the spawner's tasks are stopped. What the server has by itself is asked for and not
+/// found out: what can be read there, others can write.
+pub fn start(
+    chores: Chores,
+    built_in: &'static BuiltIn,
+    caches: &Caches,
+    cx: &Cx,
+    spawner: &Spawner,
+) {
     if chores.garbage {
         let inventory = Inventory::new(caches.clone());
         garbage::start(&inventory, cx, spawner);
@@ -74,7 +87,7 @@ pub fn start(chores: Chores, caches: &Caches, cx: &Cx, spawner: &Spawner) {
         namespace::start(chores.own_namespaces, caches, cx, spawner);
     }
     if chores.definitions {
-        definition::start(caches, cx, spawner);
+        definition::start(built_in, caches, cx, spawner);
     }
     if chores.roles {
         aggregation::start(caches, cx, spawner);

@@ -21,6 +21,13 @@ pub(crate) fn base() -> &'static Table {
     })
 }
 
+/// Whether a kind is served without any definition.
+pub(crate) fn is_built_in(group: &str, plural: &str) -> bool {
+    base()
+        .iter()
+        .any(|known| &*known.group == group && &*known.plural == plural)
+}
+
 /// A table without some groups.
 pub(crate) fn without(table: &Table, groups: &BTreeSet<String>) -> Table {
     let mut rest = table.clone();

@@ -129,3 +129,71 @@ async fn definitions_of_built_in_kinds_are_established_if_they_are_served_so() {
         assert_eq!(listed.code, 200, "{what}");
     }
 }
+
+/// A definition in a group of the API's own.
+fn definition(plural: &str, group: &str, kind: &str, scope: &str) -> Value {
+    let free = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": format!("{plural}.{group}"), "finalizers": ["test.io/hold"],
+            "annotations": {"api-approved.kubernetes.io": "unapproved, test"},
+        },
+        "spec": {
+            "group": group, "scope": scope,
+            "names": {"plural": plural, "singular": kind.to_lowercase(), "kind": kind, "listKind": format!("{kind}List")},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": free},
+            }],
+        },
+    })
+}
+
+/// However well it describes them: nobody but the server says what its own kinds are, and what they are called.
+#[tokio::test]
+async fn definitions_never_have_the_names_of_kubernetes_own_kinds() {
+    let world = World::start().await;
+    let rbac = "rbac.authorization.k8s.io";
+    for (plural, group, kind, scope, expected) in [
+        (
+            "clusterrolebindings",
+            rbac,
+            "ClusterRoleBinding",
+            "Cluster",
+            "BuiltIn clusterrolebindings.rbac.authorization.k8s.io is built in",
+        ),
+        (
+            "leases",
+            "coordination.k8s.io",
+            "Lease",
+            "Namespaced",
+            "BuiltIn leases.coordination.k8s.io is built in",
+        ),
+        (
+            "networkpolicies",
+            "networking.k8s.io",
+            "Other",
+            "Cluster",
+            "BuiltIn networkpolicies.networking.k8s.io is built in",
+        ),
+        // Owners and templates are found by the names of their kinds.
+        (
+            "others",
+            rbac,
+            "ClusterRoleBinding",
+            "Cluster",
+            "ListKindConflict \"ClusterRoleBindingList\" is already in use",
+        ),
+    ] {
+        write(&world, &definition(plural, group, kind, scope)).await;
+        let name = format!("{plural}.{group}");
+        assert_eq!(
+            conditions(&world, &name).await,
+            [
+                format!("NamesAccepted False {expected}"),
+                "Established False NotAccepted not all names are accepted".to_owned(),
+            ],
+            "{name}"
+        );
+    }
+}

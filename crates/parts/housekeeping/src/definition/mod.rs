@@ -1,8 +1,10 @@
 //! Definitions take the objects of their kind along.
 //!
-//! Reads:  definitions; for one that is ending, every object of its kind, from the server itself.
+//! Reads:  definitions; for one that is ending, every object of its kind, from the server itself; which kinds that has
+//!         without any definition.
 //! Writes: deletes those objects; the condition `Terminating`; the finalizer `customresourcecleanup.apiextensions.k8s.io`.
-//! Keeps:  every definition has that finalizer, and goes only when no object of its kind is left.
+//! Keeps:  every definition has that finalizer, and goes only when no object of its kind is left; objects that are there
+//!         without the definition stay.
 
 mod plan;
 #[cfg(test)]
@@ -15,20 +17,22 @@ use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use object::{Object, ObjectKey, ResourceType};
 use runtime::Spawner;
 
-use self::plan::{Inputs, defined, plan};
-use crate::resources;
+use self::plan::{Content, Inputs, content, plan};
+use crate::{BuiltIn, resources};
 
 /// How soon a definition is looked at again whose objects are going.
 const AGAIN: Duration = Duration::from_secs(1);
 
 struct Cleaner {
     definitions: Cache,
+    built_in: &'static BuiltIn,
 }
 
-pub(crate) fn start(caches: &Caches, cx: &Cx, spawner: &Spawner) {
+pub(crate) fn start(built_in: &'static BuiltIn, caches: &Caches, cx: &Cx, spawner: &Spawner) {
     let definitions = caches.follow(&resources::definitions(), Scope::all());
     let cleaner = Cleaner {
         definitions: definitions.clone(),
+        built_in,
     };
     Controller::new("definition-cleaner", cleaner)
         .workers(2)
@@ -46,14 +50,14 @@ impl Reconcile for Cleaner {
         let Some(definition) = found else {
             return Ok(Wake::OnChange);
         };
-        let resource = defined(&definition);
-        let objects = match &resource {
-            Some(resource) if definition.is_terminating() => list(cx, resource).await?,
+        let content = content(&definition, self.built_in);
+        let objects = match &content {
+            Content::Own(resource) if definition.is_terminating() => list(cx, resource).await?,
             _ => Vec::new(),
         };
         let plan = plan(&Inputs {
             definition: &definition,
-            resource: resource.as_ref(),
+            content: &content,
             objects: &objects,
             now: cx.now(),
         });
@@ -70,10 +74,8 @@ async fn list(cx: &Cx, resource: &ResourceType) -> Result<Vec<Object>, CallError
         metadata_only: true,
         ..ListOptions::default()
     };
-    match cx.client.list_all(resource, "", &options).await {
-        Ok(list) => Ok(list.items),
-        // It is not served, so there is nothing to reach; what is stored cannot be seen by anybody.
-        Err(error) if error.is_not_found() => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
+    // Not found is no answer either: a server that has just started serves the kind a moment later, and one that no longer
+    // does will say so in the definition.
+    let list = cx.client.list_all(resource, "", &options).await?;
+    Ok(list.items)
 }

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
-use super::plan::{CLEANUP, Inputs, defined, plan};
+use super::plan::{CLEANUP, Content, Inputs, content, plan};
+use crate::BuiltIn;
 use object::Object;
 use object::time::Time;
 
@@ -9,8 +10,13 @@ fn definition(metadata: Value) -> Object {
         "metadata": metadata,
         "spec": {"group": "x.io", "scope": "Namespaced", "names": {"kind": "Gadget", "plural": "gadgets"},
                  "versions": [{"name": "v1alpha1", "served": false}, {"name": "v1", "served": true}]},
+        "status": {"conditions": [condition("Established", "True")]},
     });
     Object::from_value(definition).unwrap()
+}
+
+fn condition(kind: &str, status: &str) -> Value {
+    json!({"type": kind, "status": status, "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"})
 }
 
 fn ending() -> Object {
@@ -29,10 +35,13 @@ fn gadget(name: &str, ends: bool) -> Object {
 }
 
 fn planned(definition: &Object, objects: &[Object]) -> Vec<String> {
-    let resource = defined(definition);
+    planned_beside(&BuiltIn::new(), definition, objects)
+}
+
+fn planned_beside(built_in: &BuiltIn, definition: &Object, objects: &[Object]) -> Vec<String> {
     let plan = plan(&Inputs {
         definition,
-        resource: resource.as_ref(),
+        content: &content(definition, built_in),
         objects,
         now: Time::from_unix_seconds(0),
     });
@@ -71,8 +80,59 @@ fn a_definition_is_held_from_the_start_and_otherwise_left_alone() {
 }
 
 #[test]
+fn what_a_definition_did_not_bring_stays_when_it_goes() {
+    let goes = [r#"patch {"metadata":{"finalizers":["mine"]}}"#];
+    let objects = [gadget("a", false)];
+    let of_server = BuiltIn::from([("x.io", "gadgets")]);
+    let others = BuiltIn::from([("y.io", "gadgets"), ("x.io", "gizmos"), ("", "gadgets")]);
+    let said = |conditions: Value| {
+        let mut definition = ending();
+        definition
+            .set(&["status"], json!({"conditions": conditions}))
+            .unwrap();
+        definition
+    };
+    for (what, built_in, definition, stays) in [
+        ("its own", &others, ending(), false),
+        (
+            "a built-in kind, said to be established",
+            &of_server,
+            ending(),
+            true,
+        ),
+        (
+            "a built-in kind, refused",
+            &of_server,
+            said(json!([condition("Established", "False")])),
+            true,
+        ),
+        (
+            "never established",
+            &others,
+            said(json!([condition("Established", "False")])),
+            true,
+        ),
+        (
+            "something else is true of it",
+            &others,
+            said(json!([condition("NamesAccepted", "True")])),
+            true,
+        ),
+        ("never looked at", &others, said(json!([])), true),
+    ] {
+        let found = planned_beside(built_in, &definition, &objects);
+        assert_eq!(found == goes, stays, "{what}: {found:?}");
+        let deletes = found.iter().any(|line| line.starts_with("delete"));
+        assert_eq!(deletes, !stays, "{what}: {found:?}");
+    }
+}
+
+#[test]
 fn the_kind_is_found_in_a_served_version() {
-    let resource = defined(&ending()).unwrap();
+    let Content::Own(resource) = content(&ending(), &BuiltIn::new()) else {
+        panic!("it is its own");
+    };
     assert_eq!(resource.path("n"), "/apis/x.io/v1/namespaces/n/gadgets");
-    assert!(defined(&Object::default()).is_none());
+    let nothing = content(&Object::default(), &BuiltIn::new());
+    assert_eq!(nothing, Content::Nothing);
 }

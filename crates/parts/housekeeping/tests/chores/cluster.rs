@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use client::{Body, Caches, Client, DeleteOptions, ListOptions, PatchKind, WriteO
 use control::{Cx, EventSink, Recorder};
 use http::{Request, Response};
 use intent::{Part, Propagation};
-use karavel_housekeeping::Chores;
+use karavel_housekeeping::{BuiltIn, Chores};
 use object::time::Time;
 use object::{Object, ObjectKey, ResourceType, Value};
 use runtime::{Clock, Spawner, Tasks};
@@ -123,7 +123,9 @@ impl Cluster {
         };
         let recorder = Recorder::start(sink, clock.clone(), &self.chores);
         let cx = Cx::new(client, clock, recorder, "housekeeping");
-        karavel_housekeeping::start(Chores::default(), &caches, &cx, &self.chores);
+        static BUILT_IN: LazyLock<BuiltIn> = LazyLock::new(|| kinds::builtin_names().collect());
+        let what = Chores::default();
+        karavel_housekeeping::start(what, &BUILT_IN, &caches, &cx, &self.chores);
     }
 
     /// Ends housekeeping in the middle of whatever it does, and begins it anew with nothing remembered.

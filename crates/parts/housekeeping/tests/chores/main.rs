@@ -335,3 +335,47 @@ async fn a_definition_is_held_until_its_objects_are_gone() {
     cluster.delete(&definitions, &key, None).await;
     assert_eq!(cluster.names(&definitions, "").await, "");
 }
+
+/// A definition may have the name of a kind that is there without it, and say that it is the one who serves it.
+#[tokio::test(start_paused = true)]
+async fn a_definition_goes_without_what_the_server_has_by_itself() {
+    let mut cluster = Cluster::start().await;
+    let definitions = ResourceType::cluster(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+    );
+    let leases = ResourceType::namespaced("coordination.k8s.io", "v1", "Lease", "leases");
+    let lease = json!({"metadata": {"name": "kept", "namespace": "shop"}});
+    cluster.create(&leases, lease).await;
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let name = "leases.coordination.k8s.io";
+    let definition = json!({
+        "metadata": {"name": name, "annotations": {"api-approved.kubernetes.io": "unapproved, test"}},
+        "spec": {
+            "group": "coordination.k8s.io", "scope": "Namespaced",
+            "names": {"kind": "Lease", "plural": "leases"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}],
+        },
+    });
+    let key = ObjectKey::cluster(name);
+    let conditions = json!([{
+        "type": "Established", "status": "True", "reason": "R", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]);
+    for restarts in [false, true] {
+        cluster.create(&definitions, definition.clone()).await;
+        let said = json!({"status": {"conditions": conditions}});
+        cluster.patch(&definitions, &key, said, Part::Status).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        cluster.delete(&definitions, &key, None).await;
+        if restarts {
+            cluster.restart_chores().await;
+        }
+        assert_eq!(cluster.names(&definitions, "").await, "");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let found = cluster.names(&leases, "kept").await;
+        assert!(found.split(' ').any(|name| name == "kept"), "{found}");
+    }
+}

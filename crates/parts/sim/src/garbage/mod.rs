@@ -20,6 +20,7 @@ use serve::resource::Table;
 use serve::server::Server;
 
 use crate::engine::action::Action;
+use crate::tables;
 use plan::{Facts, Owner};
 
 /// Where definitions are.
@@ -184,6 +185,8 @@ impl Collector {
         let text = |path: &str| definition.pointer(path).and_then(Value::as_str);
         let collection = text("/spec/names/plural")
             .zip(text("/spec/group"))
+            // What is there without the definition does not go with it.
+            .filter(|(plural, group)| !tables::is_built_in(group, plural))
             .and_then(|(plural, group)| self.followed.get(&*cache::name_of(group, plural)));
         let objects: Vec<(String, Arc<Record>)> = collection
             .map(|followed| {

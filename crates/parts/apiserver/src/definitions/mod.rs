@@ -1,11 +1,14 @@
 //! Users' own kinds: follows the CustomResourceDefinitions and serves what they describe.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod names;
+mod overlap;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::admission::Endpoint;
-use access::names;
+use access::names::apiserver;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
@@ -18,6 +21,10 @@ use serve::server::Server;
 use serve::webhook::{Caller, Calling};
 use tokio::sync::watch;
 use tokio::time::Instant;
+
+use self::names::{Refusal, TakenNames, in_turn};
+
+pub use self::overlap::built_in;
 
 const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";
 /// How long a new definition waits for the finalizer of whoever takes its objects along, before it is served and said to
@@ -47,7 +54,7 @@ pub(crate) async fn follow(
         marks.look(&definitions, now);
         let mut table = base.clone();
         let mut verdicts = Vec::new();
-        let mut taken = TakenNames::default();
+        let mut taken = TakenNames::of(&base);
         for definition in in_turn(definitions) {
             let claimed = taken.claim(&definition);
             if marks.is_awaited(&definition, now) {
@@ -119,9 +126,7 @@ fn is_unmarked(definition: &Value) -> bool {
         && metadata.get("deletionTimestamp").is_none()
 }
 
-/// What a definition adds to what is served. One of a kind that is built in is as good as its word if the kind is served
-/// as it says, and changes nothing about it: whoever installs the multi-cluster kinds as they are elsewhere need not know
-/// that they are here already. One that says otherwise would promise what nobody serves.
+/// What a definition adds to what is served.
 fn judge(
     base: &Table,
     definition: &Value,
@@ -129,53 +134,7 @@ fn judge(
 ) -> Result<Option<Resource>, Refusal> {
     let unserved = |error: kinds::DefinitionError| Refusal::unserved(error.to_string());
     let resource = resource_with_webhooks(definition, Some(caller)).map_err(unserved)?;
-    let built_in = base
-        .iter()
-        .find(|known| known.group == resource.group && known.plural == resource.plural);
-    match built_in.map(|known| departure(known, &resource)) {
-        None => Ok(Some(resource)),
-        Some(None) => Ok(None),
-        Some(Some(why)) => Err(Refusal {
-            names: "BuiltIn",
-            established: "NotAccepted",
-            message: why,
-            shown: "not all names are accepted".to_owned(),
-            fields: vec!["plural"],
-        }),
-    }
-}
-
-/// In what a definition departs from the built-in kind of its name.
-fn departure(built_in: &Resource, defined: &Resource) -> Option<String> {
-    let name = format!("{}.{}", built_in.plural, built_in.group);
-    if built_in.kind != defined.kind {
-        let (is, said) = (&built_in.kind, &defined.kind);
-        return Some(format!(
-            "{name} is built in and its kind is {is}, not {said}"
-        ));
-    }
-    if built_in.namespaced != defined.namespaced {
-        let scope = |resource: &Resource| match resource.namespaced {
-            true => "Namespaced",
-            false => "Cluster",
-        };
-        let (is, said) = (scope(built_in), scope(defined));
-        return Some(format!(
-            "{name} is built in and its scope is {is}, not {said}"
-        ));
-    }
-    let served = |resource: &Resource| -> Vec<String> {
-        let versions = resource.versions.iter().filter(|version| version.served);
-        versions.map(|version| version.name.to_string()).collect()
-    };
-    let here = served(built_in);
-    let missing = served(defined)
-        .into_iter()
-        .find(|version| !here.contains(version))?;
-    let here = here.join(", ");
-    Some(format!(
-        "{name} is built in and served in {here}, not in {missing}"
-    ))
+    Ok(overlap::adds(base, &resource)?.then_some(resource))
 }
 
 /// Every version objects were ever stored in, as far as nobody has taken it off the list.
@@ -189,114 +148,6 @@ fn stored_versions(definition: &Value) -> Value {
         }
     }
     Value::Array(stored)
-}
-
-/// Why a kind is not served.
-#[derive(Debug, PartialEq, Eq)]
-struct Refusal {
-    /// The reasons of the two conditions.
-    names: &'static str,
-    established: &'static str,
-    /// What they say.
-    message: String,
-    shown: String,
-    /// The names that are not accepted.
-    fields: Vec<&'static str>,
-}
-
-impl Refusal {
-    fn unserved(why: String) -> Self {
-        Self {
-            names: "NotServed",
-            established: "NotServed",
-            shown: why.clone(),
-            message: why,
-            fields: Vec::new(),
-        }
-    }
-}
-
-/// The names that kinds of each group go by.
-#[derive(Default)]
-struct TakenNames {
-    /// What URLs and people call them: group and name.
-    resources: BTreeSet<(String, String)>,
-    /// What objects and lists call themselves.
-    kinds: BTreeSet<(String, String)>,
-}
-
-impl TakenNames {
-    /// Gives a kind its names, unless another one has some of them. Upstream: the last name that is taken is told.
-    fn claim(&mut self, definition: &Value) -> Result<(), Refusal> {
-        let (spec, names) = (&definition["spec"], &definition["spec"]["names"]);
-        let group = spec["group"].as_str().unwrap_or_default();
-        let key = |name: &str| (group.to_owned(), name.to_owned());
-        let mut refusal: Option<Refusal> = None;
-        let (mut resources, mut kinds) = (Vec::new(), Vec::new());
-        for &(field, reason, is_resource) in NAMES {
-            let given = match &names[field] {
-                Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
-                one => one.as_str().into_iter().collect::<Vec<&str>>(),
-            };
-            for name in given.into_iter().filter(|name| !name.is_empty()) {
-                let (used, mine) = match is_resource {
-                    true => (&self.resources, &mut resources),
-                    false => (&self.kinds, &mut kinds),
-                };
-                if !used.contains(&key(name)) {
-                    mine.push(key(name));
-                    continue;
-                }
-                let told = refusal.get_or_insert_with(|| Refusal {
-                    names: reason,
-                    established: "NotAccepted",
-                    message: String::new(),
-                    shown: "not all names are accepted".to_owned(),
-                    fields: Vec::new(),
-                });
-                told.names = reason;
-                told.message = format!("{name:?} is already in use");
-                told.fields.push(field);
-            }
-        }
-        if let Some(refusal) = refusal {
-            return Err(refusal);
-        }
-        self.resources.extend(resources);
-        self.kinds.extend(kinds);
-        Ok(())
-    }
-}
-
-/// The names of a kind, what is said if they are taken, and whether they are those of a resource.
-const NAMES: &[(&str, &str, bool)] = &[
-    ("plural", "PluralConflict", true),
-    ("singular", "SingularConflict", true),
-    ("shortNames", "ShortNamesConflict", true),
-    ("kind", "KindConflict", false),
-    ("listKind", "ListKindConflict", false),
-];
-
-/// Definitions in the order in which they get their names: who has them keeps them, then whoever came first.
-fn in_turn(mut definitions: Vec<Value>) -> Vec<Value> {
-    let is_established = |definition: &Value| {
-        let conditions = definition["status"]["conditions"].as_array();
-        let mut conditions = conditions.into_iter().flatten();
-        conditions
-            .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
-    };
-    let text = |definition: &Value, name: &str| {
-        let text = definition["metadata"][name].as_str();
-        text.unwrap_or_default().to_owned()
-    };
-    definitions.sort_by_cached_key(|definition| {
-        (
-            !is_established(definition),
-            text(definition, "creationTimestamp"),
-            text(definition, "name"),
-        )
-    });
-    definitions
 }
 
 /// Calls the webhooks of definitions as those of admission are called.
@@ -371,7 +222,7 @@ async fn report(server: &Server, mut definition: Value, verdict: Result<(), Refu
     else {
         return;
     };
-    let response = server.answer(names::apiserver(), request).await;
+    let response = server.answer(apiserver(), request).await;
     if !response.status().is_success() && response.status() != http::StatusCode::CONFLICT {
         tracing::warn!(name, status = %response.status(), "status of a definition not written");
     }
@@ -404,66 +255,5 @@ mod tests {
             assert_eq!(waiting.join(" "), awaited, "{milliseconds}");
             assert_eq!(marks.next(now), next.map(after), "{milliseconds}");
         }
-    }
-
-    #[test]
-    fn names_belong_to_whoever_has_them_or_came_first() {
-        let definition = |name: &str, group: &str, names: Value, time: &str, established: &str| {
-            json!({
-                "metadata": {"name": name, "creationTimestamp": time}, "spec": {"group": group, "names": names},
-                "status": {"conditions": [{"type": "Established", "status": established}]},
-            })
-        };
-        let names = |plural: &str, kind: &str, short: &str| json!({"plural": plural, "kind": kind, "shortNames": [short]});
-        let all = in_turn(vec![
-            definition(
-                "c",
-                "a.io",
-                names("cs", "A", "c"),
-                "2026-01-01T00:00:00Z",
-                "False",
-            ),
-            definition(
-                "b",
-                "a.io",
-                names("bs", "B", "as"),
-                "2026-01-02T00:00:00Z",
-                "False",
-            ),
-            definition(
-                "a",
-                "a.io",
-                names("as", "A", "a"),
-                "2026-01-03T00:00:00Z",
-                "True",
-            ),
-            definition(
-                "d",
-                "b.io",
-                names("as", "A", "a"),
-                "2026-01-04T00:00:00Z",
-                "False",
-            ),
-        ]);
-        let mut taken = TakenNames::default();
-        let told: Vec<String> = all
-            .iter()
-            .map(|definition| {
-                let name = definition["metadata"]["name"].as_str().unwrap();
-                match taken.claim(definition) {
-                    Ok(()) => format!("{name} has its names"),
-                    Err(refusal) => format!("{name} {}: {}", refusal.names, refusal.message),
-                }
-            })
-            .collect();
-        assert_eq!(
-            told,
-            [
-                "a has its names",
-                "c KindConflict: \"A\" is already in use",
-                "b ShortNamesConflict: \"as\" is already in use",
-                "d has its names",
-            ]
-        );
     }
 }
