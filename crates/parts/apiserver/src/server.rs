@@ -36,7 +36,7 @@ use crate::agents::Confinement;
 use crate::audit::Audit;
 use crate::certificates::{self, Certificates, server_names};
 use crate::chores::{Chores, spawn_chore};
-use crate::definitions;
+use crate::definitions::{self, EndingDefinitions};
 use crate::errands::Errands;
 use crate::front::Handle;
 use crate::identity;
@@ -299,6 +299,7 @@ impl ApiServer {
         let surroundings = Arc::new(machine.clone());
         let admission = Arc::new(MultiClusterAdmission::new(machine));
         let namespaces = Arc::new(NamespaceLifecycle::default());
+        let ending = Arc::new(EndingDefinitions::default());
         let limits = Arc::new(LimitRanges::new(Arc::clone(&surroundings) as _));
         let creation = Arc::new(CreationCheck::default());
         let escalation = Arc::new(EscalationCheck::default());
@@ -318,6 +319,7 @@ impl ApiServer {
             Arc::new(Confinement) as Arc<dyn Admission>,
             Arc::clone(&creation) as Arc<dyn Admission>,
             Arc::clone(&namespaces) as Arc<dyn Admission>,
+            Arc::clone(&ending) as Arc<dyn Admission>,
             Arc::clone(&limits) as Arc<dyn Admission>,
             Arc::clone(&admission) as Arc<dyn Admission>,
             Arc::clone(&escalation) as Arc<dyn Admission>,
@@ -345,6 +347,7 @@ impl ApiServer {
         };
         let access = Arc::new(Access::new(server.cache(), access_options, surroundings));
         namespaces.look_into(server.cache());
+        ending.look_into(server.cache());
         limits.look_into(server.cache());
         quotas.look_into(server.cache());
         admission.look_into(server.cache());

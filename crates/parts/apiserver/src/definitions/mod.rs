@@ -1,5 +1,6 @@
 //! Users' own kinds: follows the CustomResourceDefinitions and serves what they describe.
 
+mod ending;
 mod names;
 mod overlap;
 
@@ -24,6 +25,7 @@ use tokio::time::Instant;
 
 use self::names::{Refusal, TakenNames, in_turn};
 
+pub(crate) use self::ending::EndingDefinitions;
 pub use self::overlap::built_in;
 
 const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";

@@ -1,4 +1,4 @@
-//! Definitions of kinds that are built in: taken, and told what becomes of them.
+//! Definitions of kinds that are built in, and definitions that go: taken, and told what becomes of them.
 
 use bytes::Bytes;
 use http::Request;
@@ -6,7 +6,7 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tower_service::Service;
 
-use crate::asking::until;
+use crate::asking::{send, served, until};
 use crate::world::{World, master};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -195,5 +195,88 @@ async fn definitions_never_have_the_names_of_kubernetes_own_kinds() {
             ],
             "{name}"
         );
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_created_of_a_kind_whose_definition_is_going() {
+    let world = World::start().await;
+    let gadgets = "/apis/test.io/v1/namespaces/default/gadgets";
+    let gadget = |name: &str| json!({"apiVersion": "test.io/v1", "kind": "Gadget", "metadata": {"name": name}});
+    write(
+        &world,
+        &definition("gadgets", "test.io", "Gadget", "Namespaced"),
+    )
+    .await;
+    served(&world, gadgets).await;
+    world.create(gadgets, gadget("old")).await;
+    let overlapping = [
+        definition("leases", "coordination.k8s.io", "Lease", "Namespaced"),
+        definition("works", "work.karmada.io", "Work", "Namespaced"),
+    ];
+    for definition in &overlapping {
+        write(&world, definition).await;
+    }
+    let names = [
+        "gadgets.test.io",
+        "leases.coordination.k8s.io",
+        "works.work.karmada.io",
+    ];
+    for name in names {
+        conditions(&world, name).await;
+        let line = format!("DELETE {DEFINITIONS}/{name}");
+        assert_eq!(world.ask(&master(), &line, Value::Null).await.code, 200);
+    }
+    let send = async |line: &str, media: &str, body: Value| {
+        let headers = [("content-type", media)];
+        let body = Bytes::from(body.to_string());
+        let sent = send(&world, &master(), line, &headers, body).await;
+        sent.unwrap()
+    };
+    let json = "application/json";
+    for (line, media, name) in [
+        (format!("POST {gadgets}"), json, "new"),
+        (format!("POST {gadgets}?dryRun=All"), json, "new"),
+        (
+            format!("PATCH {gadgets}/new?fieldManager=m"),
+            "application/apply-patch+yaml",
+            "new",
+        ),
+    ] {
+        let (code, status) = send(&line, media, gadget(name)).await;
+        assert_eq!(code, 405, "{line}");
+        assert_eq!(status["reason"], "MethodNotAllowed", "{line}");
+        assert_eq!(
+            status["message"], "create not allowed while custom resource definition is terminating",
+            "{line}"
+        );
+        assert_eq!(
+            status["details"],
+            json!({"group": "test.io", "kind": "gadgets"}),
+            "{line}"
+        );
+    }
+    // Whoever clears up changes what there is, and takes it away.
+    let line = format!("PATCH {gadgets}/old");
+    let labels = json!({"metadata": {"labels": {"a": "b"}}});
+    let changed = send(&line, "application/merge-patch+json", labels).await;
+    assert_eq!(changed.0, 200, "{}", changed.1);
+    let line = format!("DELETE {gadgets}/old");
+    assert_eq!(world.ask(&master(), &line, Value::Null).await.code, 200);
+    // What is there without its definition can be made whatever becomes of that.
+    for (path, object) in [
+        (
+            "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+            json!({"metadata": {"name": "new"}}),
+        ),
+        (
+            "/apis/work.karmada.io/v1alpha1/namespaces/default/works",
+            json!({
+                "apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "metadata": {"name": "new"},
+                "spec": {"workload": {"manifests": []}},
+            }),
+        ),
+    ] {
+        world.create(path, object).await;
     }
 }
