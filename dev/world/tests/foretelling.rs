@@ -172,6 +172,50 @@ const THERE: &[Story] = &[
     },
 ];
 
+const WEB_AND_A: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 6, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: nginx, envFrom: [{configMapRef: {name: a}}]}]}}}}";
+const A_TO_M1: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterPropagationPolicy, metadata: {name: c}, spec: {resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: a}], placement: {clusterAffinity: {clusterNames: [m1]}}}}";
+const BRINGING: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {propagateDeps: true, resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}], placement: {clusterAffinity: {clusterNames: [m1, m2]}}}}";
+const BRINGING_TO_M3: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {propagateDeps: true, resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}], placement: {clusterAffinity: {clusterNames: [m3]}}}}";
+const BRINGING_NOTHING: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {propagateDeps: false, resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}], placement: {clusterAffinity: {clusterNames: [m1, m2]}}}}";
+
+/// What comes along with others, and has a policy of its own.
+const ALONG: &[Story] = &[
+    Story {
+        claim: "what is brought along no longer stays where its own policy sends it",
+        there: &[
+            (HOME, BLUE),
+            (HOME, WEB_AND_A),
+            (HOME, BRINGING),
+            (HOME, A_TO_M1),
+        ],
+        change: BRINGING_NOTHING,
+        expected: &["ConfigMap a: m1 stays, m2 deleted"],
+    },
+    Story {
+        claim: "what is brought along moves with what brings it",
+        there: &[
+            (HOME, BLUE),
+            (HOME, WEB_AND_A),
+            (HOME, BRINGING),
+            (HOME, A_TO_M1),
+        ],
+        change: BRINGING_TO_M3,
+        expected: &["ConfigMap a: m1 stays, m2 deleted, m3 created"],
+    },
+    Story {
+        claim: "what has a policy is brought along as well",
+        there: &[(HOME, BLUE), (HOME, WEB_AND_A), (HOME, A_TO_M1)],
+        change: BRINGING,
+        expected: &["ConfigMap a: m1 stays, m2 created"],
+    },
+    Story {
+        claim: "a policy of its own adds to where it is brought along",
+        there: &[(HOME, BLUE), (HOME, WEB_AND_A), (HOME, BRINGING_TO_M3)],
+        change: A_TO_M1,
+        expected: &["ConfigMap a: m1 created, m3 stays"],
+    },
+];
+
 const SCALED: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 5, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: nginx}]}}}}";
 
 /// What a change stands for that is more than one object.
@@ -361,4 +405,9 @@ async fn rules_do_what_is_foretold() {
 #[tokio::test(start_paused = true)]
 async fn members_take_and_refuse_as_it_is_foretold() {
     come_true(THERE).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_along_goes_where_it_is_foretold() {
+    come_true(ALONG).await;
 }

@@ -46,6 +46,16 @@ struct Course {
     now: Time,
 }
 
+/// A template that has been placed, and its binding as it would be but for those that bring the template along.
+struct Then<'a> {
+    template: &'a Template,
+    existing: Option<Placed>,
+    placed: Placed,
+    is_spoken_of: bool,
+    policy_preserved: bool,
+    policy_preserves: bool,
+}
+
 /// Decides about every template.
 pub(super) fn decide(scene: Scene<'_>, now: Time) -> Simulated {
     let Scene {
@@ -58,15 +68,23 @@ pub(super) fn decide(scene: Scene<'_>, now: Time) -> Simulated {
         along: Along::default(),
         now,
     };
-    let (mut fates, mut followers) = (Vec::new(), Vec::new());
+    let (mut fates, mut held, mut followers) = (Vec::new(), Vec::new(), Vec::new());
     for template in templates.all() {
         if only_follows(scene, template) {
             followers.push(template);
             continue;
         }
-        fates.extend(fate(scene, template, &mut course));
+        match fate(scene, template, &mut course) {
+            Some((fate, Some(then))) => held.push((fate, then)),
+            Some((fate, None)) => fates.push(fate),
+            None => {}
+        }
     }
-    // Where those go that come along is known when everybody else has been placed.
+    // Where those go that come along is known when everybody else has been placed; and a template that has a policy of its
+    // own may come along with others all the same.
+    for (fate, then) in held {
+        fates.push(then.with_others(scene, &course.along, fate));
+    }
     for template in followers {
         fates.extend(match is_namespace(&template.object) {
             true => spaces::fate(scene, template),
@@ -225,7 +243,12 @@ fn unselected(claims: &Claims, template: &Template) -> Option<Fate> {
     Some(fate)
 }
 
-fn fate(scene: Scene<'_>, template: &Template, course: &mut Course) -> Option<Fate> {
+/// What is known of a template once it has been placed, with where; nothing of one that nobody sends anywhere.
+fn fate<'a>(
+    scene: Scene<'_>,
+    template: &'a Template,
+    course: &mut Course,
+) -> Option<(Fate, Option<Then<'a>>)> {
     let Scene {
         before,
         after,
@@ -273,7 +296,7 @@ fn fate(scene: Scene<'_>, template: &Template, course: &mut Course) -> Option<Fa
         _ => {}
     }
     let Some(mut placed) = placed else {
-        return Some(fate);
+        return Some((fate, None));
     };
     if !is_spoken_of && template.was.is_some() {
         fate.remarks.push(HELD_BACK.to_owned());
@@ -302,16 +325,39 @@ fn fate(scene: Scene<'_>, template: &Template, course: &mut Course) -> Option<Fa
     }
     course.groups.put(&placed);
     course.along.note(after, object, &placed);
-    let bound = Bound {
+    let then = Then {
         template,
-        existing: existing.as_ref(),
-        placed: &placed,
+        existing,
+        placed,
         is_spoken_of,
         policy_preserved: was.preserves(),
         policy_preserves: settled.preserves(),
     };
-    fate.clusters = in_clusters(scene, bound);
-    Some(fate)
+    Some((fate, Some(then)))
+}
+
+impl Then<'_> {
+    /// What becomes of the template in every cluster, its own and those of the templates that bring it along.
+    fn with_others(mut self, scene: Scene<'_>, along: &Along, fate: Fate) -> Fate {
+        let needs = along.needs_of(&self.template.object);
+        // Where nothing is brought along, nobody takes off either what stands on bindings from before.
+        if scene.after.settings.gates.is_enabled(Gate::PropagateDeps) {
+            self.placed.spec = along::spec(&self.template.object, Some(&self.placed.spec), &needs);
+        }
+        let bound = Bound {
+            template: self.template,
+            existing: self.existing.as_ref(),
+            placed: &self.placed,
+            is_spoken_of: self.is_spoken_of,
+            policy_preserved: self.policy_preserved,
+            policy_preserves: self.policy_preserves,
+        };
+        Fate {
+            with: needs.iter().map(|need| need.by.clone()).collect(),
+            clusters: in_clusters(scene, bound),
+            ..fate
+        }
+    }
 }
 
 /// Whether the scheduler has found no place for a binding.
