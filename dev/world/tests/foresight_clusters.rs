@@ -363,3 +363,17 @@ async fn what_a_member_does_not_define_is_not_sent_to_it() {
         assert_eq!(is_doubted, !is_sent, "{doubts}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_only_supposed_is_not_asked() {
+    let world = World::with_members(MEMBERS).await;
+    world
+        .apply("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")
+        .await;
+    let cluster = "{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: m9}, spec: {syncMode: Push, apiEndpoint: 'https://m9.example'}}";
+    let told = ask(&world, supposing(cluster)).await;
+    assert!(!told.to_string().contains("not found"), "{told:#}");
+    let expected = "whether m9 takes what it is sent cannot be asked before it has joined";
+    let doubts = told["doubts"].as_array().unwrap();
+    assert!(doubts.iter().any(|doubt| doubt == expected), "{told:#}");
+}

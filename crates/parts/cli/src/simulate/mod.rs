@@ -143,7 +143,8 @@ async fn foretell(
         true => rehearsal::pass_over(&mut outcome),
         false => {
             let (silent, outcome) = (&mut silent, &mut outcome);
-            rehearsal::rehearse(control, &after, discovery, silent, outcome, progress).await;
+            let pictures = (&before, &after);
+            rehearsal::rehearse(control, pictures, discovery, silent, outcome, progress).await;
         }
     }
     // What is supposed to be lost need not answer.

@@ -73,18 +73,23 @@ struct Asked<'o> {
 }
 
 /// Asks members about what they would get or see changed, and puts down what they would refuse. Those that have not
-/// answered before are not asked; further ones that do not answer are added to them.
+/// answered before are not asked; further ones that do not answer are added to them. Those that are only supposed cannot be.
 pub(super) async fn rehearse(
     control: &Client,
-    after: &Picture,
+    (before, after): (&Picture, &Picture),
     discovery: &Discovery,
     silent: &mut BTreeMap<String, Failure>,
     outcome: &mut Simulated,
     progress: &Progress,
 ) {
     let mut asked: BTreeMap<&str, Vec<Asked<'_>>> = BTreeMap::new();
+    let mut supposed = BTreeSet::new();
     for fate in fates(outcome).filter(|fate| is_asked(fate) && !silent.contains_key(&fate.cluster))
     {
+        if !before.clusters.contains_key(&fate.cluster) {
+            supposed.insert(fate.cluster.clone());
+            continue;
+        }
         let objects = asked.entry(&fate.cluster).or_default();
         objects.extend(fate.sent.as_ref().map(|object| Asked {
             object,
@@ -136,7 +141,11 @@ pub(super) async fn rehearse(
     let unasked = unasked.told(|cluster, why| {
         format!("whether {cluster} takes what it is sent cannot be asked ({why})")
     });
-    outcome.doubts.extend(open.into_iter().chain(unasked));
+    let supposed = supposed.into_iter().map(|cluster| {
+        format!("whether {cluster} takes what it is sent cannot be asked before it has joined")
+    });
+    let doubts = open.into_iter().chain(unasked).chain(supposed);
+    outcome.doubts.extend(doubts);
 }
 
 /// Says that members were not asked, if there was anything to ask.
