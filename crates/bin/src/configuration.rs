@@ -12,12 +12,8 @@ pub(crate) fn with_file(command: Command, words: &[OsString]) -> Result<Command,
     let Some(path) = named(words) else {
         return Ok(command);
     };
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        Failure::refused(
-            format!("--config: cannot read {}: {error}", path.display()),
-            "check the path and who may read it",
-        )
-    })?;
+    let text = cli::read_text(&path);
+    let text = text.map_err(|why| why.of("--config: ", &path.display().to_string()))?;
     with_text(command, words, &text, &path)
 }
 

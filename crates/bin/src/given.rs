@@ -1,6 +1,5 @@
 //! The objects that files hold which were named on the command line.
 
-use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -32,19 +31,10 @@ pub(crate) fn read_named(files: &Files) -> Result<Vec<Manifest>, Failure> {
 /// What is in a file, as it is; `-` is standard input.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let read = match path.as_os_str() == "-" {
-        true => {
-            let mut bytes = Vec::new();
-            let read = std::io::stdin().read_to_end(&mut bytes);
-            read.map(|_| bytes)
-        }
-        false => std::fs::read(path),
+        true => cli::bytes_of(std::io::stdin()),
+        false => cli::read_bytes(path),
     };
-    read.map_err(|error| {
-        Failure::refused(
-            format!("cannot read {}: {error}", path.display()),
-            "check the path and who may read it",
-        )
-    })
+    read.map_err(|why| why.of("", &path.display().to_string()))
 }
 
 /// The one object that words or a file name, and its namespace: the one that the file names, or that was asked for.

@@ -96,17 +96,7 @@ pub(crate) fn describe(reach: &Reach, typed: arguments::Describe) -> Result<(), 
     let queries = describe_queries(typed)?;
     answer(block_on(async {
         let control = reach.connect().await?;
-        let mut whole = Answer::default();
-        for query in &queries {
-            let part = cli::describe(&control, query, now()).await?;
-            if !whole.text.is_empty() && !part.text.is_empty() {
-                whole.text.push_str("\n\n");
-            }
-            whole.text.push_str(&part.text);
-            whole.notes.extend(part.notes);
-            whole.failure = part.failure.or(whole.failure);
-        }
-        Ok::<_, Failure>(whole)
+        cli::describe_all(&control, &queries, now()).await
     })??)
 }
 

@@ -73,8 +73,8 @@ pub(crate) fn gates(typed: Option<&str>) -> Result<FeatureGates, Failure> {
 
 /// The text of a file.
 pub(crate) fn read(flag: &str, file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file).map_err(|error| {
-        let what = format!("cannot read {}: {error}", file.display());
+    cli::read_text(file).map_err(|why| {
+        let what = format!("cannot read {}: {why}", file.display());
         Failure::refused(what, format!("correct {flag}"))
     })
 }

@@ -571,10 +571,5 @@ fn statuses(path: &Path) -> Result<Vec<Value>, Failure> {
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| {
-        Failure::refused(
-            format!("cannot read {}: {error}", path.display()),
-            "check the path and who may read it",
-        )
-    })
+    cli::read_text(path).map_err(|why| why.of("", &path.display().to_string()))
 }

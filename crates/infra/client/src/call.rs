@@ -17,7 +17,7 @@ use crate::ask::{
     Ask, JSON, accept_or_refuse, collect, decode, encode, part_path, read_list, with_kind,
 };
 use crate::cache::Detail;
-use crate::error::CallError;
+use crate::error::{self, CallError};
 use crate::kubeconfig::{ConfigError, KubeconfigSource};
 use crate::options::{DeleteOptions, ListOptions, PatchKind, WatchOptions, WriteOptions};
 use crate::skim::skim;
@@ -30,6 +30,8 @@ const DEADLINE: Duration = Duration::from_secs(30);
 const NETWORK_CALLS: usize = 64;
 /// The same in the process, where a call costs no connection; the limit only keeps a flood from taking all memory.
 const LOCAL_CALLS: usize = 1_024;
+/// What a server takes at once. Upstream: the same for every API server.
+const LARGEST_BODY: usize = 3 * 1024 * 1024;
 /// How many objects a page of a long list has. Upstream: the same.
 const PAGE: u32 = 500;
 
@@ -526,6 +528,10 @@ impl Client {
     }
 
     async fn send_asked(&self, ask: &Ask) -> Result<Response<AnswerBody>, CallError> {
+        // A server answers and hangs up while the rest is still on its way, and who sends it may not get to see the answer.
+        if ask.body.len() > LARGEST_BODY {
+            return Err(error::too_large(ask.to_string(), LARGEST_BODY));
+        }
         let mut request = Request::builder()
             .method(ask.method.clone())
             .uri(ask.path.as_str())

@@ -200,6 +200,18 @@ pub(crate) fn refusal(
     }
 }
 
+/// What a server says of a body that is larger than it takes, said before it is sent.
+pub(crate) fn too_large(request: String, limit: usize) -> CallError {
+    CallError::Refused(Box::new(Refusal {
+        request,
+        code: 413,
+        reason: "RequestEntityTooLarge".to_owned(),
+        message: format!("Request entity too large: limit is {limit}"),
+        details: Value::Null,
+        retry_after: None,
+    }))
+}
+
 /// From a `Status` object.
 pub(crate) fn from_status(
     request: String,

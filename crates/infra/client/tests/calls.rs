@@ -95,6 +95,21 @@ fn pod() -> Object {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_no_server_takes_is_not_sent() {
+    let server = Server::default().with("/api/v1/namespaces/shop/pods", 200, json!({}));
+    let mut large = pod();
+    large.set(&["data"], "x".repeat(3 << 20)).unwrap();
+    let options = WriteOptions::default();
+    let refused = server.client().create(&pods(), &large, &options).await;
+    let refused = refused.unwrap_err();
+    assert_eq!(
+        (refused.code(), refused.reason(), refused.is_terminal()),
+        (413, "RequestEntityTooLarge", true)
+    );
+    assert_eq!(server.asked(), "");
+}
+
+#[tokio::test(start_paused = true)]
 async fn calls_are_those_of_the_api() {
     let server = Server::default()
         .with("/api/v1/namespaces/shop/pods", 200, json!({}))

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -88,7 +88,10 @@ pub fn restore(file: &Path, data_dir: &Path) -> Result<Saved, Failure> {
     })?;
     let bytes = input.metadata().map_or(0, |metadata| metadata.len());
     let target = data_dir.join("store");
-    fs::create_dir_all(&target).map_err(|error| cannot_write(&target, &error))?;
+    let mut made = fs::DirBuilder::new();
+    made.recursive(true).mode(0o700); // Secrets are in it.
+    made.create(&target)
+        .map_err(|error| cannot_write(&target, &error))?;
     let summary = embedded::restore(&target, BufReader::new(input)).map_err(|error| {
         Failure::refused(
             telemetry::chain(&error).to_string(),

@@ -61,7 +61,7 @@ fn read(path: &Path) -> Result<Value, Failure> {
             "remove it and start again: it is written anew",
         )
     };
-    let text = std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+    let text = crate::files::read_text(path).map_err(|why| unusable(why.to_string()))?;
     serde_saphyr::from_str(&text).map_err(|error| unusable(error.to_string()))
 }
 

@@ -1,7 +1,6 @@
 //! Objects in files: YAML or JSON, one or many, from files, directories or standard input.
 
 use std::collections::BTreeSet;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use client::{Client, Discovery};
@@ -9,13 +8,12 @@ use object::selector::Selector;
 use object::{GroupVersionKind, Object, ResourceType, Value};
 
 use crate::failure::Failure;
+use crate::files::{self, Unread};
 use crate::nearest::nearest;
 use crate::yaml;
 
 /// Files that are looked into when a directory is named.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
-/// A file larger than this is no manifest.
-const LARGEST: u64 = 64 << 20;
 
 /// An object and where it was found.
 #[derive(Clone, Debug)]
@@ -33,9 +31,8 @@ impl Manifest {
         let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
         for path in paths {
             if path.as_os_str() == "-" {
-                let mut text = String::new();
-                let read = std::io::stdin().take(LARGEST).read_to_string(&mut text);
-                read.map_err(|error| unreadable("standard input", &error))?;
+                let read = files::bytes_of(std::io::stdin()).and_then(files::text_of);
+                let text = read.map_err(|why| unreadable("standard input", &why))?;
                 all.extend(parse("standard input", &text)?);
                 continue;
             }
@@ -48,7 +45,7 @@ impl Manifest {
                     "fetch it first, and give the file, or - for standard input",
                 ));
             }
-            for file in files(path, deep)? {
+            for file in files_of(path, deep)? {
                 // A file that is named twice, or lies in a directory that is named too, is meant once.
                 let place = std::fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
                 let is_plain = std::fs::metadata(&file).is_ok_and(|about| about.is_file());
@@ -56,8 +53,7 @@ impl Manifest {
                     continue;
                 }
                 let name = file.display().to_string();
-                let text =
-                    std::fs::read_to_string(&file).map_err(|error| unreadable(&name, &error))?;
+                let text = files::read_text(&file).map_err(|why| unreadable(&name, &why))?;
                 all.extend(parse(&name, &text)?);
             }
         }
@@ -261,37 +257,30 @@ pub fn read_values(name: &str, text: &str) -> Result<Vec<Value>, Failure> {
     Ok(items.collect())
 }
 
-fn unreadable(name: &str, error: &std::io::Error) -> Failure {
-    let what = match error.kind() {
-        std::io::ErrorKind::NotFound => format!("the path {name:?} does not exist"),
-        _ => format!("cannot read {name}: {error}"),
-    };
-    Failure::refused(what, "check the path and who may read it")
+fn unreadable(name: &str, why: &Unread) -> Failure {
+    match why.is_missing() {
+        true => Failure::refused(format!("the path {name:?} does not exist"), why.hint()),
+        false => why.of("", name),
+    }
 }
 
 /// The files of a path, by name.
-fn files(path: &Path, deep: bool) -> Result<Vec<PathBuf>, Failure> {
+fn files_of(path: &Path, deep: bool) -> Result<Vec<PathBuf>, Failure> {
     let name = path.display().to_string();
-    let about = std::fs::metadata(path).map_err(|error| unreadable(&name, &error))?;
-    if about.is_file() || !about.is_dir() {
-        if about.len() > LARGEST {
-            return Err(Failure::refused(
-                format!("{name} is too large for a manifest"),
-                "check the path",
-            ));
-        }
+    let about = std::fs::metadata(path).map_err(|error| unreadable(&name, &error.into()))?;
+    if !about.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let entries = std::fs::read_dir(path).map_err(|error| unreadable(&name, &error))?;
-    let mut paths: Vec<PathBuf> = entries
+    let entries = std::fs::read_dir(path).map_err(|error| unreadable(&name, &error.into()))?;
+    let mut entries: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .collect();
-    paths.sort();
+    entries.sort();
     let mut found = Vec::new();
-    for path in paths {
+    for path in entries {
         if path.is_dir() {
             if deep {
-                found.extend(files(&path, deep)?);
+                found.extend(files_of(&path, deep)?);
             }
         } else if path
             .extension()

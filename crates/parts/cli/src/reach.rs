@@ -42,10 +42,12 @@ impl Reach {
 
     /// A client for a member, which this is the way to.
     pub async fn connect_member(&self) -> Result<Client, Failure> {
-        let connected = self.connect().await;
-        connected.map_err(|failure| {
-            failure.advised("name the member's own kubeconfig with --cluster-kubeconfig, and one of its contexts with --cluster-context")
-        })
+        let connected = Client::from_kubeconfig(&self.source()).await;
+        let connected = connected.map_err(|error| {
+            let failure = unusable(&error).advised("name the member's own kubeconfig with --cluster-kubeconfig, and one of its contexts with --cluster-context");
+            self.advise(failure)
+        });
+        Ok(connected?.named("karavel"))
     }
 
     /// Where it is.
@@ -178,7 +180,8 @@ pub fn call_failure(error: &CallError) -> Failure {
         reason => format!("from server ({reason}): {}", refusal.message),
     };
     let hint = match refusal.code {
-        400 | 406 | 413 | 415 => "correct what was given and repeat",
+        413 => "an object may have 3 MiB at most: make it smaller, or divide it",
+        400 | 406 | 415 => "correct what was given and repeat",
         401 => "the server does not know this user: check the kubeconfig's credentials",
         // What a rule of admission says is about the object, not about who sends it.
         403 if refusal.message.contains("denied the request") => {

@@ -78,6 +78,27 @@ pub async fn describe(
     })
 }
 
+/// Describes what several questions are about, one after the other, and tells of all that is not there.
+pub async fn describe_all(
+    control: &Client,
+    queries: &[DescribeQuery],
+    now: Time,
+) -> Result<Answer, Failure> {
+    let (mut whole, mut failures) = (Answer::default(), Vec::new());
+    for query in queries {
+        let part = describe(control, query, now).await?;
+        if !whole.text.is_empty() && !part.text.is_empty() {
+            whole.text.push_str("\n\n");
+        }
+        whole.text.push_str(&part.text);
+        whole.notes.extend(part.notes);
+        failures.extend(part.failure.map(|failure| (String::new(), failure)));
+    }
+    // Each says where it happened already.
+    whole.failure = reading::blame(failures, true);
+    Ok(whole)
+}
+
 fn named(place: &Place, failure: Failure) -> Failure {
     match place.is_member() {
         true => failure.in_cluster(&place.name),

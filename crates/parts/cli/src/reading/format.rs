@@ -85,7 +85,8 @@ impl Output {
             None => (text, None),
         };
         let from_file = |path: &str| {
-            std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
+            let read = crate::files::read_text(path.as_ref());
+            read.map_err(|why| format!("cannot read {path}: {why}"))
         };
         match (word, rest) {
             ("table" | "", None) => Ok(Self::Table),

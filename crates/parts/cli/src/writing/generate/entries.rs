@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::Words;
 use crate::failure::Failure;
+use crate::files::{self, Unread};
 
 /// Entries of KEY=VALUE.
 fn literals(words: &Words<'_>) -> Result<Vec<(String, String)>, Failure> {
@@ -55,7 +56,7 @@ fn files(words: &Words<'_>) -> Result<Vec<(String, Vec<u8>)>, Failure> {
 /// The files of a directory, by name. What lies deeper is left out, and so is what can be no key.
 fn files_in(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let entries = std::fs::read_dir(directory);
-    let entries = entries.map_err(|error| unreadable("from-file", directory, &error))?;
+    let entries = entries.map_err(|error| unreadable("from-file", directory, &error.into()))?;
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut files: Vec<PathBuf> = paths
         .filter(|path| path.is_file() && is_key(&name_of(path)))
@@ -76,14 +77,11 @@ fn is_key(text: &str) -> bool {
 }
 
 fn read(flag: &str, path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|error| unreadable(flag, path, &error))
+    files::read_bytes(path).map_err(|why| unreadable(flag, path, &why))
 }
 
-fn unreadable(flag: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::refused(
-        format!("--{flag}: cannot read {}: {error}", path.display()),
-        "check the path and who may read it",
-    )
+fn unreadable(flag: &str, path: &Path, why: &Unread) -> Failure {
+    why.of(&format!("--{flag}: "), &path.display().to_string())
 }
 
 /// Entries of files of `KEY=VALUE` lines. A key alone has the value that the environment has, if it has one.
