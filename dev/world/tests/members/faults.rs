@@ -374,3 +374,42 @@ async fn a_member_whose_clock_is_an_hour_off_is_like_any_other() {
             .await;
     }
 }
+
+/// Nothing ends the stream of a member that is cut off, and whoever only listens would wait for ever.
+#[tokio::test(start_paused = true)]
+async fn whoever_watches_is_told_that_a_member_fell_silent() {
+    let world = prepared().await;
+    let admin = world.as_user("system:admin", &["system:masters"]).await;
+    let query = cli::Query {
+        words: vec!["configmaps".to_owned()],
+        scope: cli::Scope::All,
+        ..cli::Query::default()
+    };
+    let enough = || cli::Failure::refused("enough", "");
+    let mut told = String::new();
+    let mut rows = |_: &str| Ok(());
+    let mut notes = |text: &str| {
+        told.push_str(text);
+        match text.contains("trying again") {
+            true => Err(enough()),
+            false => Ok(()),
+        }
+    };
+    let watching = cli::watch(
+        admin.client(),
+        &query,
+        (false, false),
+        &mut rows,
+        &mut notes,
+    );
+    let silence = async {
+        world.advance(seconds(5)).await;
+        world.member("m1").faults().cut_off(true);
+        world.advance(seconds(300)).await;
+    };
+    tokio::select! {
+        ended = watching => assert_eq!(ended.unwrap_err().to_string(), "enough"),
+        () = silence => panic!("nothing was said"),
+    }
+    assert!(told.contains("cluster(m1): "), "{told}");
+}

@@ -31,6 +31,9 @@ pub type Sink<'a> = &'a mut (dyn FnMut(&str) -> Result<(), Failure> + Send);
 const QUIET: Duration = Duration::from_millis(60);
 /// A batch is not held longer, however much there is to come.
 const BATCH: usize = 500;
+/// Servers say every minute how far they have come. One that says nothing for longer may be cut off, which nobody tells who
+/// only listens: the watch is opened anew where it was, and that tells.
+const SILENCE: Duration = Duration::from_secs(75);
 /// Between two attempts to reach a place, the first time and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
@@ -375,15 +378,15 @@ impl Follower {
                 }
                 continue;
             };
-            match lines.next().await {
-                Some(Ok(line)) => {
+            match tokio::time::timeout(SILENCE, lines.next()).await {
+                Ok(Some(Ok(line))) => {
                     self.pause = Duration::ZERO;
                     if let Some(heard) = self.read(&line) {
                         return Some(heard);
                     }
                 }
                 // The server ends watches now and then; the next one goes on where this one was.
-                Some(Err(_)) | None => {
+                Ok(Some(Err(_)) | None) | Err(_) => {
                     self.lines = None;
                     self.pause = self.pause.max(FIRST_PAUSE);
                 }
