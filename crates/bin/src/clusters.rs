@@ -64,16 +64,7 @@ pub(crate) fn join(reach: &Reach, typed: &arguments::Join) -> Result<(), Failure
 
 /// Lets a cluster go.
 pub(crate) fn unjoin(reach: &Reach, typed: &arguments::Unjoin) -> Result<(), Failure> {
-    let wait = typed
-        .wait
-        .parse::<Duration>()
-        .or_else(|_| format!("{}s", typed.wait).parse());
-    let wait = wait.map_err(|error| {
-        Failure::refused(
-            format!("--wait: {:?} is no time: {error}", typed.wait),
-            "write seconds, or a time such as 90s or 2m",
-        )
-    })?;
+    let wait = wait(&typed.wait)?;
     running::block_on(async {
         let control = reach.connect().await?;
         let member = match &typed.target.cluster_kubeconfig {
@@ -108,6 +99,9 @@ pub(crate) fn unjoin(reach: &Reach, typed: &arguments::Unjoin) -> Result<(), Fai
             }
             Err(error) => return Err(unjoin_failure(&error)),
         };
+        for told in gone.foretold {
+            print(&format!("{told}\n"))?;
+        }
         for left in gone.left_behind {
             print(&format!("left behind: {left}\n"))?;
         }
@@ -116,6 +110,21 @@ pub(crate) fn unjoin(reach: &Reach, typed: &arguments::Unjoin) -> Result<(), Fai
         }
         print(&format!("cluster({}) is unjoined\n", typed.name))
     })?
+}
+
+/// How long to wait: so many seconds, or a time.
+fn wait(text: &str) -> Result<Duration, Failure> {
+    let is_count = text.ends_with(|letter: char| letter.is_ascii_digit());
+    let parsed: Result<Duration, _> = match is_count {
+        true => format!("{text}s").parse(),
+        false => text.parse(),
+    };
+    parsed.map_err(|error| {
+        Failure::refused(
+            format!("--wait: {error}"),
+            "write seconds, or a time such as 90s or 2m",
+        )
+    })
 }
 
 /// Why a cluster has not joined, and what to do about it.
@@ -165,6 +174,10 @@ fn unjoin_failure(error: &UnjoinError) -> Failure {
         UnjoinError::Another { .. } => Failure::refused(
             what,
             "nothing was changed; name the member's own context with --cluster-context, or leave --cluster-kubeconfig out if the cluster was made anew",
+        ),
+        UnjoinError::Away { .. } => Failure::failed(
+            what,
+            "nothing was changed; repeat it when the cluster is back, or leave behind what is in it with --force",
         ),
         UnjoinError::NoWait => Failure::refused(what, "give it some time with --wait"),
         // What is refused once is refused again; what only cannot be reached may be given up.
@@ -283,6 +296,27 @@ mod tests {
         let words = ["cluser", "member1", "gpu=yes:NoSchedule"].map(str::to_owned);
         let hint = split(&words).unwrap_err().hint().to_owned();
         assert!(hint.starts_with("did you mean \"cluster\"?"), "{hint}");
+    }
+
+    #[test]
+    fn a_wait_is_seconds_or_a_time_and_told_as_it_was_typed() {
+        for (text, expected) in [
+            ("60", Ok(60)),
+            ("90s", Ok(90)),
+            ("2m", Ok(120)),
+            ("bogus", Err("\"bogus\"")),
+            ("5x", Err("\"5x\"")),
+            ("", Err("empty")),
+        ] {
+            match (wait(text), expected) {
+                (Ok(wait), Ok(seconds)) => assert_eq!(wait.to_wait().as_secs(), seconds),
+                (Err(failure), Err(named)) => {
+                    assert!(failure.to_string().contains(named), "{failure}");
+                    assert!(!failure.to_string().contains("boguss"), "{failure}");
+                }
+                (found, _) => panic!("{text}: {found:?}"),
+            }
+        }
     }
 
     #[test]

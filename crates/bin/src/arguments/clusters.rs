@@ -82,7 +82,7 @@ pub(crate) struct Unjoin {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) target: Target,
-    /// How long to wait for the cluster to be gone, in seconds or such as 90s or 2m.
+    /// How long to wait for the cluster to be ready and then gone, in seconds or such as 90s or 2m.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) wait: String,
     /// Give up on a cluster that cannot be reached, and leave behind what is in it.

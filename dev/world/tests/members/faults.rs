@@ -323,13 +323,16 @@ async fn a_member_that_lost_its_data_gets_everything_back_once_it_has_joined_ane
     let message = message.as_str().unwrap_or_default();
     for told in [
         "it does not know the credentials of the control plane any more",
-        "unjoin the cluster and join it again",
+        "unjoin the cluster with --force and join it again",
     ] {
         assert!(message.contains(told), "{message}");
     }
     let before = latency(&world, "m2", 7).await;
     assert!(before < seconds(2), "{before:?}");
-    let options = member::join::UnjoinOptions::new("m1");
+    let options = member::join::UnjoinOptions {
+        force: true,
+        ..member::join::UnjoinOptions::new("m1")
+    };
     let left = member::join::unjoin(world.client(), None, &options).await;
     left.unwrap_or_else(|error| panic!("{error}"));
     world.join("m1").await;

@@ -206,6 +206,37 @@ async fn a_member_that_was_never_reached_has_nothing_that_could_stay() {
     assert_eq!(message(&world, "LeaveResourcesBehind").await, "");
 }
 
+/// A member that comes back in time is left in good order.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_is_away_is_waited_for() {
+    let world = World::with_members(2).await;
+    world.apply(&everywhere("v1", "ConfigMap")).await;
+    world.apply(&config_map("a", "'1'")).await;
+    let copy = async || world.member("m1").get("configmaps", "default/a").await;
+    world
+        .until("it is there", SOON, async || copy().await.is_some())
+        .await;
+    world.member("m1").faults().cut_off(true);
+    world
+        .until("m1 is seen to be away", seconds(90), async || {
+            let ready = world.condition("clusters", "m1", "Ready").await;
+            ready.starts_with("False")
+        })
+        .await;
+    let options = UnjoinOptions {
+        wait: seconds(300),
+        ..UnjoinOptions::new("m1")
+    };
+    let back = async {
+        tokio::time::sleep(seconds(30)).await;
+        world.member("m1").faults().heal();
+    };
+    let (left, ()) = tokio::join!(unjoin(world.client(), None, &options), back);
+    let left = left.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(copy().await, None, "{left:?}");
+    assert_eq!(world.get("clusters", "m1").await, None);
+}
+
 /// What the newest event of that reason says.
 async fn message(world: &World, reason: &str) -> String {
     let events = world.list("events", "").await;
@@ -256,7 +287,24 @@ async fn a_dead_member_goes_though_too_few_are_left() {
             !ready.starts_with("True")
         })
         .await;
-    let left = unjoin(world.client(), None, &UnjoinOptions::new("m2")).await;
+    let mut options = UnjoinOptions {
+        wait: seconds(5),
+        ..UnjoinOptions::new("m2")
+    };
+    let away = unjoin(world.client(), None, &options).await.unwrap_err();
+    assert!(matches!(away, UnjoinError::Away { .. }), "{away}");
+    assert!(
+        away.to_string().contains("Deployment default/web"),
+        "{away}"
+    );
+    let cluster = world.get("clusters", "m2").await;
+    assert!(
+        cluster.is_some_and(|cluster| !cluster.is_terminating()),
+        "without force nothing is changed"
+    );
+    options.force = true;
+    options.wait = seconds(60);
+    let left = unjoin(world.client(), None, &options).await;
     let left = left.unwrap_or_else(|error| panic!("{error}"));
     assert!(
         left.left_behind[0].contains("Deployment default/web"),

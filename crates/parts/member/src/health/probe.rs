@@ -34,12 +34,12 @@ pub(crate) fn condition(answer: Answer) -> Condition {
         Answer::Status(401) => (
             ConditionStatus::False,
             CLUSTER_NOT_REACHABLE,
-            "cluster is not reachable: it does not know the credentials of the control plane any more; put a good token into the secret that spec.secretRef names, or unjoin the cluster and join it again",
+            "cluster is not reachable: it does not know the credentials of the control plane any more; put a good token into the secret that spec.secretRef names, or unjoin the cluster with --force and join it again",
         ),
         Answer::Status(403) => (
             ConditionStatus::False,
             CLUSTER_NOT_REACHABLE,
-            "cluster is not reachable: the account of the control plane may not ask whether it is well; give it back its role, or unjoin the cluster and join it again",
+            "cluster is not reachable: the account of the control plane may not ask whether it is well; give it back its role, or unjoin the cluster with --force and join it again",
         ),
         Answer::Status(_) | Answer::Silence => (
             ConditionStatus::False,

@@ -113,11 +113,11 @@ fn answers_mean_what_the_reference_says() {
         ),
         (
             Answer::Status(401),
-            "False ClusterNotReachable: cluster is not reachable: it does not know the credentials of the control plane any more; put a good token into the secret that spec.secretRef names, or unjoin the cluster and join it again",
+            "False ClusterNotReachable: cluster is not reachable: it does not know the credentials of the control plane any more; put a good token into the secret that spec.secretRef names, or unjoin the cluster with --force and join it again",
         ),
         (
             Answer::Status(403),
-            "False ClusterNotReachable: cluster is not reachable: the account of the control plane may not ask whether it is well; give it back its role, or unjoin the cluster and join it again",
+            "False ClusterNotReachable: cluster is not reachable: the account of the control plane may not ask whether it is well; give it back its role, or unjoin the cluster with --force and join it again",
         ),
     ] {
         let Condition {

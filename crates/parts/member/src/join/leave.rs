@@ -13,12 +13,16 @@ use serde_json::json;
 use telemetry::chain;
 use tokio::time::Instant;
 
+use crate::join::foretold::foretold;
 use crate::join::remains::{self, Remains, Seen, staying, uncertain, unmanaged};
 use crate::join::{JoinError, MANAGER, identity};
 use crate::resources;
 
 /// How often to look whether the cluster is gone, where it cannot be watched.
 const POLL: Duration = Duration::from_millis(200);
+
+/// How often to look whether a cluster that is away is back.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// How often to look what is still in the member while it is taken out.
 const RECOUNT: Duration = Duration::from_secs(5);
@@ -32,9 +36,9 @@ pub struct UnjoinOptions {
     pub namespace: String,
     /// How long it may take in good order.
     pub wait: Duration,
-    /// Afterwards lets go by force: what is still in the member stays there.
+    /// Afterwards lets go by force, and at once of a cluster that is not ready: what is still in the member stays there.
     pub force: bool,
-    /// Only says whether there is such a cluster.
+    /// Only says what would be done.
     pub dry_run: bool,
 }
 
@@ -57,6 +61,8 @@ impl UnjoinOptions {
 pub struct Unjoined {
     /// What is left behind and nobody looks after any more, in sentences for people.
     pub left_behind: Vec<String>,
+    /// What would be done, where nothing is; in sentences too.
+    pub foretold: Vec<String>,
 }
 
 /// Why a cluster was not let go.
@@ -86,6 +92,20 @@ pub enum UnjoinError {
     /// The member does not say which cluster it is.
     #[error("cannot find out which cluster the member is")]
     Unknown(#[source] Box<JoinError>),
+    /// It could not be reached all the time: who lets it go leaves behind what is in it.
+    #[error(
+        "cluster {name} is still not ready after {} seconds and was not let go, since this would stay in it: {}",
+        wait.as_secs(),
+        remains::some_of(objects)
+    )]
+    Away {
+        /// The cluster.
+        name: String,
+        /// How long was waited.
+        wait: Duration,
+        /// What would stay in it.
+        objects: Vec<String>,
+    },
     /// It did not go in time.
     #[error("cluster {name} is still there after {} seconds: {holding}", wait.as_secs())]
     Late {
@@ -134,20 +154,25 @@ pub async fn unjoin(
         Some(member) => recognised(member, &cluster, options, &mut result).await?,
         None => None,
     };
+    let mut remains = Remains::before(control, &cluster).await;
     if options.dry_run {
+        result.foretold = foretold(&cluster, &remains, member.is_some(), options);
         return Ok(result);
+    }
+    let deadline = Instant::now() + options.wait;
+    if !options.force && !cluster.is_terminating() {
+        wait_until_reached(control, &cluster, options, &mut remains, deadline).await?;
     }
     let deletion = DeleteOptions {
         uid: Some(cluster.uid().to_owned()),
         ..DeleteOptions::default()
     };
-    let mut remains = Remains::before(control, &cluster).await;
     match control.delete(&resource, &key, &deletion).await {
         Ok(_) => {}
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(call(format!("delete the cluster {}", options.name))(error)),
     }
-    let holding = wait_until_gone(control, &cluster, options, &mut remains).await?;
+    let holding = wait_until_gone(control, &cluster, options, &mut remains, deadline).await?;
     if let Some(holding) = holding {
         if !options.force {
             return Err(UnjoinError::Late {
@@ -231,18 +256,49 @@ async fn still_there(member: Option<&Client>, names: Vec<String>) -> Vec<String>
     there
 }
 
+/// Waits until a cluster that has something of ours is ready, so that it can be taken out.
+///
+/// Works for a cluster that goes and is not ready are let go at once, whoever deletes it. Upstream: the same; so the command
+/// must not ask for it where only force may.
+async fn wait_until_reached(
+    control: &Client,
+    cluster: &Object,
+    options: &UnjoinOptions,
+    remains: &mut Remains,
+    deadline: Instant,
+) -> Result<(), UnjoinError> {
+    let (resource, key) = (resources::of::<Cluster>(), cluster.key());
+    while !remains.was_ready && !remains.is_empty() {
+        if Instant::now() >= deadline {
+            let objects = remains.objects.iter().chain(&remains.doubtful);
+            return Err(UnjoinError::Away {
+                name: options.name.clone(),
+                wait: options.wait,
+                objects: objects.cloned().collect(),
+            });
+        }
+        tokio::time::sleep(RETRY).await;
+        match control.get(&resource, &key).await {
+            Ok(found) => *remains = Remains::before(control, &found).await,
+            Err(error) if error.is_not_found() => return Ok(()),
+            Err(error) => return Err(call(format!("read the cluster {}", options.name))(error)),
+        }
+    }
+    Ok(())
+}
+
 /// Waits until the cluster is gone; says what holds it when the time is over.
 async fn wait_until_gone(
     control: &Client,
     cluster: &Object,
     options: &UnjoinOptions,
     remains: &mut Remains,
+    deadline: Instant,
 ) -> Result<Option<String>, UnjoinError> {
     let (resource, key) = (
         resources::of::<Cluster>(),
         ObjectKey::cluster(options.name.as_str()),
     );
-    let deadline = Instant::now() + options.wait;
     let mut latest = cluster.clone();
     loop {
         let end = deadline.min(Instant::now() + RECOUNT);

@@ -7,6 +7,7 @@
 //!         cluster is touched.
 
 mod control_plane;
+mod foretold;
 mod identity;
 mod leave;
 mod ledger;

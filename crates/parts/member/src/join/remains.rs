@@ -63,6 +63,11 @@ impl Remains {
         self.doubtful.sort_unstable();
     }
 
+    /// Whether nothing of ours is or may be in the member.
+    pub(super) fn is_empty(&self) -> bool {
+        self.objects.is_empty() && self.doubtful.is_empty()
+    }
+
     /// Takes note of the cluster's state.
     pub(super) fn see(&mut self, cluster: &Object) {
         self.was_ready = is_ready(cluster);
