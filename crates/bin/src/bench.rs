@@ -101,9 +101,11 @@ fn source(text: &str) -> KubeconfigSource {
 fn refuse(error: &BenchError) -> Failure {
     let what = telemetry::chain(error).to_string();
     match error {
-        BenchError::Unknown { .. } | BenchError::Unfit { .. } => {
-            Failure::refused(what, error.hint())
-        }
+        // What is to be read was named by whoever typed it.
+        BenchError::Unknown { .. }
+        | BenchError::Unfit { .. }
+        | BenchError::Report { .. }
+        | BenchError::File { doing: "read", .. } => Failure::refused(what, error.hint()),
         _ => Failure::failed(what, error.hint()),
     }
 }
@@ -169,5 +171,19 @@ impl Bar {
         self.now
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_that_is_not_there_is_refused_and_told_once() {
+        let missing = Report::load(Path::new("/nowhere/at/all")).unwrap_err();
+        let failure = refuse(&missing);
+        assert_eq!(failure.exit_code(), 1);
+        let said = failure.to_string();
+        assert_eq!(said.matches("No such file").count(), 1, "{said}");
     }
 }

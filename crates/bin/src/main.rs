@@ -3,6 +3,7 @@
 //! What was typed is in `arguments`; each command is a call into a part. Here is what ties them together: the runtime,
 //! the log, signals, and what a command's end looks like on the terminal.
 
+mod apart;
 mod arguments;
 mod bench;
 mod care;
@@ -42,6 +43,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use cli::{Cordon, Failure, Marks, Reach};
 
 use crate::arguments::{Arguments, Backup, Command, Restore};
+use crate::directory::{Beside, Purpose};
 use crate::instead::Otherwise;
 use crate::program::Program;
 
@@ -54,7 +56,9 @@ fn main() -> ExitCode {
     match program.parse(std::env::args_os()) {
         Ok(arguments) => end(run(&program, arguments)),
         Err(program::Unusable::Usage(error)) => usage(program, &error),
-        Err(program::Unusable::Configuration(failure)) => end(Err(failure)),
+        Err(program::Unusable::Apart(failure) | program::Unusable::Configuration(failure)) => {
+            end(Err(failure))
+        }
     }
 }
 
@@ -152,8 +156,9 @@ fn save(reach: &Reach, typed: &Backup) -> Result<(), Failure> {
 }
 
 fn begin_anew(typed: &Restore) -> Result<(), Failure> {
+    directory::check(&typed.data_dir, Purpose::ControlPlane, Beside::Keys)?;
     let saved = cli::restore(&typed.file, &typed.data_dir)?;
-    let directory = typed.data_dir.display();
+    let directory = terminal::word(&typed.data_dir);
     print(&format!(
         "restored {} objects at revision {} to {directory}
 bring pki/encryption.key from the data directory that was saved to {directory}/pki: it is not in a backup
@@ -178,8 +183,7 @@ fn usage(program: Program, error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return end(print(&error.render().to_string()));
     }
-    let typed = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    let said = slips::told(error, &typed.collect::<Vec<String>>());
+    let said = slips::told(error);
     say(&said.replacen("error:", &terminal::alarm("error:"), 1));
     let is_command = std::env::args_os().any(|word| word == "exec");
     if kind == ErrorKind::UnknownArgument && is_command {

@@ -7,7 +7,7 @@ use clap::{ArgAction, CommandFactory, FromArgMatches};
 use cli::Failure;
 
 use crate::arguments::Arguments;
-use crate::{configuration, overview, switches};
+use crate::{apart, configuration, overview, switches};
 
 /// What `up` logs: what somebody should act on. That a member is away for a while is shown by `karavel clusters`.
 const QUIET: &str = "warn,karavel_client::follow=error,karavel_estimator::feed=error";
@@ -29,6 +29,8 @@ pub(crate) enum Program {
 pub(crate) enum Unusable {
     /// It is not understood, or help was asked for.
     Usage(clap::Error),
+    /// A flag and its value stand apart.
+    Apart(Failure),
     /// The file of flags is of no use.
     Configuration(Failure),
 }
@@ -83,6 +85,7 @@ impl Program {
     ) -> Result<Arguments, Unusable> {
         let words = spelled(words.collect());
         let command = overview::fit(self.command());
+        apart::check(&command, &words).map_err(Unusable::Apart)?;
         let command = configuration::with_file(command, &words).map_err(Unusable::Configuration)?;
         let (command, words) = switches::with_words(command, words);
         let matches = command

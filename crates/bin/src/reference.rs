@@ -116,6 +116,8 @@ fn spelled(arg: &Arg) -> String {
         (None, None) => return value.unwrap_or_else(|| arg.get_id().to_string()),
     };
     match value {
+        // What may be left out needs an equals sign.
+        Some(value) if arg.is_require_equals_set() => format!("{flag}[={value}]"),
         Some(value) => format!("{flag} {value}"),
         None => flag,
     }

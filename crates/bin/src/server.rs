@@ -10,7 +10,7 @@ use crate::arguments::Server;
 use crate::directory::{self, Beside, DataDirectory, Purpose};
 use crate::security::security;
 use crate::storage::storage;
-use crate::{care, memory, preflight, print, running, scheduling};
+use crate::{care, memory, preflight, print, running, scheduling, terminal};
 
 /// Runs until it is told to stop.
 pub(crate) fn run(typed: Server) -> Result<(), Failure> {
@@ -57,7 +57,7 @@ async fn serve(typed: Server, tasks: &mut Tasks) -> Result<Option<DataDirectory>
     let shared = matches!(options.storage, Storage::Etcd { .. });
     let plane = plane::start(options, tasks).await?;
     let (address, kubeconfig) = (plane.address, plane.kubeconfig.clone());
-    let kubeconfig = kubeconfig.display();
+    let kubeconfig = terminal::word(&kubeconfig);
     if shared {
         plane.stand(settings);
     } else {

@@ -10,7 +10,7 @@ use sim::{RunError, SimConfig};
 
 use crate::arguments::{Sim, SimCommand};
 use crate::directory::{Beside, DataDirectory, Purpose};
-use crate::{fault, memory, preflight, print, running};
+use crate::{fault, memory, preflight, print, running, terminal};
 
 /// As many members as are named one by one when they are ready.
 const NAMED: usize = 5;
@@ -52,7 +52,7 @@ async fn start(typed: Sim, tasks: &mut Tasks) -> Result<DataDirectory, Failure> 
             moved.from, moved.name, moved.to, moved.from
         ));
     }
-    let kubeconfig = started.kubeconfig.display();
+    let kubeconfig = terminal::word(&started.kubeconfig);
     text.push_str(&format!(
         "\n  export KUBECONFIG={kubeconfig}\n  kubectl get nodes\n  karavel sim fault --help\n\nCtrl-C stops it.\n"
     ));
@@ -103,7 +103,7 @@ fn rules(file: Option<&Path>) -> Result<Rules, Failure> {
             r#"write a JSON list such as [{"namespace": "shop", "start-after": "3s"}]"#,
         )
     };
-    let text = std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
+    let text = cli::read_text(file).map_err(|why| refused(why.to_string()))?;
     Rules::parse(&text).map_err(|error| refused(error.to_string()))
 }
 

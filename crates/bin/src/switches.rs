@@ -111,7 +111,9 @@ mod tests {
         match Program::Karavel.parse(words) {
             Ok(arguments) => Ok(format!("{:?}", arguments.command)),
             Err(Unusable::Usage(error)) => Err(error.to_string()),
-            Err(Unusable::Configuration(failure)) => Err(failure.to_string()),
+            Err(Unusable::Apart(failure) | Unusable::Configuration(failure)) => {
+                Err(failure.to_string())
+            }
         }
     }
 

@@ -1,6 +1,8 @@
-//! The terminal: whether there is one, how large it is, and giving it to somebody else for a while.
+//! The terminal: whether there is one, how large it is, what is typed there, and giving it to somebody
+//! else for a while.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::time::Duration;
 
 use cli::Failure;
@@ -111,4 +113,30 @@ where
     let ended = runtime.block_on(future);
     runtime.shutdown_timeout(Duration::ZERO);
     Ok(ended)
+}
+/// A path as one word of a line for a shell.
+pub(crate) fn word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+:,@%=".contains(letter);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_words_of_a_shell() {
+        for (path, expected) in [
+            ("/srv/.karavel/kubeconfig", "/srv/.karavel/kubeconfig"),
+            ("/path with space/k", "'/path with space/k'"),
+            ("/it's/$HOME", r"'/it'\''s/$HOME'"),
+            ("", "''"),
+        ] {
+            assert_eq!(word(Path::new(path)), expected);
+        }
+    }
 }

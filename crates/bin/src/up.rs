@@ -111,7 +111,7 @@ async fn bring_up(typed: Up, tasks: &mut Tasks) -> Result<Vec<DataDirectory>, Fa
             print(&format!(
                 "{name} was let go earlier and is not joined again; to do so:\n  karavel join {name} --cluster-kubeconfig {file}\n",
                 name = member.name,
-                file = member.kubeconfig.display(),
+                file = terminal::word(&member.kubeconfig),
             ))?;
             continue;
         }
@@ -181,7 +181,7 @@ karavel is up. In another terminal:
 
 Ctrl-C stops it; the same command goes on where it was.
 ",
-        kubeconfig = kubeconfig.display()
+        kubeconfig = terminal::word(&kubeconfig)
     )
 }
 

@@ -4,6 +4,7 @@
 mod waiting;
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -310,6 +311,10 @@ fn what_was_acknowledged_survives_a_kill_and_a_restore() {
         code == 0 && printed.starts_with(&format!("restored {count} objects")),
         "{printed}"
     );
+    for made in [restored.clone(), restored.join("store")] {
+        let mode = std::fs::metadata(&made).unwrap().mode();
+        assert_eq!(mode & 0o077, 0, "{}: {mode:o}", made.display());
+    }
     // What is encrypted stays so in a backup: the key is kept apart from it.
     bring_key(&data, &restored);
     let server = Server::start(&restored);
@@ -462,6 +467,11 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
             vec!["restore", junk.to_str().unwrap(), "--data-dir", "unused"],
             1,
             "this is not a backup",
+        ),
+        (
+            vec!["restore", junk.to_str().unwrap(), "--data-dir", "."],
+            1,
+            "is no data directory of karavel",
         ),
         (
             vec!["backup", "x", "--kubeconfig", "/nowhere"],

@@ -43,6 +43,17 @@ fn slips_are_told_by_a_running_control_plane() {
             &["name cannot be provided when a selector is specified"],
         ),
         ("get cm --sort-by {", 1, &["--sort-by: \"{\""]),
+        // Values without their equals sign: nothing is done.
+        (
+            "delete cm a --cascade orphan",
+            1,
+            &["write --cascade=orphan"],
+        ),
+        (
+            "apply -f x --dry-run server",
+            1,
+            &["write --dry-run=server"],
+        ),
         // Deleting.
         ("delete cm a -o json", 1, &["only '-o name' is supported"]),
         ("delete cm -l app=nope", 0, &["No resources found"]),
@@ -179,6 +190,18 @@ fn slips_are_told_by_a_running_control_plane() {
     ] {
         check(&up, &format!("karavel {line}"), "", code, said);
     }
+    let line = "karavel join m9 --cluster-kubeconfig $KUBECONFIG --cluster-context membr1";
+    check(&up, line, "", 1, &["did you mean \"member1\"?"]);
+    let missing = "
+{apiVersion: v1, kind: ConfigMap, metadata: {name: nope1}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: nope2}}
+";
+    let both = ["\"nope1\" not found", "\"nope2\" not found"];
+    check(&up, "karavel describe -f -", missing, 1, &both);
+    check(&up, "karavel apply -f /dev/zero", "", 1, &["larger than"]);
+    let large = "head -c 12000000 /dev/zero | tr '\\0' a > large && karavel create cm large --from-file large";
+    check(&up, large, "", 1, &["RequestEntityTooLarge", "3 MiB"]);
     let line = "KUBECONFIG=/nowhere/at/all:$KUBECONFIG karavel get deploy web";
     check(&up, line, "", 0, &["web"]);
     let policy = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: web}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}], placement: {clusterAffinity: {clusterNames: [membr1]}}}}";

@@ -115,6 +115,8 @@ pub(crate) enum Command {
     Join(Join),
     /// Let a joined cluster go.
     ///
+    /// What the control plane has put into it is taken out first, but for namespaces; --dry-run says what.
+    ///
     /// Example: karavel unjoin member1 --cluster-kubeconfig ./member1/kubeconfig
     Unjoin(Unjoin),
     /// Show all joined clusters: how they are, and how full.
@@ -210,7 +212,10 @@ pub(crate) enum Command {
     ///
     /// Example: karavel annotate clusters member1 owner=shop --overwrite
     Annotate(Box<Mark>),
-    /// Take an object that a member has into the control plane, without touching the member's copy.
+    /// Take an object that a member has into the control plane.
+    ///
+    /// The member's copy goes on as it is, and gets the labels and annotations by which the control plane knows what is its
+    /// own.
     ///
     /// Example: karavel promote deployment web -C member1 -o yaml
     Promote(Box<Promote>),

@@ -295,7 +295,7 @@ pub(crate) struct Delete {
     #[arg(long)]
     pub(crate) force: bool,
     /// Return when it is gone.
-    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) wait: bool,
     /// Give up waiting after this, such as 30s.
     #[arg(long, value_name = "TIME")]
@@ -442,7 +442,7 @@ pub(crate) struct Promote {
     #[arg(short, long)]
     pub(crate) dependencies: bool,
     /// Create a policy that sends it where it is.
-    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) auto_create_policy: bool,
     /// What the policy is to be called; a computed name if absent.
     #[arg(long, value_name = "NAME")]

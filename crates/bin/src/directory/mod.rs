@@ -42,6 +42,8 @@ pub(crate) struct DataDirectory {
 pub(crate) enum Beside {
     /// Nothing.
     Nothing,
+    /// The keys, which a backup does not hold.
+    Keys,
     /// What its owner has prepared, such as keys and configuration; but nothing that would be overwritten.
     Preparations,
     /// Anything: it is below a directory that is ours.
@@ -86,6 +88,14 @@ pub(crate) fn share(path: &Path, purpose: Purpose) -> Result<(), Failure> {
     look(path, purpose, Beside::Preparations)?;
     let mut mark = open_mark(path)?;
     write_mark(&mut mark, path, purpose)
+}
+
+/// Refuses a directory in which nothing can be begun, and changes nothing. One that is not there can be made.
+pub(crate) fn check(path: &Path, purpose: Purpose, beside: Beside) -> Result<(), Failure> {
+    match path.try_exists() {
+        Ok(false) => Ok(()),
+        _ => look(path, purpose, beside).map(drop),
+    }
 }
 
 /// Refuses to begin in somebody else's home, as it is after `sudo` where that keeps the user's.
@@ -200,9 +210,10 @@ fn write_mark(mark: &mut File, path: &Path, purpose: Purpose) -> Result<(), Fail
 }
 
 fn read(mark: &mut File) -> std::io::Result<String> {
-    let mut text = String::new();
-    mark.take(LONGEST).read_to_string(&mut text)?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    mark.take(LONGEST).read_to_end(&mut bytes)?;
+    // What is no text is no mark either, and is told so by whoever reads it.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> Failure {
@@ -274,6 +285,7 @@ fn refuse_foreign(
     };
     let is_in_the_way = |name: &&str| match beside {
         Beside::Nothing => true,
+        Beside::Keys => *name != "pki",
         Beside::Preparations => overwritten.contains(name),
         Beside::Anything => false,
     };
@@ -363,6 +375,12 @@ mod tests {
                 "",
             ),
             (
+                &["notes.txt", "pki/encryption.key"],
+                Beside::Keys,
+                "holds notes.txt",
+            ),
+            (&["pki/encryption.key"], Beside::Keys, ""),
+            (
                 &["store/checkpoint.redb", "kubeconfig"],
                 Beside::Nothing,
                 "",
@@ -372,7 +390,9 @@ mod tests {
         ] {
             let files: Vec<(&str, &str)> = files.iter().map(|file| (*file, "precious")).collect();
             let directory = holding(&files);
+            let looked = check(directory.path(), Purpose::ControlPlane, beside);
             let found = said(directory.path(), beside);
+            assert_eq!(looked.is_ok(), expected.is_empty(), "{files:?}");
             assert_eq!(found.is_empty(), expected.is_empty(), "{files:?}: {found}");
             assert!(found.contains(expected), "{files:?}: {found}");
             let is_marked = directory.path().join(MARK).exists();
@@ -455,6 +475,15 @@ mod tests {
                 assert!(found.contains("not a directory"), "{found}");
             }
         }
+    }
+
+    #[test]
+    fn a_mark_that_is_no_text_is_damaged() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join(MARK), b"\xff\xfe\0").unwrap();
+        let found = said(directory.path(), Beside::Nothing);
+        assert!(found.contains("is damaged"), "{found}");
+        assert!(found.contains("remove that file"), "{found}");
     }
 
     #[test]

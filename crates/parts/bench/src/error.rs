@@ -69,7 +69,7 @@ pub enum BenchError {
         known: String,
     },
     /// A file cannot be read or written.
-    #[error("cannot {doing} {path}: {source}")]
+    #[error("cannot {doing} {path}")]
     File {
         /// What was to be done with it.
         doing: &'static str,

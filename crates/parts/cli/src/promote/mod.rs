@@ -1,4 +1,5 @@
-//! Taking an object that a member has into the control plane, without touching the member's copy.
+//! Taking an object that a member has into the control plane. The member's copy goes on as it is, and gets the
+//! labels and annotations by which the control plane knows what is its own.
 
 mod template;
 
