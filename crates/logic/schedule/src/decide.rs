@@ -94,7 +94,6 @@ pub fn schedule_watched(inputs: &Inputs<'_>, watch: &dyn Watch) -> Decision {
     }
     let first = placement.first_term(&inputs.binding.status.scheduler_observed_affinity_name);
     let mut attempts = Vec::new();
-    let mut refusal = None;
     let mut cycle = Cycle::new(inputs, Some(first));
     for (index, term) in placement.terms.iter().enumerate().skip(first) {
         cycle = cycle.with_term(index);
@@ -108,13 +107,20 @@ pub fn schedule_watched(inputs: &Inputs<'_>, watch: &dyn Watch) -> Decision {
                 return Decision::new(cycle, Outcome::Placed(targets), attempts);
             }
             Err(why) => {
-                attempt.refusal = Some(why.clone());
+                attempt.refusal = Some(why);
                 attempts.push(attempt);
-                // The first group's refusal says what becomes of the present targets.
-                refusal.get_or_insert(why);
             }
         }
     }
+    let refusals = || {
+        attempts
+            .iter()
+            .filter_map(|attempt| attempt.refusal.as_ref())
+    };
+    // The first group's refusal says what becomes of the present targets. But while somebody is to be heard about any of
+    // them nobody knows that there is no place: nothing is taken away, and it is tried again.
+    let refusal = refusals().find(|refusal| is_unheard(inputs, refusal));
+    let refusal = refusal.or_else(|| refusals().next()).cloned();
     // `first` is a position within the groups, of which there is at least one.
     let refusal = refusal.unwrap_or_else(|| Refusal::NoClusterFit(FitError::default()));
     Decision::new(cycle, Outcome::Refused(refusal), attempts)
@@ -166,9 +172,16 @@ fn run(
         if watch.is_close() {
             watch.ran(&plugin, Point::Filter, Run::Error);
         }
+        attempt.passed = passed;
         return Err(Refusal::Filter { plugin, why });
     }
-    let totals = score(cycle, &passed, attempt, watch)?;
+    let totals = match score(cycle, &passed, attempt, watch) {
+        Ok(totals) => totals,
+        Err(refusal) => {
+            attempt.passed = passed;
+            return Err(refusal);
+        }
+    };
     let ranked = rank(cycle, &passed, &totals, attempt);
     watch.done(Step::Score);
 
@@ -190,6 +203,19 @@ fn unheard(cycle: &Cycle<'_>, step: Step) -> Option<(Arc<str>, Arc<str>)> {
     let mut unheard = cycle.inputs.plugins.unheard.iter();
     let found = unheard.find(|unheard| unheard.ends == Some(step))?;
     Some((Arc::clone(&found.plugin), Arc::clone(&found.why)))
+}
+
+/// Whether a group was given up because somebody who must be heard about it was not.
+fn is_unheard(inputs: &Inputs<'_>, refusal: &Refusal) -> bool {
+    match refusal {
+        Refusal::Filter { .. } => true,
+        // Others fail to score, too, and those were heard.
+        Refusal::Score { plugin, .. } => {
+            let mut unheard = inputs.plugins.unheard.iter();
+            unheard.any(|unheard| unheard.ends.is_some() && unheard.plugin == *plugin)
+        }
+        Refusal::NoClusterFit(_) | Refusal::Select(_) | Refusal::Assign(_) => false,
+    }
 }
 
 /// Asks every filter about every cluster; a cluster passes if none refuses it.

@@ -337,7 +337,7 @@ impl Desk {
         self.bindings.indexed(groups::INDEX, group)
     }
 
-    /// Decides; `None` if others took the room or the places each time.
+    /// Decides; `None` if others took the room or the places each time, or are about to.
     fn decide(
         &self,
         facts: &Facts,
@@ -368,6 +368,10 @@ impl Desk {
                 options: self.options(),
             };
             let decision = schedule::schedule_watched(&inputs, &self.metrics.watch());
+            if plan::hangs_on_peers(&decision, &peers) {
+                debug!(binding = %facts.object.key(), "not decided: others of its groups are about to move");
+                return None;
+            }
             // A refusal that lets go of clusters gives nothing, so there is nothing to promise.
             let targets = decision
                 .targets_to_write()

@@ -1,7 +1,7 @@
 //! Bindings that want to be with others of their group, or apart from them.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -29,6 +29,12 @@ pub(crate) fn keys(binding: &Object) -> Vec<String> {
         .collect()
 }
 
+/// Whether a binding is of any group.
+#[must_use]
+pub(crate) fn is_grouped(binding: &Object) -> bool {
+    binding.at(&["spec", "workloadAffinityGroups"]).is_some()
+}
+
 const AFFINITY: &str = "affinityGroup";
 const ANTI_AFFINITY: &str = "antiAffinityGroup";
 
@@ -44,8 +50,16 @@ pub(crate) fn peer(binding: &Object) -> Peer {
     Peer {
         name: binding.name().into(),
         version: version(binding),
-        clusters: clusters.into_iter().flatten().filter_map(name).collect(),
+        clusters: sorted(clusters.into_iter().flatten().filter_map(name)),
+        is_meant: false,
     }
+}
+
+/// The list of targets is a set, and is compared.
+fn sorted(clusters: impl Iterator<Item = Arc<str>>) -> Vec<Arc<str>> {
+    let mut clusters: Vec<Arc<str>> = clusters.collect();
+    clusters.sort_unstable();
+    clusters
 }
 
 /// Revisions of one server are numbers that grow; what is no number is older than everything.
@@ -56,8 +70,8 @@ fn version(binding: &Object) -> u64 {
 /// Where members of groups are ahead of the cache: where decisions in flight mean to put them, and where results of our own
 /// put them that it does not show yet.
 ///
-/// Invariant: everything is looked at and changed under one lock, the cache among it, so that of two members decided at once
-/// the second sees the first.
+/// Invariant: a place is meant under the lock under which it was seen to be free, so that of two members decided at once the
+/// second sees the first.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
     inner: Mutex<Inner>,
@@ -78,11 +92,16 @@ impl Ahead {
     /// The other members of the binding's groups, found through `find`.
     #[must_use]
     pub(crate) fn peers(&self, bound: &Bound, find: impl Fn(&str) -> Vec<Arc<Object>>) -> Peers {
-        self.lock().peers(bound, find)
+        if bound.spec.workload_affinity_groups.is_none() {
+            return Peers::default();
+        }
+        // Nobody waits while members are opened. What is forgotten after this, the cache shows when it is asked next.
+        let ahead = self.lock().in_namespace(&bound.metadata.namespace);
+        ahead.peers(bound, find)
     }
 
-    /// Means to put a binding there, as decided with these peers. `None` if one of them has gone elsewhere meanwhile: then
-    /// the decision is worth nothing.
+    /// Means to put a binding there, as decided with these peers. `None` if one of them is to be reckoned with elsewhere
+    /// since: then the decision is worth nothing.
     #[must_use]
     pub(crate) fn mean(
         &self,
@@ -95,18 +114,16 @@ impl Ahead {
             return Some(Meant(None));
         }
         let mut inner = self.lock();
-        if !is_unmoved(seen, &inner.peers(bound, find)) {
+        if !knows_all_of(seen, &inner.peers(bound, find)) {
             return None;
         }
         let metadata = &bound.metadata;
         let key = ObjectKey::namespaced(metadata.namespace.as_str(), metadata.name.as_str());
         let peer = Peer {
             name: metadata.name.as_str().into(),
-            version: u64::MAX,
-            clusters: targets
-                .iter()
-                .map(|target| Arc::clone(&target.cluster))
-                .collect(),
+            version: 0,
+            clusters: sorted(targets.iter().map(|target| Arc::clone(&target.cluster))),
+            is_meant: true,
         };
         inner.meant.insert(key.clone(), peer);
         Some(Meant(Some((self, key))))
@@ -147,7 +164,7 @@ impl Inner {
             find(&key(field, namespace, group))
                 .iter()
                 .filter(|member| member.name() != bound.metadata.name)
-                .map(|member| Peer::newer(peer(member), self.get(&member.key())))
+                .flat_map(|member| self.places(member))
                 .collect()
         };
         Peers {
@@ -156,9 +173,25 @@ impl Inner {
         }
     }
 
-    fn get(&self, key: &ObjectKey) -> Option<Peer> {
-        let found = self.meant.get(key).or_else(|| self.written.get(key));
-        found.cloned()
+    /// Where a member is, and where it means to be if that is elsewhere: its write may be refused yet.
+    fn places(&self, member: &Object) -> impl Iterator<Item = Peer> {
+        let key = member.key();
+        let there = Peer::newer(peer(member), self.written.get(&key).cloned());
+        let meant = self.meant.get(&key);
+        let meant = meant.filter(|meant| meant.clusters != there.clusters);
+        [Some(there), meant.cloned()].into_iter().flatten()
+    }
+
+    /// What is known of the members in a namespace.
+    fn in_namespace(&self, namespace: &str) -> Self {
+        let within = |all: &HashMap<ObjectKey, Peer>| {
+            let all = all.iter().filter(|(key, _)| key.namespace == namespace);
+            all.map(|(key, peer)| (key.clone(), peer.clone())).collect()
+        };
+        Self {
+            meant: within(&self.meant),
+            written: within(&self.written),
+        }
     }
 }
 
@@ -170,19 +203,15 @@ impl Drop for Meant<'_> {
     }
 }
 
-/// Whether everybody is where he was; in which version does not matter.
-fn is_unmoved(before: &Peers, now: &Peers) -> bool {
-    let is_there =
-        |one: &Peer, other: &Peer| (&one.name, &one.clusters) == (&other.name, &other.clusters);
-    let are_there = |before: &[Peer], now: &[Peer]| {
-        before.len() == now.len()
-            && before
-                .iter()
-                .zip(now)
-                .all(|(one, other)| is_there(one, other))
-    };
-    are_there(&before.affinity, &now.affinity)
-        && are_there(&before.anti_affinity, &now.anti_affinity)
+/// Whether every place that is to be reckoned with was known before. One that was given up meanwhile, or was only meant and
+/// is written now, makes no decision wrong that reckoned with it.
+fn knows_all_of(before: &Peers, now: &Peers) -> bool {
+    fn places(peers: &[Peer]) -> BTreeSet<(&str, &[Arc<str>])> {
+        let placed = peers.iter().filter(|peer| !peer.clusters.is_empty());
+        placed.map(|peer| (&*peer.name, &*peer.clusters)).collect()
+    }
+    places(&now.affinity).is_subset(&places(&before.affinity))
+        && places(&now.anti_affinity).is_subset(&places(&before.anti_affinity))
 }
 
 #[cfg(test)]
@@ -217,8 +246,18 @@ mod tests {
     }
 
     fn apart_from(peers: &Peers) -> Vec<String> {
-        let line = |peer: &Peer| format!("{} {}", peer.name, peer.clusters.join("+"));
+        let line = |peer: &Peer| {
+            let word = if peer.is_meant { "means" } else { "has" };
+            format!("{} {word} {}", peer.name, peer.clusters.join("+"))
+        };
         peers.anti_affinity.iter().map(line).collect()
+    }
+
+    fn to(name: &str) -> [Target; 1] {
+        [Target {
+            cluster: name.into(),
+            replicas: 1,
+        }]
     }
 
     #[test]
@@ -231,14 +270,14 @@ mod tests {
             binding("c", "3", "app=db", &["m2"]),
         ]);
         let seen = || apart_from(&ahead.peers(&a, &find));
-        assert_eq!(seen(), ["b m1"]);
-        let moved = binding("b", "9", "app=web", &["m1", "m3"]);
+        assert_eq!(seen(), ["b has m1"]);
+        let moved = binding("b", "9", "app=web", &["m3", "m1"]);
         ahead.put(&moved);
-        assert_eq!(seen(), ["b m1+m3"]);
+        assert_eq!(seen(), ["b has m1+m3"]);
         ahead.seen(&moved.key(), Some(&old));
-        assert_eq!(seen(), ["b m1+m3"]);
+        assert_eq!(seen(), ["b has m1+m3"]);
         ahead.seen(&moved.key(), Some(&moved));
-        assert_eq!(seen(), ["b m1"]);
+        assert_eq!(seen(), ["b has m1"]);
     }
 
     #[test]
@@ -253,23 +292,62 @@ mod tests {
         let mut others = all();
         others.rotate_left(1);
         let (b, _) = shown(others);
-        let to = |name: &str| {
-            [Target {
-                cluster: name.into(),
-                replicas: 1,
-            }]
-        };
         let (of_a, of_b) = (ahead.peers(&a, &find), ahead.peers(&b, &find));
         let meant = ahead.mean(&a, &of_a, &to("m1"), &find).unwrap();
         assert!(ahead.mean(&b, &of_b, &to("m1"), &find).is_none());
         let again = ahead.peers(&b, &find);
-        assert_eq!(apart_from(&again), ["a m1", "c "]);
-        // The second goes elsewhere, and the first is not disturbed by it.
+        assert_eq!(apart_from(&again), ["a has ", "a means m1", "c has "]);
+        // The second goes elsewhere, and the first is not disturbed by it; nor the second when the first is written.
+        ahead.put(&binding("a", "5", "app=web", &["m1"]));
         let other = ahead.mean(&b, &again, &to("m2"), &find).unwrap();
         // What was written stays known; what was not is free again.
-        ahead.put(&binding("a", "5", "app=web", &["m1"]));
         drop((meant, other));
-        assert_eq!(apart_from(&ahead.peers(&b, &find)), ["a m1", "c "]);
-        assert_eq!(apart_from(&ahead.peers(&a, &find)), ["b ", "c "]);
+        assert_eq!(apart_from(&ahead.peers(&b, &find)), ["a has m1", "c has "]);
+        assert_eq!(apart_from(&ahead.peers(&a, &find)), ["b has ", "c has "]);
+    }
+
+    #[test]
+    fn a_place_is_not_free_before_whoever_leaves_it_is_written_elsewhere() {
+        let ahead = Ahead::default();
+        let all = vec![
+            binding("a", "1", "app=web", &["m1"]),
+            binding("b", "1", "app=web", &[]),
+        ];
+        let (a, find) = shown(all.clone());
+        let (b, _) = shown(all.into_iter().rev().collect());
+        let seen = || apart_from(&ahead.peers(&b, &find));
+        let leave = |target: &str| {
+            let peers = ahead.peers(&a, &find);
+            ahead.mean(&a, &peers, &to(target), &find).unwrap()
+        };
+        let meant = leave("m2");
+        assert_eq!(seen(), ["a has m1", "a means m2"]);
+        // Its write is refused.
+        drop(meant);
+        assert_eq!(seen(), ["a has m1"]);
+        let meant = leave("m2");
+        ahead.put(&binding("a", "2", "app=web", &["m2"]));
+        assert_eq!(seen(), ["a has m2"]);
+        drop(meant);
+        assert_eq!(seen(), ["a has m2"]);
+        // Whoever stays is not on the move.
+        let _meant = leave("m2");
+        assert_eq!(seen(), ["a has m2"]);
+    }
+
+    #[test]
+    fn nobody_waits_for_those_who_look_at_members() {
+        let ahead = Ahead::default();
+        let (a, find) = shown(vec![binding("a", "1", "app=web", &[])]);
+        let (_, others) = shown(vec![binding("b", "1", "app=web", &["m1"])]);
+        let peers = ahead.peers(&a, |group| {
+            // A lock that was held here would be waited for in vain.
+            ahead.put(&binding("b", "9", "app=web", &["m2"]));
+            others(group)
+        });
+        assert_eq!(apart_from(&peers), ["b has m1"]);
+        // What was written meanwhile is noticed.
+        let find = |group: &str| [find(group), others(group)].concat();
+        assert!(ahead.mean(&a, &peers, &to("m2"), find).is_none());
     }
 }

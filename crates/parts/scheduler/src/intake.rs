@@ -13,6 +13,7 @@ use tracing::warn;
 use crate::{
     cycle::Desk,
     fleet::{Effect, ServesMore},
+    groups,
     line::Key,
     metrics::Incoming,
     queue::Cause,
@@ -24,7 +25,10 @@ impl Desk {
     pub(crate) fn binding_changed(&self, change: &Change) {
         let key: Key = Arc::new(change.key());
         let (before, after) = (change.before.as_deref(), change.after.as_deref());
-        self.ahead.seen(&key, after);
+        // Most bindings are of no group, and need not wait for those that are.
+        if change.states().any(|binding| groups::is_grouped(binding)) {
+            self.ahead.seen(&key, after);
+        }
         let Some(after) = after else {
             self.line.remove(&key);
             self.release(&key);

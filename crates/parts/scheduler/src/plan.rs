@@ -25,6 +25,9 @@ use object::{
 };
 use schedule::{
     Decision, Outcome, Target, awaited,
+    diagnosis::FilterRefusal,
+    plugin::Peers,
+    reason::Reason,
     report::{self, Event, Severity, Writing},
     trigger::Trigger,
 };
@@ -218,6 +221,21 @@ pub(crate) fn ending(decision: &Decision, written: &Written<'_>) -> Ending {
 fn is_unheard(decision: &Decision) -> bool {
     let mut unheard = decision.diagnosis.unheard().iter();
     unheard.any(|unheard| unheard.ends.is_some())
+}
+
+/// Whether a refusal may be due to others of its groups who are about to move. Whether they do is known in a moment, and
+/// nobody brings the binding back then: until it is known nothing is written.
+#[must_use]
+pub(crate) fn hangs_on_peers(decision: &Decision, peers: &Peers) -> bool {
+    let is_for_group = |refusal: &FilterRefusal| {
+        let reason = &refusal.reason;
+        matches!(reason, Reason::AffinityGroup | Reason::AntiAffinityGroup)
+    };
+    let mut peers = peers.affinity.iter().chain(&peers.anti_affinity);
+    let mut attempts = decision.diagnosis.attempts().iter();
+    decision.refusal().is_some()
+        && peers.any(|peer| peer.is_meant)
+        && attempts.any(|attempt| attempt.refusals.iter().any(is_for_group))
 }
 
 /// The patch, for the state of the binding that was looked at and for no other.

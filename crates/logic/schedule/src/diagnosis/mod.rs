@@ -54,6 +54,8 @@ pub struct Attempt {
     pub refusals: Vec<FilterRefusal>,
     /// Clusters about to go, which nobody was asked about.
     pub deleting: Vec<usize>,
+    /// The clusters that passed, where it ended before anything was known of them; else they are the `candidates`.
+    pub passed: Vec<usize>,
     /// The scores of the clusters that passed, by plugin, in the order of `candidates`.
     pub scores: Vec<(Arc<str>, Vec<i64>)>,
     /// The clusters that passed, by name.

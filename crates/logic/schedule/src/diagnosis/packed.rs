@@ -84,6 +84,7 @@ impl Diagnosis {
         if !attempt.refusals.is_empty() {
             put(&mut fields, "refusals", pack_refusals(attempt));
         }
+        put_some(&mut fields, "passed", positions(&attempt.passed));
         if !attempt.candidates.is_empty() {
             put(&mut fields, "candidates", pack_candidates(attempt));
         }
@@ -288,7 +289,7 @@ pub fn unpack(packed: &Value, names: &[Arc<str>]) -> Value {
         for list in ["refusals", "candidates"] {
             replace(attempt, list, |columns| unpack_list(columns, names));
         }
-        for list in ["deleting", "selected"] {
+        for list in ["deleting", "passed", "selected"] {
             replace(attempt, list, |column| {
                 Value::Array(unpack_names(column, names))
             });

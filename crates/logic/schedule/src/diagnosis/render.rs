@@ -72,11 +72,8 @@ impl fmt::Display for Diagnosis {
 impl Diagnosis {
     fn write_filters(&self, f: &mut fmt::Formatter<'_>, attempt: &Attempt) -> fmt::Result {
         let total = self.clusters.len();
-        writeln!(
-            f,
-            "  filters: {} of {total} clusters pass",
-            attempt.candidates.len()
-        )?;
+        let passed = attempt.candidates.len() + attempt.passed.len();
+        writeln!(f, "  filters: {passed} of {total} clusters pass")?;
         for position in attempt.deleting.iter().take(ROWS) {
             writeln!(f, "    {}: is being deleted", self.clusters.name(*position))?;
         }

@@ -99,6 +99,12 @@ impl Diagnosis {
             Value::Object(fields)
         });
         put_list(&mut fields, "refusals", refusals);
+        let passed = attempt.passed.iter();
+        put_list(
+            &mut fields,
+            "passed",
+            passed.map(|position| self.name_value(*position)),
+        );
         let candidates = attempt
             .candidates
             .iter()

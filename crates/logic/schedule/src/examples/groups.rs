@@ -20,6 +20,10 @@ fn members_of_an_affinity_group_follow_those_that_are_placed() {
             "m1=1 m2=1",
         ),
         (
+            "clusters m1 m2 m3; with p: m1 m2; with p: m2 m3; replicas 1",
+            "m2=1",
+        ),
+        (
             "clusters m1 m2; with p: m1; with q: m2; replicas 1",
             "NoClusterFit: 0/2 clusters are available: 2 ResourceBinding with the same affinity group does not target \
              this cluster.",
@@ -38,6 +42,10 @@ fn members_of_an_anti_affinity_group_avoid_each_other() {
             "clusters m1 m2; apart p: m1; apart q: m2; replicas 1",
             "NoClusterFit: 0/2 clusters are available: 2 cluster already has workload with the same anti-affinity \
              group.",
+        ),
+        (
+            "clusters m1 m2 m3; apart p: m1; apart p: m2; replicas 1",
+            "m3=1",
         ),
         (
             "clusters m1 m2; apart p: m1; now m1=1; replicas 1",
@@ -60,6 +68,7 @@ fn a_write_of_our_own_is_seen_before_the_cache_shows_it() {
         name: "p".into(),
         version,
         clusters: vec![cluster.into()],
+        is_meant: false,
     };
     assert_eq!(
         Peer::newer(peer(1, "m1"), Some(peer(2, "m2"))),

@@ -6,6 +6,7 @@ use super::{show, world::World};
 use crate::{
     Decision, Step,
     binding::BindingView,
+    diagnosis::unpack,
     plugin::{Opinion, Plugin, Told, Unheard},
     report::{Writing, condition, events},
 };
@@ -105,8 +106,7 @@ fn a_decision_without_somebody_who_was_not_heard_says_so() {
         serde_json::json!([{"plugin": "Carbon", "why": "it did not answer in time"}])
     );
     let names = diagnosis.clusters().names();
-    let kept = crate::diagnosis::unpack(&diagnosis.to_packed(), names);
-    assert_eq!(kept, diagnosis.to_value());
+    assert_eq!(unpack(&diagnosis.to_packed(), names), diagnosis.to_value());
     let text = diagnosis.to_string();
     let line = "\nnot heard: Carbon: it did not answer in time\nplaced: {a:1}\n";
     assert!(text.contains(line), "{text}");
@@ -134,10 +134,42 @@ fn who_must_be_heard_ends_the_decision_at_the_first_step_it_has_a_say_in() {
         let expected = format!(
             "SchedulerError: failed to {name} clusters: plugin \"Carbon\" failed with: it did not answer in time"
         );
-        assert_eq!(show(&not_hearing(Some(step)).decide()), expected);
+        let decision = not_hearing(Some(step)).decide();
+        assert_eq!(show(&decision), expected);
+        // Who passed until then is known, and said.
+        let diagnosis = &decision.diagnosis;
+        let whole = diagnosis.to_value();
+        assert_eq!(whole["attempts"][0]["passed"], serde_json::json!(["a"]));
+        let names = diagnosis.clusters().names();
+        assert_eq!(unpack(&diagnosis.to_packed(), names), whole);
+        let text = diagnosis.to_string();
+        assert!(text.contains("filters: 1 of 2 clusters pass"), "{text}");
     }
     // Where no cluster is left nobody else has to be heard.
     let mut world = not_hearing(Some(Step::Filter));
     world.clusters = World::tell("clusters b").clusters;
     assert!(show(&world.decide()).starts_with("NoClusterFit"));
+}
+
+#[test]
+fn no_place_is_taken_away_while_a_later_group_waits_for_somebody_to_be_heard() {
+    let not_hearing = |story: &str, ends| {
+        let mut world = World::tell(story);
+        world.plugins.unheard = not_hearing(ends).plugins.unheard;
+        world.decide()
+    };
+    let unfit = "clusters m1 m2; evict m1; now m1=1; replicas 1";
+    let groups = format!("{unfit}; group primary: m1; group backup: m2");
+    for step in [Step::Filter, Step::Score] {
+        let decision = not_hearing(&groups, Some(step));
+        let shown = show(&decision);
+        assert!(shown.starts_with("SchedulerError: failed to "), "{shown}");
+        assert_eq!(decision.targets_to_write(), None, "{shown}");
+    }
+    // Whoever need not be heard keeps nobody from the second, and who could say nothing changes nothing.
+    assert_eq!(show(&not_hearing(&groups, None)), "m2=1");
+    let nowhere = format!("{unfit}; group primary: m1; group backup: m9");
+    let decision = not_hearing(&nowhere, Some(Step::Filter));
+    assert!(show(&decision).starts_with("NoClusterFit"));
+    assert_eq!(decision.targets_to_write(), Some(&[][..]));
 }

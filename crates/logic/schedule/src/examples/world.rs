@@ -290,6 +290,7 @@ impl World {
                     name: name.into(),
                     version: 1,
                     clusters,
+                    is_meant: false,
                 };
                 let groups = spec
                     .workload_affinity_groups

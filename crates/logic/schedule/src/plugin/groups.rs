@@ -7,7 +7,9 @@ use crate::{cluster::Snapshot, cycle::Cycle, reason::Reason};
 
 /// Other bindings of the groups that a binding belongs to.
 ///
-/// Groups are per namespace, and the binding itself is not among its peers.
+/// Groups are per namespace, and the binding itself is not among its peers. One that is about to move is a peer twice: where
+/// it is, and where it means to be. So whoever wants to be apart from it keeps clear of both, and whoever wants to be with it
+/// goes where that is right either way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Peers {
     /// Of the group it wants to be with.
@@ -25,6 +27,8 @@ pub struct Peer {
     pub version: u64,
     /// Where it goes.
     pub clusters: Vec<Arc<str>>,
+    /// Whether it only means to go there: that is not written yet, and may never be.
+    pub is_meant: bool,
 }
 
 impl Peer {

@@ -82,10 +82,12 @@ pub(super) fn verdict(record: Option<&Value>, cluster: &str) -> Value {
     let is_leaving = items(&attempt["deleting"])
         .iter()
         .any(|name| name == cluster);
-    let is_considered = candidate.is_some() || !refusals.is_empty() || is_leaving || is_selected;
+    // A decision that ended for want of an answer knows nothing of those that passed but that they did.
+    let is_passed = candidate.is_some() || passed(attempt).any(|name| name == cluster);
+    let is_considered = is_passed || !refusals.is_empty() || is_leaving || is_selected;
     json!({
         "considered": is_considered,
-        "passed": candidate.is_some(),
+        "passed": is_passed,
         "leaving": is_leaving,
         "refusals": refusals,
         "scores": candidate.map(|found| found["scores"].clone()),
@@ -108,10 +110,16 @@ pub(super) fn clusters(record: Option<&Value>) -> BTreeSet<String> {
             let named = items(&attempt["refusals"])
                 .iter()
                 .chain(items(&attempt["candidates"]));
-            named.filter_map(|item| item["cluster"].as_str())
+            let named = named.filter_map(|item| item["cluster"].as_str());
+            named.chain(passed(attempt))
         })
         .map(str::to_owned)
         .collect()
+}
+
+/// The clusters that passed the filters of an attempt which ended there.
+fn passed(attempt: &Value) -> impl Iterator<Item = &str> {
+    items(&attempt["passed"]).iter().filter_map(Value::as_str)
 }
 
 /// Why a cluster is not chosen, by what the last decision held of it.
@@ -425,5 +433,37 @@ mod tests {
         let unplaced = "it passed, and nothing was placed: {a:3}";
         assert_eq!(why_not(Some(&made), "c"), unplaced);
         assert_eq!(why_not(None, "c"), "why is not on record");
+    }
+
+    #[test]
+    fn a_decision_that_somebody_was_not_heard_about_considered_who_passed() {
+        let before = record(&["a", "c"], &["b"], "{a:1, c:2}");
+        let mut ended = record(&[], &["b"], "SchedulerError: late");
+        ended["diagnosis"]["attempts"][0]["passed"] = json!(["a", "c"]);
+        for (cluster, is_passed, expected) in [
+            (
+                "a",
+                true,
+                "it passed, and nothing was placed: SchedulerError: late",
+            ),
+            ("b", false, "refused by F"),
+            ("e", false, NOT_CONSIDERED),
+        ] {
+            let verdict = verdict(Some(&ended), cluster);
+            assert_eq!(verdict["passed"], is_passed, "{cluster}");
+            assert_eq!(verdict["considered"], cluster != "e", "{cluster}");
+            assert_eq!(why_not(Some(&ended), cluster), expected);
+        }
+        let all: Vec<String> = clusters(Some(&ended)).into_iter().collect();
+        assert_eq!(all, ["a", "b", "c"]);
+        // Nobody is said to be gone.
+        assert_eq!(
+            changes(&[ended, before]),
+            [
+                "a: passed; before: selected",
+                "c: passed; before: selected",
+                "the result is SchedulerError: late instead of {a:1, c:2}",
+            ]
+        );
     }
 }

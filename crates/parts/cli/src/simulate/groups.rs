@@ -32,8 +32,8 @@ impl Groups {
         let names = placed.spec.clusters.iter();
         let peer = Peer {
             name: placed.metadata.name.as_str().into(),
-            version: 0,
             clusters: names.map(|target| target.name.as_str().into()).collect(),
+            ..Peer::default()
         };
         let key = ObjectKey::namespaced(&placed.metadata.namespace, &placed.metadata.name);
         self.members.insert(key, (groups.clone(), peer));

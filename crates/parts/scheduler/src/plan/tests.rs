@@ -6,7 +6,7 @@ use object::condition::find;
 use schedule::{
     Inputs, Options, Step,
     cluster::{ClusterFacts, Pool, Snapshot},
-    plugin::{Peers, Registry, Unheard, WorkloadGroups},
+    plugin::{Peer, Peers, Registry, Unheard, WorkloadGroups},
 };
 use serde_json::json;
 
@@ -25,6 +25,7 @@ struct World {
     clusters: Vec<Value>,
     trigger: Trigger,
     unheard: Vec<Unheard>,
+    peers: Peers,
 }
 
 impl World {
@@ -55,32 +56,40 @@ impl World {
             clusters: vec![cluster("m1", "10"), cluster("m2", "30")],
             trigger: Trigger::PlacementChanged,
             unheard: Vec::new(),
+            peers: Peers::default(),
         }
     }
 
-    /// The patches of result and status, what becomes of the binding in the queue, and how many events there are.
-    fn play(&self, writing: Writing) -> (Option<Value>, Option<Value>, Ending, usize) {
-        let bound = Bound::read(&self.object).unwrap();
-        let prepared = Placements::default()
-            .prepare(self.object.at(&["spec", "placement"]).unwrap())
-            .unwrap();
-        let mut plugins = Registry::in_tree(WorkloadGroups::Off).enable(&["*"]);
+    fn decide(&self, bound: &Bound, prepared: &Prepared) -> Decision {
+        let mut plugins = Registry::in_tree(WorkloadGroups::On).enable(&["*"]);
         plugins.unheard.clone_from(&self.unheard);
         let mut pool = Pool::default();
         let clusters = self.clusters.iter().map(|value| {
             let cluster = object::parse::shape(value).unwrap();
             Arc::new(ClusterFacts::of(&cluster, &mut pool))
         });
-        let decision = schedule::schedule(&Inputs {
+        schedule::schedule(&Inputs {
             binding: bound.view(),
             placement: &prepared.compiled,
             clusters: &Snapshot::new(clusters.collect::<Vec<_>>()),
             estimates: &[],
             assumed: &BTreeMap::new(),
-            peers: &Peers::default(),
+            peers: &self.peers,
             plugins: &plugins,
             options: Options::default(),
-        });
+        })
+    }
+
+    fn prepared(&self) -> Arc<Prepared> {
+        let placement = self.object.at(&["spec", "placement"]).unwrap();
+        Placements::default().prepare(placement).unwrap()
+    }
+
+    /// The patches of result and status, what becomes of the binding in the queue, and how many events there are.
+    fn play(&self, writing: Writing) -> (Option<Value>, Option<Value>, Ending, usize) {
+        let bound = Bound::read(&self.object).unwrap();
+        let prepared = self.prepared();
+        let decision = self.decide(&bound, &prepared);
         let result = result(&bound, &prepared, &decision);
         let is_changed = result.is_some() && writing == Writing::Done;
         let written = Written {
@@ -195,6 +204,64 @@ fn without_somebody_who_must_be_heard_targets_stay_and_it_is_tried_again_soon() 
         }];
         let (result, _, ending, events) = world.play(Writing::Done);
         assert_eq!((result.is_some(), ending, events), (is_placed, expected, 2));
+    }
+}
+
+#[test]
+fn nothing_is_taken_away_while_somebody_is_to_be_heard_about_a_later_group() {
+    let late = |ends| Unheard {
+        plugin: "Carbon".into(),
+        why: "late".into(),
+        ends: Some(ends),
+    };
+    let cleared = Some(json!({"clusters": null}));
+    // The first group is m1, which it is told to leave.
+    for (second, ends, spec, expected) in [
+        ("m2", Step::Filter, None, Ending::Unheard),
+        ("m2", Step::Score, None, Ending::Unheard),
+        // Nobody is to be heard about a group without clusters.
+        ("m9", Step::Filter, cleared, Ending::Settled(4)),
+    ] {
+        let group = |name: &str, cluster| json!({"affinityName": name, "clusterNames": [cluster]});
+        let mut changes = decided();
+        changes["spec"] = json!({
+            "clusters": [{"name": "m1", "replicas": 4}],
+            "gracefulEvictionTasks": [{"fromCluster": "m1", "producer": "test", "reason": "test"}],
+            "placement": {"clusterAffinities": [group("primary", "m1"), group("backup", second)]},
+        });
+        let mut world = World::new(changes);
+        world.unheard = vec![late(ends)];
+        let (result, _, ending, _) = world.play(Writing::Done);
+        let result = result.map(|result| result["spec"].clone());
+        assert_eq!((result, ending), (spec, expected), "{second} {ends:?}");
+    }
+}
+
+#[test]
+fn a_refusal_waits_for_others_of_its_groups_only_where_they_matter() {
+    let peer = |cluster: &str, is_meant| Peer {
+        clusters: vec![cluster.into()],
+        is_meant,
+        ..Peer::default()
+    };
+    for (clusters, peers, expected) in [
+        (["m1"], vec![peer("m1", true)], true),
+        (["m1"], vec![peer("m1", false)], false),
+        (["m1"], vec![peer("m1", false), peer("m2", true)], true),
+        // Its group has nothing against it.
+        (["m9"], vec![], false),
+        // It has a place.
+        (["m2"], vec![peer("m1", true)], false),
+    ] {
+        let mut world = World::new(json!({"spec": {
+            "workloadAffinityGroups": {"antiAffinityGroup": "app=web"},
+            "placement": {"clusterAffinity": {"clusterNames": clusters}},
+        }}));
+        world.peers.anti_affinity = peers;
+        let bound = Bound::read(&world.object).unwrap();
+        let decision = world.decide(&bound, &world.prepared());
+        let hangs = hangs_on_peers(&decision, &world.peers);
+        assert_eq!(hangs, expected, "{clusters:?} {:?}", world.peers);
     }
 }
 

@@ -14,7 +14,10 @@ mod silence;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use client::{BoxError, Client, Endpoint, KubeconfigSource};
@@ -30,7 +33,7 @@ use schedule::{
 use telemetry::chain;
 use tokio::{
     sync::{OnceCell, Semaphore},
-    time::Instant,
+    time::{Instant, timeout},
 };
 use tracing::{debug, info, warn};
 
@@ -64,6 +67,8 @@ struct Caller {
 /// Why a webhook has no say in a decision.
 #[derive(Debug, thiserror::Error)]
 enum AskError {
+    #[error("too many others wait for its answers")]
+    Crowded,
     #[error("it cannot be called")]
     Connect(#[source] BoxError),
     #[error("the call failed")]
@@ -81,7 +86,7 @@ impl Failure for AskError {
     fn is_outage(&self) -> bool {
         match self {
             Self::Silent(_) | Self::NotAsked(_) => true,
-            Self::Connect(_) | Self::Call(_) | Self::Answer(_) => false,
+            Self::Crowded | Self::Connect(_) | Self::Call(_) | Self::Answer(_) => false,
         }
     }
 }
@@ -107,8 +112,10 @@ impl Webhook {
         spawner: &Spawner,
     ) -> Heard {
         let settings = &self.caller.settings;
-        // Nobody closes it; and whoever could not have one is asked all the same.
-        let _place = self.places.acquire().await.ok();
+        let asker = binding.key().to_string();
+        let Ok(_place) = timeout(PLACE, self.places.acquire()).await else {
+            return Heard::Nothing(self.unheard(&asker, &AskError::Crowded));
+        };
         // Whoever sets a time-out means it: only one that exceeded it is not waited for.
         let wait = Wait {
             until: Instant::now() + settings.timeout,
@@ -120,7 +127,6 @@ impl Webhook {
             let body = Bytes::from(review.to_string());
             Arc::clone(&self.caller).call(Arc::clone(binding), body)
         };
-        let asker = binding.key().to_string();
         let asked = self.trust.ask(&asker, wait, spawner, call).await;
         match asked.map_err(AskError::from).and_then(|answered| answered) {
             Ok(told) => {
@@ -210,6 +216,10 @@ impl Caller {
 
 /// How many calls of one webhook run at once; more wait.
 const CALLS: usize = 64;
+
+/// How long they wait. With the longest time-out that is half of what an attempt may take, and the other half is enough for
+/// all else.
+const PLACE: Duration = Duration::from_secs(60);
 
 /// The part of the time-out from which on a connection that fails counts as one that hangs.
 const SLOW: u32 = 4;

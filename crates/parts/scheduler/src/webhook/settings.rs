@@ -22,7 +22,7 @@ use rustls::{
 /// How long an answer may take unless it is said.
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// How long it may be said that an answer may take: every binding waits so long if nobody answers.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A plugin outside of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]

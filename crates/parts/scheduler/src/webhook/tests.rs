@@ -1,7 +1,12 @@
-use object::{Object, Value};
-use serde_json::json;
+use std::sync::Arc;
 
-use super::{document::read_answer, read_all};
+use object::{Object, Value};
+use runtime::Tasks;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::{Heard, PLACE, Webhook, document::read_answer, read_all, settings::LONGEST_TIMEOUT};
+use crate::cycle::TURN;
 
 fn binding() -> Object {
     Object::from_value(json!({
@@ -134,4 +139,23 @@ fn a_mistake_in_the_file_is_named() {
         read_all(&twice).unwrap_err().to_string(),
         "webhooks[1].name: \"A\" is there twice"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_a_place_ends_long_before_the_attempt_does() {
+    let file = json!({"webhooks": [{"name": "Carbon", "url": "https://127.0.0.1:1"}]});
+    let webhook = Webhook::new(read_all(&file).unwrap().remove(0));
+    let all = webhook.places.available_permits().try_into().unwrap();
+    let _taken = webhook.places.acquire_many(all).await.unwrap();
+    let (begun, tasks) = (Instant::now(), Tasks::new());
+    let heard = webhook
+        .ask(&Arc::new(binding()), &[], &tasks.spawner())
+        .await;
+    let Heard::Nothing(unheard) = heard else {
+        panic!("nobody was asked")
+    };
+    let expected = "webhook https://127.0.0.1:1/: too many others wait for its answers";
+    assert_eq!(&*unheard.why, expected);
+    assert_eq!(begun.elapsed(), PLACE);
+    assert!(PLACE + LONGEST_TIMEOUT <= TURN / 2);
 }

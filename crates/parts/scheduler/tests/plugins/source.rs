@@ -17,10 +17,9 @@ use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use karavel_scheduler::Settings;
 use object::Value;
-use runtime::Clock;
 use serde_json::json;
 
-use crate::world::{World, binding, cluster};
+use crate::world::{World, binding, cluster, start};
 
 /// An API that takes whatever it is sent, and keeps it.
 #[derive(Clone, Default)]
@@ -47,17 +46,17 @@ impl tower_service::Service<Request<client::Body>> for Taking {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn events_come_from_the_scheduler_by_its_name() {
     for name in ["default-scheduler", "mine"] {
-        let mut world = World::new(Clock::system()).await;
+        let mut world = World::new(start()).await;
         let taking = Taking::default();
         let sink = EventSink {
             client: Client::in_process(taking.clone()),
             component: "karmada-scheduler",
             namespace: "default",
         };
-        world.cx.events = Recorder::start(sink, Clock::system(), &world.tasks.spawner());
+        world.cx.events = Recorder::start(sink, start(), &world.tasks.spawner());
         world.create(&CLUSTER, cluster("m1", 10)).await;
         world.report("m1", cluster("m1", 10)).await;
         let mut web = binding("web", 1, &json!({}));
