@@ -21,7 +21,7 @@ use api::{
 };
 use object::{Object, ObjectKey, Value, object::SetError};
 
-use crate::manifest::finish;
+use crate::{completions, manifest::finish};
 
 /// Where a work says whether what it made stays in the cluster when the work goes.
 pub const PRESERVES: [&str; 2] = ["spec", "preserveResourcesOnDeletion"];
@@ -37,6 +37,8 @@ pub struct Draft<'a> {
     pub cluster: &'a str,
     /// The template as the cluster is to get it: replicas revised, completions shared, overrides applied.
     pub rendered: Object,
+    /// The cluster's share of a Job's completions, where those are shared.
+    pub share: Option<i64>,
     /// What the work notes of the override policies that were applied.
     pub applied_overrides: BTreeMap<&'static str, String>,
     /// Labels inherited from a copy that failed.
@@ -198,6 +200,7 @@ impl Draft<'_> {
             set_annotation(&mut work, annotation, value)?;
         }
         self.note_overrides(&mut work)?;
+        self.note_completions(&mut work)?;
         work.set(
             &["spec", "workload", "manifests"],
             vec![manifest.into_value()],
@@ -221,6 +224,16 @@ impl Draft<'_> {
                 Some(note) => set_annotation(work, annotation, note)?,
                 None => drop(work.remove(&["metadata", "annotations", annotation])),
             }
+        }
+        Ok(())
+    }
+
+    /// What overrides hide of what the cluster was given.
+    fn note_completions(&self, work: &mut Object) -> Result<(), SetError> {
+        let annotation = completions::ANNOTATION;
+        match completions::note(self.template, self.share, &self.rendered) {
+            Some(given) => set_annotation(work, annotation, &given.to_string())?,
+            None => drop(work.remove(&["metadata", "annotations", annotation])),
         }
         Ok(())
     }

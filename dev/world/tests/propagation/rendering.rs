@@ -95,19 +95,17 @@ async fn a15_completions_of_a_job_are_shared_and_its_lifetime_stays_here() {
     assert_eq!(shares, [json!(4), json!(5)]);
 }
 
+const JOBS: &str = "{apiVersion: batch/v1, kind: Job}";
+const PI: &str = "{apiVersion: batch/v1, kind: Job, metadata: {name: pi, namespace: test}, spec: {parallelism: 3, completions: 9, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}";
+
 /// Members refuse other completions of a Job that is there, so it keeps those it has: it goes on with any parallelism, and
 /// whoever wrote it is told.
 #[tokio::test(start_paused = true)]
 async fn a_job_that_runs_goes_on_when_its_parallelism_changes() {
     let stage = Stage::with(2).await;
-    let to = |weights: &[(&str, u32)]| {
-        policy("p", "{apiVersion: batch/v1, kind: Job}", &divided(weights))
-    };
+    let to = |weights: &[(&str, u32)]| policy("p", JOBS, &divided(weights));
     stage
-        .apply(&all(&[
-            "{apiVersion: batch/v1, kind: Job, metadata: {name: pi, namespace: test}, spec: {parallelism: 3, completions: 9, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}".to_owned(),
-            to(&[("m1", 1), ("m2", 2)]),
-        ]))
+        .apply(&all(&[PI.to_owned(), to(&[("m1", 1), ("m2", 2)])]))
         .await;
     let shares = [("m1", 1, 3), ("m2", 2, 6)];
     let mut uids = Vec::new();
@@ -157,6 +155,65 @@ async fn a_job_that_runs_goes_on_when_its_parallelism_changes() {
             "CompletionsMissing",
             "6 of 9 completions have no cluster left",
         )
+        .await;
+}
+
+/// While nothing runs every cluster may have the Job; together they still have as many completions as were asked for.
+#[tokio::test(start_paused = true)]
+async fn a_job_at_rest_is_not_multiplied() {
+    let stage = Stage::with(3).await;
+    let weights = divided(&[("m1", 1), ("m2", 2)]);
+    stage
+        .apply(&all(&[PI.to_owned(), policy("p", JOBS, &weights)]))
+        .await;
+    let shows = async |member: &str, parallelism: i32, completions: i32| {
+        let copy = stage.copy(member, "jobs", "test/pi");
+        copy.shows("spec.parallelism", parallelism).await;
+        copy.shows("spec.completions", completions).await;
+    };
+    for (member, parallelism, completions) in [("m1", 1, 3), ("m2", 2, 6)] {
+        shows(member, parallelism, completions).await;
+    }
+    let job = stage.template("jobs", "test/pi");
+    job.patch(json!({"spec": {"parallelism": 0}})).await;
+    for (member, completions) in [("m1", 3), ("m2", 6), ("m3", 0)] {
+        shows(member, 0, completions).await;
+    }
+    job.patch(json!({"spec": {"parallelism": 3}})).await;
+    for (member, parallelism, completions) in [("m1", 1, 3), ("m2", 2, 6)] {
+        shows(member, parallelism, completions).await;
+    }
+    stage.copy("m3", "jobs", "test/pi").goes().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn completions_that_an_override_takes_are_not_missing() {
+    let stage = Stage::with(2).await;
+    let fewer = "{plaintext: [{path: /spec/completions, operator: replace, value: 1}]}";
+    stage
+        .apply(&all(&[
+            overriding("fewer", JOBS, "m1", fewer),
+            PI.to_owned(),
+            policy("p", JOBS, &divided(&[("m1", 1), ("m2", 2)])),
+        ]))
+        .await;
+    let m2 = stage.copy("m2", "jobs", "test/pi");
+    m2.shows("spec.completions", 6).await;
+    let job = stage.template("jobs", "test/pi");
+    job.patch(json!({"spec": {"parallelism": 4}})).await;
+    m2.shows("spec.parallelism", 3).await;
+    stage.advance(WHILE).await;
+    m2.shows("spec.completions", 6).await;
+    let m1 = stage.copy("m1", "jobs", "test/pi");
+    m1.shows("spec.completions", 1).await;
+    let told = stage.events("Job", "pi").await;
+    let is_missed = told
+        .iter()
+        .any(|event| event.contains("CompletionsMissing"));
+    assert!(!is_missed, "{told:?}");
+    let binding = stage.template("rb", "test/pi-job");
+    binding
+        .says("FullyApplied", "True FullyAppliedSuccess")
         .await;
 }
 

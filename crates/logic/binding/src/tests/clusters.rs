@@ -131,6 +131,13 @@ fn completions_are_shared_where_a_job_is_divided() {
         (found.completions, found.weights),
         (9, vec![("m1", 2), ("m2", 2)])
     );
+    // While it rests nobody has replicas, and still nobody may get all of it: members would run a multiple later.
+    let resting = binding(&DIVIDED.replace("replicas: 2", "replicas: 0"));
+    let found = division(&job, &resting.spec, &none).unwrap();
+    assert_eq!(
+        (found.completions, found.weights),
+        (9, vec![("m1", 1), ("m2", 1)])
+    );
     for (from, to) in [
         ("Divided", "Duplicated"),
         (
@@ -138,8 +145,7 @@ fn completions_are_shared_where_a_job_is_divided() {
             "",
         ),
         ("replicaScheduling: {replicaSchedulingType: Divided}", ""),
-        ("replicas: 4", "replicas: 0"),
-        ("replicas: 2", "replicas: 0"),
+        ("{name: m1, replicas: 2}, {name: m2, replicas: 2}", ""),
     ] {
         let other = binding(&DIVIDED.replace(from, to));
         assert_eq!(division(&job, &other.spec, &none), None, "{from} -> {to}");
@@ -163,7 +169,8 @@ fn completions_that_run_stay_where_they_are() {
         JOB.replace("spec: {", "spec: {completionMode: Indexed, ")
             .replace("completions: 9", &format!("completions: {completions}"))
     };
-    let cases: [Case<'_>; 8] = [
+    let resting = DIVIDED.replace("replicas: 2", "replicas: 0");
+    let cases: [Case<'_>; 14] = [
         (
             "nothing new",
             JOB.into(),
@@ -195,9 +202,23 @@ fn completions_that_run_stay_where_they_are() {
         (
             "it rests",
             JOB.into(),
-            DIVIDED.replace("replicas: 4", "replicas: 0"),
+            resting.clone(),
             &[("m1", 5), ("m2", 9)],
-            "m1=5; 0 for nobody",
+            "m1=5 m2=9; 0 for nobody",
+        ),
+        (
+            "it rests, and a new one gets the rest, not all of it",
+            JOB.into(),
+            resting.clone(),
+            &[("m1", 5)],
+            "m1=5; 4 for m2",
+        ),
+        (
+            "it rests, and one went",
+            JOB.into(),
+            resting.replace(", {name: m2, replicas: 0}", ""),
+            &[("m1", 5)],
+            "m1=5; 4 for nobody, missing",
         ),
         (
             "no longer divided",
@@ -219,6 +240,36 @@ fn completions_that_run_stay_where_they_are() {
             DIVIDED.into(),
             &[("m1", 1)],
             "; 4 for m1 m2",
+        ),
+        (
+            "by index, and there is no room for as many as are to run",
+            indexed(6).replace("parallelism: 4", "parallelism: 6"),
+            DIVIDED.into(),
+            &[("m1", 2), ("m2", 2)],
+            "m1=2 m2=2; 2 for nobody",
+        ),
+        (
+            "by index, and more run than are to",
+            indexed(3).replace("parallelism: 4", "parallelism: 3"),
+            DIVIDED.into(),
+            &[("m1", 2), ("m2", 2)],
+            "m1=2 m2=2; 0 for nobody",
+        ),
+        (
+            "by index in copies, of which one does not run as many yet",
+            indexed(4),
+            DIVIDED
+                .replace("Divided", "Duplicated")
+                .replace("{name: m1, replicas: 2}", "{name: m1, replicas: 4}"),
+            &[("m1", 2), ("m2", 2)],
+            "m2=2; 0 for nobody",
+        ),
+        (
+            "more than can be counted",
+            JOB.into(),
+            DIVIDED.into(),
+            &[("m1", i64::MAX), ("m2", i64::MAX)],
+            "m1=9223372036854775807 m2=9223372036854775807; 0 for nobody",
         ),
     ];
     for (what, job, spec, running, expected) in cases {
@@ -248,6 +299,7 @@ fn completions_that_run_stay_where_they_are() {
 
 #[test]
 fn works_say_which_completions_run() {
+    let noted = |share: &str| format!(", annotations: {{karavel.io/completions: '{share}'}}");
     let work = |space: &str, more: &str, spec: &str| {
         one(&format!(
             "{{kind: Work, metadata: {{name: w, namespace: {space}{more}}}, spec: {{workload: {{manifests: [{{kind: Job, spec: {spec}}}]}}}}}}"
@@ -263,8 +315,15 @@ fn works_say_which_completions_run() {
         ),
         work("elsewhere", "", "{completions: 5}"),
         one("{kind: Work, metadata: {name: w, namespace: karmada-es-m4}}"),
+        // Overrides left them others than they were given, or none.
+        work("karmada-es-m5", &noted("5"), "{completions: 1}"),
+        work("karmada-es-m6", &noted("5"), "{parallelism: 1}"),
+        work("karmada-es-m7", &noted("many"), "{completions: 1}"),
     ];
-    assert_eq!(running(&works), BTreeMap::from([("m1", 5)]));
+    assert_eq!(
+        running(&works),
+        BTreeMap::from([("m1", 5), ("m5", 5), ("m6", 5), ("m7", 1)])
+    );
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn made(
         template,
         cluster: "m1",
         rendered: template.clone(),
+        share: None,
         applied_overrides: BTreeMap::new(),
         inherited_labels: None,
         existing,
@@ -108,6 +109,7 @@ status: {a: 1}
         template: &template,
         cluster: "m1",
         rendered: template.clone(),
+        share: None,
         applied_overrides: BTreeMap::from([(
             "policy.karmada.io/applied-overrides",
             "new".to_owned(),
@@ -160,6 +162,7 @@ status: {a: 1}
         template: &template,
         cluster: "m1",
         rendered: template.clone(),
+        share: None,
         applied_overrides: BTreeMap::from([(
             "policy.karmada.io/applied-overrides",
             "new".to_owned(),
@@ -169,6 +172,48 @@ status: {a: 1}
     })
     .unwrap();
     assert_eq!(again, work);
+}
+
+#[test]
+fn a_work_notes_the_completions_that_overrides_hide() {
+    let job = |completions: &str| {
+        one(&format!(
+            "{{apiVersion: batch/v1, kind: Job, metadata: {{name: pi, namespace: default, uid: u1}}, spec: {{{completions}}}}}"
+        ))
+    };
+    let binding = binding("");
+    // What the template says, the cluster's share, what it is sent, and what is noted of it.
+    for (says, share, sent, noted) in [
+        ("completions: 9", Some(5), "completions: 5", None),
+        ("completions: 9", Some(5), "completions: 1", Some("5")),
+        ("completions: 9", Some(5), "", Some("5")),
+        ("completions: 9", None, "completions: 9", None),
+        ("completions: 9", None, "completions: 1", Some("9")),
+        ("", None, "completions: 1", None),
+    ] {
+        let template = job(says);
+        let sending = |sent: &str, existing: Option<&Object>| {
+            draft(Draft {
+                binding: (&binding).into(),
+                template: &template,
+                cluster: "m1",
+                rendered: job(sent),
+                share,
+                applied_overrides: BTreeMap::new(),
+                inherited_labels: None,
+                existing,
+            })
+            .unwrap()
+        };
+        let first = sending("completions: 2", None);
+        for existing in [None, Some(&first)] {
+            let work = sending(sent, existing);
+            let found = work.annotation("karavel.io/completions");
+            assert_eq!(found, noted, "{says} {share:?} {sent}");
+        }
+    }
+    let other = made((&binding).into(), &one(WEB), None).unwrap();
+    assert_eq!(other.annotation("karavel.io/completions"), None);
 }
 
 #[test]

@@ -285,6 +285,7 @@ fn write(
         template: &template.object,
         cluster,
         rendered,
+        share: share.completions,
         applied_overrides,
         inherited_labels: None,
         existing: work.filter(|_| ending.is_none()),

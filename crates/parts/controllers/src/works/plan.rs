@@ -1,6 +1,10 @@
 //! Which works are made, changed and deleted for a binding.
 
-use std::{collections::BTreeMap, error::Error as _, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error as _,
+    sync::Arc,
+};
 
 use api::{
     cluster::Cluster,
@@ -127,7 +131,16 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     let mut is_whole = true;
     let mut refused: Vec<(&str, Refusal)> = Vec::new();
     let completions = inputs.completions(&template);
+    let waiting = completions.as_ref().map(|shared| shared.waiting(inputs));
+    let waiting = waiting.unwrap_or_default();
+    if !waiting.is_empty() {
+        is_whole = false;
+        decision.news.wake = UNTIL_IN_VIEW;
+    }
     for (target, share) in inputs.shares(completions.as_ref()) {
+        if waiting.contains(&target.name.as_str()) {
+            continue;
+        }
         let drafted = inputs.draft(&template, target, share);
         if !is_spoken_of && inputs.keeps(target, &drafted) {
             is_whole &= drafted.is_ok();
@@ -239,18 +252,20 @@ impl Inputs<'_> {
 
     /// The targets that get a work now, each with its share of a Job's completions if those are shared.
     fn shares(&self, completions: Option<&Completions<'_>>) -> Vec<(&TargetCluster, Option<i64>)> {
-        let with_work = self
-            .works
-            .owned
-            .iter()
-            .filter_map(|work| names::cluster_of_execution_space(work.namespace()))
-            .collect();
-        let held_back = targets::held_back(self.view.spec, &with_work);
+        let held_back = targets::held_back(self.view.spec, &self.clusters_with_work());
         let share = |cluster: &str| completions?.shares.get(cluster).copied();
         targets::targets(self.view.spec)
             .into_iter()
             .filter(|target| !held_back.contains(&target.name.as_str()))
             .map(|target| (target, share(&target.name)))
+            .collect()
+    }
+
+    /// The clusters that have a work of the binding, be it one that goes.
+    pub(super) fn clusters_with_work(&self) -> BTreeSet<&str> {
+        let spaces = self.works.owned.iter().map(|work| work.namespace());
+        spaces
+            .filter_map(names::cluster_of_execution_space)
             .collect()
     }
 
@@ -319,6 +334,7 @@ impl Inputs<'_> {
             binding: self.view,
             template: template.object,
             cluster: &target.name,
+            share,
             applied_overrides,
             rendered: rendered.object,
             inherited_labels,

@@ -11,7 +11,7 @@ use binding::{targets, work};
 use client::Change;
 use intent::Action;
 use interpret::Interpreter;
-use object::{GroupKind, Object, ObjectKey, patch};
+use object::{GroupKind, Object, ObjectKey, patch, time::Time};
 use overrides::{Overrides, Policy, Template};
 use policy::activation::Fingerprint;
 use serde_json::json;
@@ -25,6 +25,7 @@ use crate::{
     binding_view::Binding,
     bindings::misplacement,
     told::{documents, one, told},
+    views::UNTIL_IN_VIEW,
 };
 
 const WEB: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: test, uid: u1, generation: 3, labels: {app: web}}, spec: {replicas: 5}}";
@@ -36,6 +37,10 @@ fn binding(spec: &str) -> String {
 }
 
 const DIVIDED: &str = "replicas: 5, placement: {replicaScheduling: {replicaSchedulingType: Divided}}, clusters: [{name: m1, replicas: 3}, {name: m2, replicas: 2}]";
+
+fn now() -> Time {
+    "2026-01-02T03:04:05Z".parse().unwrap()
+}
 
 /// What is there before the decision.
 struct Scene {
@@ -104,7 +109,7 @@ impl Scene {
             clusters: &self.clusters,
             works: self.known_works(),
             hands_state_over: false,
-            now: "2026-01-02T03:04:05Z".parse().unwrap(),
+            now: now(),
         })
     }
 
@@ -469,6 +474,132 @@ fn a_job_that_runs_keeps_its_completions() {
         let all: Vec<String> = scene.works.iter().map(has).collect();
         assert_eq!(all.join(", "), expected);
     }
+}
+
+const PI: &str = "{apiVersion: batch/v1, kind: Job, metadata: {name: pi, namespace: test, uid: u1}, spec: {parallelism: 3, completions: 9}}";
+
+/// The spec of a binding that divides a Job among clusters, given with their replicas.
+fn dividing(clusters: &[(&str, i32)]) -> String {
+    let clusters: Vec<String> = clusters
+        .iter()
+        .map(|(name, replicas)| format!("{{name: {name}, replicas: {replicas}}}"))
+        .collect();
+    format!(
+        "replicas: 3, placement: {{replicaScheduling: {{replicaSchedulingType: Divided}}}}, clusters: [{}]",
+        clusters.join(", ")
+    )
+}
+
+/// A Job of which m1 has 3 completions and m2 has 6, and a third cluster.
+fn with_a_job(more: &str) -> Scene {
+    let divided = binding(&dividing(&[("m1", 1), ("m2", 2)]));
+    let mut scene = scene(&format!("{PI}\n---\n{divided}{more}"));
+    let mut cluster = Cluster::default();
+    cluster.metadata.name = "m3".to_owned();
+    scene.clusters.insert("m3".to_owned(), Arc::new(cluster));
+    scene.after()
+}
+
+/// The completions that clusters are sent by works.
+fn completions_of<'w>(works: impl IntoIterator<Item = &'w Object>) -> String {
+    let told = works.into_iter().map(|work| {
+        let manifests = work.at(&["spec", "workload", "manifests"]).unwrap();
+        let cluster = work.namespace().trim_start_matches("karmada-es-");
+        format!("{cluster}={}", manifests[0]["spec"]["completions"])
+    });
+    told.collect::<Vec<String>>().join(" ")
+}
+
+/// What a cluster is given it keeps, so nothing is given that another may have whose work is not in view.
+#[test]
+fn a_share_waits_until_it_is_sure_what_the_others_have() {
+    let two = [("m1", 1), ("m2", 2)];
+    let three = [("m1", 1), ("m2", 2), ("m3", 3)];
+    let first = [("m2", 2), ("m3", 1)];
+    // The clusters, those whose works are in view and whether all are, the generation and how long ago it was placed.
+    for (clusters, seen, are_all, generation, ago, expected) in [
+        (&three[..], &["m1", "m2"][..], true, 3, 0, "m3=0"),
+        (&three, &["m2"], true, 3, 0, "wait"),
+        (&three, &[], true, 3, 1, "wait"),
+        (&three, &["m1", "m2"], false, 3, 60, "wait"),
+        // What is not in view by now is not there.
+        (&three, &["m2"], true, 3, 3, "m1=1 m3=2"),
+        // What the others leave is its own.
+        (&two, &["m2"], true, 3, 0, "m1=3"),
+        // There was nothing before.
+        (&first, &[], true, 2, 0, "m2=6 m3=3"),
+        (&first, &[], false, 2, 0, "wait"),
+        // Another server's clock is ahead.
+        (&first, &[], true, 3, -60, "m2=6 m3=3"),
+    ] {
+        let mut scene = with_a_job("");
+        scene.works.retain(|work| {
+            let is_of = |name: &&str| work.namespace() == format!("karmada-es-{name}");
+            seen.iter().any(is_of)
+        });
+        scene.are_all = are_all;
+        scene.binding = one(&binding(&dividing(clusters)));
+        scene
+            .binding
+            .set(&["metadata", "generation"], generation)
+            .unwrap();
+        let placed = now().plus_seconds(-ago).to_string();
+        scene
+            .binding
+            .set(&["status", "lastScheduledTime"], placed)
+            .unwrap();
+        let decision = scene.decide();
+        let actions = decision.plans.iter().flat_map(|plan| &plan.actions);
+        let made: Vec<&Object> = actions
+            .filter_map(|action| match action {
+                Action::Create { object, .. } => Some(object),
+                _ => None,
+            })
+            .collect();
+        let waits = decision.news.wake == UNTIL_IN_VIEW;
+        let found = match completions_of(made.iter().copied()).as_str() {
+            "" if waits => "wait".to_owned(),
+            made => made.to_owned(),
+        };
+        let case = format!("{clusters:?} {seen:?} {are_all} {generation} {ago}");
+        assert_eq!(found, expected, "{case}");
+        assert_eq!(waits, expected == "wait", "{case}");
+        let told = scene.story();
+        assert_eq!(told.contains("SyncWorkSucceed"), !waits, "{case}: {told}");
+        assert_eq!(decision.refusal, None, "{case}");
+    }
+}
+
+#[test]
+fn completions_that_an_override_takes_are_not_missing() {
+    let op = "\n---\n{apiVersion: policy.karmada.io/v1alpha1, kind: OverridePolicy, metadata: {name: op, namespace: test}, spec: {overrideRules: [{targetCluster: {clusterNames: [m1]}, overriders: {plaintext: [{path: /spec/completions, operator: replace, value: 1}]}}]}}";
+    let mut scene = with_a_job(op);
+    assert_eq!(completions_of(&scene.works), "m1=1 m2=6");
+    assert_eq!(scene.story(), "");
+    assert_eq!(scene.decide().refusal, None);
+    // Nobody else gets them.
+    scene.binding = one(&binding(&dividing(&[("m1", 1), ("m2", 1), ("m3", 1)])));
+    let scene = scene.after();
+    assert_eq!(completions_of(&scene.works), "m1=1 m2=6 m3=0");
+    assert_eq!(scene.story(), "");
+}
+
+#[test]
+fn a_job_at_rest_is_not_multiplied() {
+    let resting =
+        dividing(&[("m1", 0), ("m2", 0), ("m3", 0)]).replace("replicas: 3", "replicas: 0");
+    let mut scene = with_a_job("");
+    scene.binding = one(&binding(&resting));
+    let scene = scene.after();
+    assert_eq!(completions_of(&scene.works), "m1=3 m2=6 m3=0");
+    // Nor is one that has rested from the start.
+    let mut scene = with_a_job("");
+    scene.works.clear();
+    scene.binding = one(&binding(&resting));
+    let mut scene = scene.after();
+    assert_eq!(completions_of(&scene.works), "m1=3 m2=3 m3=3");
+    scene.binding = one(&binding(&dividing(&[("m1", 1), ("m2", 1), ("m3", 1)])));
+    assert_eq!(completions_of(&scene.after().works), "m1=3 m2=3 m3=3");
 }
 
 #[test]
