@@ -14,6 +14,7 @@ use listen::{
 };
 use object::Value;
 use object::field::{FieldError, FieldPath};
+use object::time::Time;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 use serve::call::{Admission, Call, Proposal, User, Verdict, at_once};
@@ -139,12 +140,12 @@ pub async fn follow(server: Arc<Server>, authority: Arc<Authority>) {
             if !is_waiting(&object) {
                 continue;
             }
-            let now = server.now().to_string();
-            match issue(&object, &authority, SystemTime::now()) {
+            let now = server.now();
+            match issue(&object, &authority, moment(now)) {
                 Ok(pem) => {
                     object["status"]["certificate"] = json!(STANDARD.encode(pem));
                 }
-                Err(why) => add_failure(&mut object, &why, &now),
+                Err(why) => add_failure(&mut object, &why, &now.to_string()),
             }
             let name = utf8_percent_encode(&name, NON_ALPHANUMERIC);
             let path = format!("/apis/{GROUP}/v1/{RESOURCE}/{name}/status");
@@ -292,6 +293,11 @@ fn issue(object: &Value, authority: &Authority, now: SystemTime) -> Result<Strin
     authority
         .sign(request, &usages, life, now)
         .map_err(|error| error.to_string())
+}
+
+fn moment(time: Time) -> SystemTime {
+    let seconds = u64::try_from(time.unix_seconds()).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
 fn read(object: &Value) -> Result<SigningRequest, String> {

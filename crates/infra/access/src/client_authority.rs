@@ -5,11 +5,12 @@
 //! Keeps:  it is there and names the authority there is now; no front proxy speaks for others, so none is named.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::Method;
 use object::Value;
 use serde_json::json;
-use serve::cache;
+use serve::cache::{self, Collection};
 use serve::server::Server;
 
 use crate::following::{Follower, write};
@@ -18,26 +19,44 @@ const NAMESPACE: &str = "kube-system";
 /// What the ConfigMap is called. Upstream: the same; whoever asks this server about its clients reads it.
 const NAME: &str = "extension-apiserver-authentication";
 const FIELD: &str = "client-ca-file";
+/// How long to wait after a write that was refused, or that others undid at once.
+const RETRY: Duration = Duration::from_secs(10);
 
 /// Keeps the ConfigMap, until it is dropped. `authority_pem` is what clients' certificates are judged by.
 pub async fn follow(server: Arc<Server>, authority_pem: String) {
     let mut maps = Follower::new(&server, "", "configmaps");
+    let key = cache::object_key(NAMESPACE, NAME);
     loop {
-        maps.changed_keys();
-        let existing = maps.collection.find(&cache::object_key(NAMESPACE, NAME));
-        let existing = existing.map(|record| record.value());
-        if let Some(wanted) = told(existing.as_ref(), &authority_pem) {
-            let collection = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
-            match existing {
-                None => write(&server, Method::POST, &collection, &wanted).await,
-                Some(_) => {
-                    let path = format!("{collection}/{NAME}");
-                    write(&server, Method::PUT, &path, &wanted).await;
-                }
+        let changed = maps.changed_keys();
+        // After too many changes at once nobody says that it is gone.
+        if changed.contains(&key) || maps.collection.find(&key).is_none() {
+            while !put_right(&server, &maps.collection, &authority_pem).await {
+                tokio::time::sleep(RETRY).await;
             }
         }
         maps.changed().await;
     }
+}
+
+/// Writes what the ConfigMap lacks, and says whether it then is as it should be.
+async fn put_right(server: &Server, maps: &Collection, authority_pem: &str) -> bool {
+    let existing = || {
+        let record = maps.find(&cache::object_key(NAMESPACE, NAME));
+        record.map(|record| record.value())
+    };
+    let before = existing();
+    let Some(wanted) = told(before.as_ref(), authority_pem) else {
+        return true;
+    };
+    let collection = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
+    match before {
+        None => write(server, Method::POST, &collection, &wanted).await,
+        Some(_) => {
+            let path = format!("{collection}/{NAME}");
+            write(server, Method::PUT, &path, &wanted).await;
+        }
+    }
+    told(existing().as_ref(), authority_pem).is_none()
 }
 
 /// The ConfigMap as it should be; `None` if it is so. What others wrote beside the authority stays.

@@ -28,9 +28,30 @@ use crate::places::Stay;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Among the extensions of an answer: whoever asked has shown who they are. They keep their place when there are too few.
-#[derive(Clone, Copy, Debug)]
-pub struct Known;
+/// Among the extensions of a request: lets whoever answers it say that the client has shown who they are. They keep their
+/// place when there are too few, from then on and not only once they have their answer, which may take long.
+#[derive(Clone)]
+pub struct Voucher(Arc<Stay>);
+
+impl Voucher {
+    /// The client has shown who they are.
+    pub fn vouch(&self) {
+        self.0.vouch();
+    }
+
+    /// Whether somebody said so.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        self.0.is_known()
+    }
+}
+
+/// One that is about no connection.
+impl Default for Voucher {
+    fn default() -> Self {
+        Self(Stay::new())
+    }
+}
 
 /// What a conversation goes by.
 pub(crate) struct Conversation<C> {
@@ -61,9 +82,10 @@ impl<C: Carrier> Conversation<C> {
         let (asked, ending) = (Arc::clone(&stay), stop.clone());
         let service = service_fn(move |mut request: Request<Incoming>| {
             let busy = asked.begin();
-            let asked = Arc::clone(&asked);
+            let voucher = Voucher(Arc::clone(&asked));
             request.extensions_mut().insert(peer.clone());
             request.extensions_mut().insert(carrier.clone());
+            request.extensions_mut().insert(voucher);
             // Whoever waits for leave to send has sent nothing yet.
             let waits = request.headers().contains_key(EXPECT);
             let (parts, body) = request.into_parts();
@@ -72,9 +94,6 @@ impl<C: Carrier> Conversation<C> {
             let ending = ending.clone();
             async move {
                 let answer = answer.await;
-                if answer.extensions().get::<Known>().is_some() {
-                    asked.vouch();
-                }
                 if !waits {
                     rest.drain().await;
                 }

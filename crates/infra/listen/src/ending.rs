@@ -18,7 +18,8 @@ pub(crate) struct Ending<B> {
     /// `None` for a body of known length, and once it has ended.
     stop: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     ended: bool,
-    /// The request is under way as long as there is something to send.
+    /// The request is under way as long as there is something to hand over. What is handed over and not sent yet is not
+    /// seen from here; `places` gives it time.
     _busy: Busy,
 }
 

@@ -8,8 +8,8 @@
 //! [`Listener::bind`] and [`Listener::serve`].
 //!
 //! Invariants: no key is readable by others than its owner or printed; a certificate is replaced at two thirds of its life
-//! without closing a connection, and ends no later than its authority; who is not known takes no place from who is;
-//! shutdown lets requests under way end.
+//! without closing a connection, and ends no later than its authority; who is not known takes no place from who is known
+//! and busy; shutdown lets requests under way end.
 //!
 //! Non-goals: authorization; tokens.
 
@@ -28,7 +28,7 @@ mod trust;
 
 pub use arriving::Arriving;
 pub use authority::{Authority, AuthorityError, Issued, Subject};
-pub use conversation::Known;
+pub use conversation::Voucher;
 pub use identity::{IdentityError, ServerIdentity, Tls};
 pub use listener::{BindError, Carrier, Limits, Listener};
 pub use peer::{CertifiedUser, Peer};

@@ -21,7 +21,8 @@ use crate::places::Places;
 /// What a client may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once. Who has shown nothing makes room for newcomers; these wait if there is nobody like that.
+    /// Connections at once. Who has shown nothing makes room for newcomers, and so does who is idle; these wait if there
+    /// is nobody like that.
     pub connections: usize,
     /// How long a handshake may take.
     pub handshake: Duration,
@@ -154,9 +155,9 @@ impl Listener {
             let (stream, address) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // The client was gone already, and the next one may do better; or there are no more file descriptors.
+                    // The client was gone already, and the next one may do better; or there is no room for it.
                     tracing::debug!(%error, "connection not accepted");
-                    if !is_the_clients(&error) {
+                    if tells_of_no_room(&error) {
                         places.make_room(&error.to_string());
                     }
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -221,13 +222,14 @@ impl Listener {
     }
 }
 
-/// Whether a connection was lost before it was taken, which says nothing of the server.
-fn is_the_clients(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionReset, InvalidInput, NotConnected};
-    matches!(
-        error.kind(),
-        ConnectionAborted | ConnectionReset | InvalidInput | NotConnected
-    )
+/// ENOMEM, ENFILE, EMFILE and ENOBUFS, as Linux numbers them.
+const NO_ROOM: [i32; 4] = [12, 23, 24, 105];
+
+/// Whether a connection was not taken because there are too many. Whatever else goes wrong, such as a network that is down
+/// or a client that is gone, is not mended by closing others.
+fn tells_of_no_room(error: &io::Error) -> bool {
+    let number = error.raw_os_error();
+    number.is_some_and(|number| NO_ROOM.contains(&number))
 }
 
 async fn accept(tcp: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
@@ -237,4 +239,23 @@ async fn accept(tcp: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
     // A listener for both families shows the older one's addresses within the newer one's.
     let address = SocketAddr::new(address.ip().to_canonical(), address.port());
     Ok((stream, address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_made_when_there_is_none_and_not_for_what_else_goes_wrong() {
+        for (error, expected) in [
+            (io::Error::from_raw_os_error(24), true), // Too many open files.
+            (io::Error::from_raw_os_error(105), true), // No buffer space available.
+            (io::Error::from_raw_os_error(1), false), // Forbidden by a firewall.
+            (io::Error::from_raw_os_error(100), false), // The network is down.
+            (io::Error::from_raw_os_error(103), false), // The client is gone.
+            (io::ErrorKind::OutOfMemory.into(), false), // Not the system's word.
+        ] {
+            assert_eq!(tells_of_no_room(&error), expected, "{error}");
+        }
+    }
 }

@@ -1,8 +1,9 @@
 //! Places for connections: how many there are, who has one, and who gives theirs up when there are too few.
 //!
 //! A place is taken before anybody knows who takes it, so those who say nothing could take all of them. When there is
-//! none left, strangers go first, whoever gave no sign for the longest time before the others; then those that are known
-//! and want nothing at the moment. Whoever is known and has a request under way stays.
+//! none left, strangers go first, whoever gave no sign for the longest time before the others, but nobody before they had
+//! the time to show who they are. For that newcomers have a share of the places: those that are known and want nothing
+//! give theirs up until strangers have it. Whoever is known and has a request under way stays.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +14,14 @@ use tokio::time::Instant;
 
 /// How long somebody waits for a place before it is looked again for one who could go.
 const NEXT_LOOK: Duration = Duration::from_secs(1);
+/// How long strangers stay at least: a handshake and the head of a request take a few round trips.
+const ARRIVING: Duration = Duration::from_secs(1);
+/// How long whoever is known stays after an answer at least: it counts as given once it is handed over to be sent, which
+/// takes its time.
+const SENDING: Duration = Duration::from_secs(5);
+/// Which part of the places is the share of newcomers, and how many go at once: looking for them takes time in proportion
+/// to the places.
+const SHARE: usize = 64;
 /// How often it is said that there are no places left.
 const NEXT_WORD: Duration = Duration::from_secs(30);
 
@@ -54,6 +63,8 @@ struct State {
     has_asked: bool,
     /// Requests under way.
     requests: usize,
+    /// When the place was taken.
+    entered: Instant,
     /// The last sign: the connection was made, or a request began or ended.
     since: Instant,
     /// Whether the place is given up already.
@@ -86,18 +97,18 @@ impl Places {
 
     /// Sends some of those away who can go, and says why, but not every time.
     pub(crate) fn make_room(&self, why: &str) {
+        let now = Instant::now();
         let mut taken = self.lock();
         let states = taken.stays.iter();
         let states = states.map(|(number, stay)| (*number, *stay.lock()));
-        // Several at once: looking for them takes time in proportion to the places.
-        let going = who_goes(states.collect(), (taken.stays.len() / 64).max(1));
+        let share = (taken.stays.len() / SHARE).max(1);
+        let going = who_goes(states.collect(), share, now);
         for number in &going {
             if let Some(stay) = taken.stays.get(number) {
                 stay.tell_to_leave();
             }
         }
         taken.sent_away += going.len();
-        let now = Instant::now();
         let is_silent = |said: Instant| now.duration_since(said) < NEXT_WORD;
         if taken.said.is_some_and(is_silent) {
             return;
@@ -106,7 +117,7 @@ impl Places {
             connections = taken.stays.len(),
             closed = taken.sent_away,
             why,
-            "there are no places left for connections; those without credentials are closed, the longest idle first"
+            "there are no places left for connections; those without credentials are closed, then those that are idle, the longest idle first"
         );
         (taken.said, taken.sent_away) = (Some(now), 0);
     }
@@ -139,31 +150,46 @@ impl Drop for Place {
     }
 }
 
-/// Who gives up their place, `count` of them at the most. Nobody is told twice; whoever goes already is waited for, unless
+/// Who gives up their place, `share` of them at the most. Nobody is told twice; whoever goes already is waited for, unless
 /// they have begun something at the last moment, which may last.
-fn who_goes(mut states: Vec<(u64, State)>, count: usize) -> Vec<u64> {
+fn who_goes(states: Vec<(u64, State)>, share: usize, now: Instant) -> Vec<u64> {
     let is_going = |state: &State| state.leaves && (!state.is_known || state.requests == 0);
     if states.iter().any(|(_, state)| is_going(state)) {
         return Vec::new();
     }
-    let has_strangers = states.iter().any(|(_, state)| !state.is_known);
-    states.retain(|(_, state)| match has_strangers {
-        true => !state.is_known,
-        false => state.requests == 0,
-    });
+    let (known, strangers): (Vec<_>, Vec<_>) =
+        states.into_iter().partition(|(_, state)| state.is_known);
+    // Invariant: strangers never get more than their share from those that are known, however many of them come.
+    let lacking = share.saturating_sub(strangers.len());
+    let has_arrived = |state: &State| now.duration_since(state.entered) >= ARRIVING;
+    let is_idle = |state: &State| state.requests == 0 && now.duration_since(state.since) >= SENDING;
+    let mut going = longest_silent(strangers, has_arrived, share);
+    going.extend(longest_silent(known, is_idle, lacking));
+    going
+}
+
+/// Those of them that can go, `count` at the most, whoever gave no sign for the longest time first.
+fn longest_silent(
+    mut states: Vec<(u64, State)>,
+    can_go: impl Fn(&State) -> bool,
+    count: usize,
+) -> Vec<u64> {
+    states.retain(|(_, state)| can_go(state));
     states.sort_unstable_by_key(|(number, state)| (state.since, *number));
-    states.truncate(count);
-    states.into_iter().map(|(number, _)| number).collect()
+    let numbers = states.into_iter().map(|(number, _)| number);
+    numbers.take(count).collect()
 }
 
 impl Stay {
     pub(crate) fn new() -> Arc<Self> {
+        let now = Instant::now();
         Arc::new(Self {
             state: Mutex::new(State {
                 is_known: false,
                 has_asked: false,
                 requests: 0,
-                since: Instant::now(),
+                entered: now,
+                since: now,
                 leaves: false,
             }),
             leave: Notify::new(),
@@ -241,35 +267,48 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn strangers_go_first_then_the_idle_and_never_who_is_known_and_busy() {
-        let began = Instant::now();
-        // Whether it is known, how many requests it has, and when it gave its last sign.
+        // One letter for each place: a stranger or somebody known; `+` if a request is under way; when the place was taken
+        // and when the last sign was given, in tenths of a second before now.
         for (stays, expected) in [
-            (vec![(false, 0, 5), (false, 0, 3), (true, 0, 0)], vec![1, 0]),
-            (vec![(false, 1, 2), (false, 0, 3), (true, 1, 0)], vec![0, 1]),
-            (
-                vec![(true, 0, 9), (true, 1, 0), (true, 0, 4), (true, 0, 6)],
-                vec![2, 3],
-            ),
-            (vec![(true, 1, 0), (true, 2, 0)], vec![]),
-            (vec![(true, 1, 0), (true, 0, 0), (true, 0, 1)], vec![1, 2]),
+            ("s:50:50 s:70:70 k:99:99", vec![1, 0]),
+            ("s+:80:80 s:70:70 k+:99:99", vec![0, 1]),
+            ("k:60:60 k+:99:99 k:80:80 k:70:70", vec![2, 3]),
+            ("k+:99:99 k+:99:99", vec![]),
+            ("k+:99:99 k:99:99 k:98:98", vec![1, 2]),
+            // Strangers who have just come stay, and those that are known keep all but their share.
+            ("s:9:9 s:9:9 k:99:99", vec![]),
+            ("s:9:9 s:10:10 k:99:99", vec![1]),
+            ("s:9:9 k:99:99 k:98:98", vec![1]),
+            ("s:50:50 k:99:99 k:98:98", vec![0, 1]),
+            // A request is a sign, but nobody arrives anew by it.
+            ("s:99:0 s:50:50 k:99:99", vec![1, 0]),
+            // An answer may still be on its way.
+            ("k:99:49 k:99:0", vec![]),
+            ("k:99:50 k:99:49", vec![0]),
         ] {
-            let states = stays.iter().zip(0..);
-            let states = states.map(|((is_known, requests, since), number)| {
+            let now = Instant::now() + Duration::from_secs(60);
+            let ago = |tenths: &str| now - Duration::from_millis(100) * tenths.parse().unwrap();
+            let states = stays.split(' ').zip(0..).map(|(stay, number)| {
+                let [who, entered, since] = stay.splitn(3, ':').collect::<Vec<_>>()[..] else {
+                    panic!("{stay}");
+                };
+                let requests = usize::from(who.ends_with('+'));
                 let state = State {
-                    is_known: *is_known,
-                    has_asked: *requests > 0,
-                    requests: *requests,
-                    since: began + Duration::from_secs(*since),
+                    is_known: who.starts_with('k'),
+                    has_asked: requests > 0,
+                    requests,
+                    entered: ago(entered),
+                    since: ago(since),
                     leaves: false,
                 };
                 (number, state)
             });
             let mut states: Vec<(u64, State)> = states.collect();
-            assert_eq!(who_goes(states.clone(), 2), expected, "{stays:?}");
+            assert_eq!(who_goes(states.clone(), 2, now), expected, "{stays}");
             states[0].1.leaves = true;
-            let is_held_up = stays[0].0 && stays[0].1 > 0;
+            let is_held_up = stays.starts_with("k+");
             let expected = if is_held_up { expected } else { Vec::new() };
-            assert_eq!(who_goes(states, 2), expected, "one leaves: {stays:?}");
+            assert_eq!(who_goes(states, 2, now), expected, "one leaves: {stays}");
         }
     }
 
@@ -279,8 +318,10 @@ mod tests {
         let (friend, stranger) = (places.enter().await, places.enter().await);
         friend.stay.vouch();
         let busy = friend.stay.begin();
+        let began = Instant::now();
         let leaving = async {
             stranger.stay.is_told_to_leave().await;
+            assert!(began.elapsed() >= ARRIVING, "nobody has a chance before");
             drop(stranger);
         };
         let (third, ()) = tokio::join!(places.enter(), leaving);
@@ -290,8 +331,10 @@ mod tests {
         let fourth = tokio::time::timeout(patience, places.enter()).await;
         assert!(fourth.is_err(), "both are known and busy");
         drop(busy);
+        let began = Instant::now();
         let leaving = async {
             friend.stay.is_told_to_leave().await;
+            assert!(began.elapsed() >= SENDING, "the answer is on its way");
             drop(friend);
         };
         tokio::join!(places.enter(), leaving);

@@ -77,10 +77,9 @@ impl ClientTrust {
         let since: Duration = since.unwrap_or_default();
         let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
         let leaf = EndEntityCert::try_from(own).map_err(|error| error.to_string())?;
-        let in_force = |path: &VerifiedPath<'_>| match self.validity_of(path.anchor()) {
-            Some((begin, _)) if seconds < begin => Err(webpki::Error::UnknownIssuer),
-            Some((_, end)) if seconds < end => Ok(()),
-            _ => Err(webpki::Error::UnknownIssuer),
+        let in_force = |path: &VerifiedPath<'_>| match self.end_of(path.anchor(), seconds) {
+            Some(_) => Ok(()),
+            None => Err(webpki::Error::UnknownIssuer),
         };
         let verify = |usage: KeyUsage| {
             leaf.verify_for_usage(
@@ -97,7 +96,7 @@ impl ClientTrust {
         let path = verify(KeyUsage::client_auth())
             .or_else(|error| verify(KeyUsage::required(ANY_USE)).map_err(|_| error))
             .map_err(|error| error.to_string())?;
-        let end = self.validity_of(path.anchor()).map(|(_, end)| end);
+        let end = self.end_of(path.anchor(), seconds);
         let user = certified_user(own, others.iter().map(AsRef::as_ref));
         Ok(user.map(|user| CertifiedUser {
             ends: end.map_or(user.ends, |end| end.min(user.ends)),
@@ -105,15 +104,21 @@ impl ClientTrust {
         }))
     }
 
-    fn validity_of(&self, anchor: &TrustAnchor<'_>) -> Option<(i64, i64)> {
-        let same = self.anchors.iter().zip(&self.validities);
+    /// Until when an authority is in force; `None` if it is not now.
+    fn end_of(&self, anchor: &TrustAnchor<'_>, now: i64) -> Option<i64> {
+        let all = || self.anchors.iter().zip(&self.validities);
         // One that was made anew with the same name and key is the same to whoever verifies by it.
-        let same = same.filter(|(known, _)| {
+        let is_same = |known: &TrustAnchor<'_>| {
             known.subject == anchor.subject
                 && known.subject_public_key_info == anchor.subject_public_key_info
-        });
-        same.map(|(_, validity)| *validity)
-            .max_by_key(|(_, end)| *end)
+        };
+        // One that has begun by the time another ends goes on for it; one that begins later does not yet count.
+        let later_than = |end: i64| {
+            let same = all().filter(|(known, _)| is_same(known));
+            let later = same.filter(|(_, validity)| validity.0 <= end && end < validity.1);
+            later.map(|(_, validity)| validity.1).max()
+        };
+        std::iter::successors(later_than(now), |end| later_than(*end)).last()
     }
 }
 
@@ -179,6 +184,12 @@ mod tests {
         // The same name and key, made to last: whoever shows it beside their own certificate gains nothing.
         params.not_after = at(9000);
         let longer = params.self_signed(&key).unwrap();
+        // The same once more, of which one takes over in time and one too late.
+        let renewed = [1500, 3000].map(|begin| {
+            params.not_before = at(begin);
+            root.pem() + &params.self_signed(&key).unwrap().pem()
+        });
+        let [in_time, too_late] = &renewed;
         let issuer = Issuer::new(params, key);
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "ann");
@@ -197,6 +208,11 @@ mod tests {
             (&one, Some(&longer), 1999, Some(2000)),
             (&both, None, 2000, Some(5000)),
             (&both, None, 5001, None),
+            (in_time, None, 1200, Some(5000)),
+            (in_time, None, 2000, Some(5000)),
+            (too_late, None, 1200, Some(2000)),
+            (too_late, None, 2500, None),
+            (too_late, None, 3000, Some(5000)),
         ] {
             let mut shown = vec![leaf.der().clone()];
             shown.extend(beside.map(|other| other.der().clone()));

@@ -20,14 +20,12 @@ use serve::call::{Admission, Call, Proposal, Verdict, at_once};
 use serve::server::{Server, Surroundings};
 use serve::status::{Cause, Details, Status, Subject};
 
-use crate::surroundings::Machine;
-
 /// Calls the rules of `api` for every multi-cluster kind, and protects what must not be deleted.
 pub(crate) struct MultiClusterAdmission {
     gates: RwLock<Arc<FeatureGates>>,
     /// Whether policies may put taints on clusters that drive workloads away.
     allows_no_execute: AtomicBool,
-    machine: Machine,
+    surroundings: Arc<dyn Surroundings>,
     /// Where related objects are found; set once the server is open, before it answers anybody.
     cache: OnceLock<Arc<Cache>>,
     /// Takes what has to be written along with an object; it holds this admission, so it is not held by it.
@@ -38,11 +36,11 @@ pub(crate) struct MultiClusterAdmission {
 const JUDGEMENTS: usize = 16;
 
 impl MultiClusterAdmission {
-    pub(crate) fn new(machine: Machine) -> Self {
+    pub(crate) fn new(surroundings: Arc<dyn Surroundings>) -> Self {
         Self {
             gates: RwLock::default(),
             allows_no_execute: AtomicBool::new(false),
-            machine,
+            surroundings,
             cache: OnceLock::new(),
             server: OnceLock::new(),
         }
@@ -89,9 +87,9 @@ impl MultiClusterAdmission {
         rules: &dyn AdmissionRules,
         then: impl FnOnce(&Request<'_>) -> T,
     ) -> T {
-        let now: Time = self.machine.now();
+        let now: Time = self.surroundings.now();
         let gates = Arc::clone(&self.gates.read().unwrap_or_else(PoisonError::into_inner));
-        let fresh_id = || self.machine.uid();
+        let fresh_id = || self.surroundings.uid();
         let is_time_zone = |name: &str| jiff::tz::TimeZone::get(name).is_ok();
         let check_script =
             |text: &str| interpret::script::check(text).map_err(|error| error.to_string());

@@ -8,7 +8,10 @@ use std::time::{Duration, SystemTime};
 
 use access::names::MASTERS;
 use listen::{Authority, Issued, ServerIdentity, Subject};
+use object::time::MicroTime;
+use runtime::Clock;
 use serve::handler::Check;
+use serve::server::Surroundings;
 
 use crate::kubeconfig;
 use crate::security::Lifetimes;
@@ -27,6 +30,7 @@ pub(crate) struct Certificates {
     identity: ServerIdentity,
     names: Vec<String>,
     lifetimes: Lifetimes,
+    clock: Clock,
     kubeconfig: PathBuf,
     /// What the server shows.
     shown: Issued,
@@ -42,8 +46,9 @@ impl Certificates {
         kubeconfig: PathBuf,
         address: SocketAddr,
         lifetimes: Lifetimes,
+        clock: Clock,
     ) -> Result<Self, StartError> {
-        let now = SystemTime::now();
+        let now = moment(clock.now_micros());
         let shown = authority.issue(&server(&names), lifetimes.server, now)?;
         let administrator = authority.issue(&administrator(), lifetimes.administrator, now)?;
         let url = format!("https://{}", reachable(address));
@@ -57,6 +62,7 @@ impl Certificates {
             authority: Arc::new(authority),
             names,
             lifetimes,
+            clock,
             kubeconfig,
             shown,
             administrator,
@@ -75,13 +81,19 @@ impl Certificates {
         self.identity.tls_config(self.authority.certificate_pem())
     }
 
+    /// Says every day that the authority comes to its end, when that is near.
+    pub(crate) fn warnings(&self) -> impl Future<Output = ()> + Send + use<> {
+        warn(Arc::clone(&self.authority), self.clock.clone())
+    }
+
     /// Replaces each certificate at two thirds of its life, for ever.
     pub(crate) async fn renew(mut self) {
         loop {
             let next = self.shown.renew_at.min(self.administrator.renew_at);
-            let wait = next.duration_since(SystemTime::now()).unwrap_or_default();
+            let now = || moment(self.clock.now_micros());
+            let wait = next.duration_since(now()).unwrap_or_default();
             tokio::time::sleep(wait).await;
-            let now = SystemTime::now();
+            let now = now();
             if self.shown.renew_at <= now {
                 match self.renew_server(now) {
                     Ok(()) => tracing::info!("server certificate renewed"),
@@ -139,19 +151,18 @@ impl Certificates {
 }
 
 /// Whether the authority is in force: nobody gets in by a certificate without it.
-pub(crate) fn check(authority: &Arc<Authority>) -> Check {
+pub(crate) fn check(authority: &Arc<Authority>, surroundings: Arc<dyn Surroundings>) -> Check {
     let authority = Arc::clone(authority);
     Arc::new(move || {
-        let problem = authority.problem(SystemTime::now())?;
+        let problem = authority.problem(moment(surroundings.now().into()))?;
         Some(format!("the certificate authority {problem}"))
     })
 }
 
-/// Says every day that the authority comes to its end, when that is near.
-pub(crate) async fn warn(authority: Arc<Authority>) {
+async fn warn(authority: Arc<Authority>, clock: Clock) {
     let (begin, end) = authority.life();
     loop {
-        let now = SystemTime::now();
+        let now = moment(clock.now_micros());
         let from = end - warning_time(end.duration_since(begin).unwrap_or_default());
         if let Ok(wait) = from.duration_since(now) {
             // Never longer than a day at once: clocks are put right while servers run.
@@ -165,6 +176,12 @@ pub(crate) async fn warn(authority: Arc<Authority>) {
         );
         tokio::time::sleep(DAY).await;
     }
+}
+
+/// A time of ours as those who make certificates count it.
+pub(crate) fn moment(time: MicroTime) -> SystemTime {
+    let micros = u64::try_from(time.unix_micros()).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_micros(micros)
 }
 
 /// How long before its end an authority of this life is warned of.

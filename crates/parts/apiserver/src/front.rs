@@ -16,7 +16,7 @@ use futures_util::FutureExt;
 use http::header::CACHE_CONTROL;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use listen::Known;
+use listen::Voucher;
 use object::Value;
 use serve::body::{self, Body};
 use serve::call::User;
@@ -161,7 +161,10 @@ impl Front {
         if let (Ok(admitted), Some(pace)) = (&admitted, parts.extensions.get::<Pace>()) {
             pace.track.follow(self.turns.line(&admitted.user));
         }
-        let is_known = is_known(&admitted);
+        // At once: whoever waits long for an answer must not lose their place meanwhile.
+        if let (true, Some(voucher)) = (is_known(&admitted), parts.extensions.get::<Voucher>()) {
+            voucher.vouch();
+        }
         let id = RequestId::of(&parts.headers);
         parts.extensions.insert(id.clone());
         let mut response = self.go_on(admitted, parts, body).await;
@@ -172,9 +175,6 @@ impl Front {
             .or_insert(HeaderValue::from_static("no-cache, private"));
         if let Ok(id) = HeaderValue::from_str(&id.0) {
             headers.insert(AUDIT_ID, id);
-        }
-        if is_known {
-            response.extensions_mut().insert(Known);
         }
         response
     }
@@ -423,3 +423,6 @@ where
         Box::pin(async move { Ok(front.answer_as(user, request).await) })
     }
 }
+
+#[cfg(test)]
+mod tests;

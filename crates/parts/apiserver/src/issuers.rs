@@ -25,13 +25,13 @@ struct Https {
 }
 
 /// Believes these issuers once their keys have been fetched.
-pub(crate) fn believe<S: Surroundings + 'static>(
+pub(crate) fn believe(
     issuers: &[Issuer],
-    surroundings: &Arc<S>,
+    surroundings: &Arc<dyn Surroundings>,
     caller: &Caller,
 ) -> Result<Vec<Followed>, OidcError> {
     let followed = issuers.iter().map(|issuer| {
-        let oidc = Oidc::new(issuer.options.clone(), Arc::clone(surroundings) as _)?;
+        let oidc = Oidc::new(issuer.options.clone(), Arc::clone(surroundings))?;
         Ok(Followed {
             oidc: Arc::new(oidc),
             fetch: Https {

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use ::admission::{Caller, LimitRanges, Quotas, ValidatingPolicies, Webhooks};
 use access::audit::AuditLog;
@@ -24,7 +24,7 @@ use serde_json::json;
 use serve::call::Admission;
 use serve::handler::Handlers;
 use serve::resource::Table;
-use serve::server::{About, Server};
+use serve::server::{About, Server, Surroundings};
 use store::Store;
 use store::embedded::{self, Embedded};
 use store::etcd::{self, Etcd};
@@ -34,7 +34,7 @@ use tokio::sync::watch;
 use crate::admission::MultiClusterAdmission;
 use crate::agents::Confinement;
 use crate::audit::Audit;
-use crate::certificates::{self, Certificates, server_names};
+use crate::certificates::{self, Certificates, moment, server_names};
 use crate::chores::{Chores, spawn_chore};
 use crate::definitions::{self, EndingDefinitions};
 use crate::errands::Errands;
@@ -196,7 +196,10 @@ struct Opened {
     address: SocketAddr,
     listener: Option<Listener>,
     names: Vec<String>,
+    /// What certificates are made by, which counts more than seconds: there are some that last no longer.
     clock: Clock,
+    /// What everything else goes by.
+    surroundings: Arc<dyn Surroundings>,
     security: Security,
     unfinished: Option<Unfinished>,
 }
@@ -212,6 +215,16 @@ impl ApiServer {
 
     /// The same, with what other parts of the product add.
     pub async fn start_with(options: Options, extensions: Extensions) -> Result<Self, StartError> {
+        let clock = Clock::system();
+        Self::start_among(options, extensions, Arc::new(Machine { clock })).await
+    }
+
+    /// The same, with time and chance in the hands of a test.
+    pub async fn start_among(
+        options: Options,
+        extensions: Extensions,
+        surroundings: Arc<dyn Surroundings>,
+    ) -> Result<Self, StartError> {
         let data_dir = options.data_dir;
         directory(data_dir.join("pki"))?;
         // The port first: a second server on the same address should not get as far as the store.
@@ -243,6 +256,7 @@ impl ApiServer {
             listener: Some(listener),
             names: options.names,
             clock: Clock::system(),
+            surroundings,
             security,
             unfinished,
         };
@@ -259,7 +273,10 @@ impl ApiServer {
             address: NOMINAL,
             listener: None,
             names: Vec::new(),
-            clock: inside.clock,
+            clock: inside.clock.clone(),
+            surroundings: Arc::new(Machine {
+                clock: inside.clock,
+            }),
             security: Security::default(),
             unfinished: None,
         };
@@ -275,13 +292,15 @@ impl ApiServer {
             listener,
             names,
             clock,
+            surroundings,
             security,
             unfinished,
         } = opened;
         let pki = data_dir.join("pki");
+        let now = moment(clock.now_micros());
         let authority = match &security.authority {
-            Some(files) => Authority::load(&files.certificate, &files.key, SystemTime::now())?,
-            None => Authority::open(&pki, SystemTime::now())?,
+            Some(files) => Authority::load(&files.certificate, &files.key, now)?,
+            None => Authority::open(&pki, now)?,
         };
         let certificates = Certificates::issue(
             authority,
@@ -289,28 +308,24 @@ impl ApiServer {
             data_dir.join("kubeconfig"),
             address,
             security.lifetimes,
+            clock,
         )?;
         let base = base_table(&security.encryption.resources);
         let about = About {
             version: KUBERNETES_VERSION.to_owned(),
             address: address.to_string(),
         };
-        let machine = Machine { clock };
-        let surroundings = Arc::new(machine.clone());
-        let admission = Arc::new(MultiClusterAdmission::new(machine));
+        let admission = Arc::new(MultiClusterAdmission::new(Arc::clone(&surroundings)));
         let namespaces = Arc::new(NamespaceLifecycle::default());
         let ending = Arc::new(EndingDefinitions::default());
-        let limits = Arc::new(LimitRanges::new(Arc::clone(&surroundings) as _));
+        let limits = Arc::new(LimitRanges::new(Arc::clone(&surroundings)));
         let creation = Arc::new(CreationCheck::default());
         let escalation = Arc::new(EscalationCheck::default());
-        let signing = Arc::new(CertificateAdmission::new(Arc::clone(&surroundings) as _));
+        let signing = Arc::new(CertificateAdmission::new(Arc::clone(&surroundings)));
         let caller = Caller::default();
-        let webhooks = Arc::new(Webhooks::new(
-            caller.clone(),
-            Arc::clone(&surroundings) as _,
-        ));
+        let webhooks = Arc::new(Webhooks::new(caller.clone(), Arc::clone(&surroundings)));
         let judging = Arc::new(ValidatingPolicies::default());
-        let quotas = Arc::new(Quotas::new(Arc::clone(&surroundings) as _));
+        let quotas = Arc::new(Quotas::new(Arc::clone(&surroundings)));
         // What may not be made is shown to nobody. Then the product's own rules: users' webhooks and policies see what
         // will be stored. Who asks for a certificate is noted before they see it, and once more whatever they made of it.
         // Quotas last: what somebody else refuses takes no room.
@@ -334,7 +349,7 @@ impl ApiServer {
             store.clone(),
             base.clone(),
             hooks,
-            Arc::clone(&surroundings) as _,
+            Arc::clone(&surroundings),
             about,
         )
         .await?;
@@ -345,6 +360,7 @@ impl ApiServer {
             further,
             ..access::Options::new(Keys::open(&pki)?)
         };
+        let checking = certificates::check(certificates.authority(), Arc::clone(&surroundings));
         let access = Arc::new(Access::new(server.cache(), access_options, surroundings));
         namespaces.look_into(server.cache());
         ending.look_into(server.cache());
@@ -361,7 +377,7 @@ impl ApiServer {
         kinds::calls::insert_calls_to_nodes(&mut handlers);
         reviews::insert(&mut handlers, &access);
         token_request::insert(&mut handlers, &access);
-        handlers.insert_check("ca", certificates::check(certificates.authority()));
+        handlers.insert_check("ca", checking);
         let roles = roles::expected(&extensions.roles)?;
         let audit = match (extensions.audit, security.audit) {
             (Some(audit), _) => Some(audit),
@@ -472,8 +488,7 @@ impl ApiServer {
             definitions::follow(defined, base, conversions, announce, stop)
         });
         let spawner = tasks.spawner();
-        let authority = Arc::clone(certificates.authority());
-        spawn_chore(&spawner, "authority's end", certificates::warn(authority));
+        spawn_chore(&spawner, "authority's end", certificates.warnings());
         spawn_chore(&spawner, "certificate renewal", certificates.renew());
         let noting = token_use::follow(Arc::clone(&server), Arc::clone(handle.access()));
         spawn_chore(&spawner, "uses of tokens", noting);

@@ -6,7 +6,6 @@ use runtime::Clock;
 use serve::server::Surroundings;
 
 /// A clock, which is the machine's unless a test holds it, and the operating system's randomness.
-#[derive(Clone)]
 pub(crate) struct Machine {
     pub(crate) clock: Clock,
 }

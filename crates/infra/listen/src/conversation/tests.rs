@@ -14,7 +14,10 @@ const GET: &[u8] = b"\0\0\x06\x01\x05\0\0\0\x01\x82\x87\x84\x41\x01m";
 /// `PUT /`, which is taken as a wish for an answer that lasts.
 const LASTING: &[u8] = b"\0\0\x0a\x01\x05\0\0\0\x01\x42\x03PUT\x87\x84\x41\x01m";
 
-/// How long such an answer lasts.
+/// `POST /`, which is taken as a wish by somebody who shows a token for an answer that begins late.
+const LATE: &[u8] = b"\0\0\x06\x01\x05\0\0\0\x01\x83\x87\x84\x41\x01m";
+
+/// How long such an answer lasts, or takes to begin.
 const LASTS: Duration = Duration::from_secs(600);
 
 /// A body that says nothing for a long time.
@@ -77,6 +80,12 @@ async fn held(stay: Arc<Stay>, said: &[u8]) -> u64 {
     let handler = |request: Request<Arriving>| async move {
         let lasts = match request.method().as_str() {
             "GET" => Duration::ZERO,
+            "POST" => {
+                let voucher: &Voucher = request.extensions().get().unwrap();
+                voucher.vouch();
+                tokio::time::sleep(LASTS).await;
+                Duration::ZERO
+            }
             _ => LASTS,
         };
         Response::new(Silent(Box::pin(tokio::time::sleep(lasts))))
@@ -112,6 +121,7 @@ async fn whoever_is_told_to_leave_goes_at_once_unless_they_are_known_and_busy() 
         (false, [PREFACE, LASTING].concat(), 5),
         (true, PREFACE.to_vec(), 5),
         (true, [PREFACE, LASTING].concat(), 600),
+        (false, [PREFACE, LATE].concat(), 600),
     ] {
         let stay = Stay::new();
         if is_known {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ECDSA_P521_SHA512};
 use serde_json::{Value, json};
 use serve::call::User;
@@ -347,20 +349,21 @@ async fn tokens_vouch_for_the_address_newcomers_are_told() {
         .await;
 }
 
+const MAP: &str = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
+
+/// Something, if servers beside this one can learn by whom its clients are known.
+async fn told(world: &World) -> Option<()> {
+    let line = format!("GET {MAP}");
+    let answer = world.ask(&master(), &line, json!(null)).await;
+    let pem = answer.body["data"]["client-ca-file"].as_str();
+    pem.filter(|pem| pem.contains("BEGIN CERTIFICATE"))
+        .map(|_| ())
+}
+
 #[tokio::test]
 async fn servers_beside_this_one_learn_by_whom_its_clients_are_known() {
-    const MAP: &str =
-        "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
     let world = World::start().await;
-    let told = async || {
-        let answer = world
-            .ask(&master(), &format!("GET {MAP}"), json!(null))
-            .await;
-        let pem = answer.body["data"]["client-ca-file"].as_str();
-        pem.filter(|pem| pem.contains("BEGIN CERTIFICATE"))
-            .map(|_| ())
-    };
-    eventually(async || told().await).await;
+    eventually(async || told(&world).await).await;
     for line in [format!("DELETE {MAP}"), format!("PATCH {MAP}")] {
         let spoilt = match line.starts_with("PATCH") {
             true => json!({"data": {"client-ca-file": "other"}}),
@@ -368,6 +371,40 @@ async fn servers_beside_this_one_learn_by_whom_its_clients_are_known() {
         };
         let code = world.ask(&master(), &line, spoilt).await.code;
         assert_eq!(code, 200, "{line}");
-        eventually(async || told().await).await;
+        eventually(async || told(&world).await).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_servers_beside_this_one_are_told_is_written_again_after_it_was_refused() {
+    const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+    const BINDINGS: &str =
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
+    let world = World::start().await;
+    eventually(async || told(&world).await).await;
+    let policy = json!({
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [
+                {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]},
+            ]},
+            "validations": [{"expression": "false"}],
+        },
+    });
+    world.create(POLICIES, policy).await;
+    let binding = json!({
+        "metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]},
+    });
+    world.create(BINDINGS, binding).await;
+    for (line, expected) in [
+        (format!("DELETE {MAP}"), None),
+        // Nothing happens to any ConfigMap from here on.
+        (format!("DELETE {BINDINGS}/b"), Some(())),
+    ] {
+        let code = world.ask(&master(), &line, json!(null)).await.code;
+        assert_eq!(code, 200, "{line}");
+        // Time that passes at once: everybody waits.
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(told(&world).await, expected, "{line}");
     }
 }

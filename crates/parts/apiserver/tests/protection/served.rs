@@ -11,6 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
+use serve::server::Surroundings;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -36,18 +37,25 @@ impl Served {
         storage: Storage,
         security: Security,
     ) -> Result<Self, StartError> {
-        Self::with(Options {
-            data_dir: directory.to_owned(),
-            storage,
-            listen: "127.0.0.1:0".parse().unwrap(),
-            names: Vec::new(),
-            security,
-        })
-        .await
+        Self::with(options(directory, storage, security)).await
     }
 
     pub(crate) async fn with(options: Options) -> Result<Self, StartError> {
         let server = ApiServer::start_with(options, Extensions::default()).await?;
+        Self::run(server).await
+    }
+
+    /// One that goes by a clock of the test's own.
+    pub(crate) async fn among(
+        options: Options,
+        surroundings: Arc<dyn Surroundings>,
+    ) -> Result<Self, StartError> {
+        let extensions = Extensions::default();
+        let server = ApiServer::start_among(options, extensions, surroundings).await?;
+        Self::run(server).await
+    }
+
+    async fn run(server: ApiServer) -> Result<Self, StartError> {
         let (address, handle) = (server.address(), server.handle());
         let mut tasks = Tasks::new();
         server.run(&mut tasks).await?;
@@ -81,6 +89,17 @@ impl Served {
             token => format!("Authorization: Bearer {token}\r\n"),
         };
         exchange(&mut stream, line, &token, body).await
+    }
+}
+
+/// A server on any port.
+pub(crate) fn options(directory: &Path, storage: Storage, security: Security) -> Options {
+    Options {
+        data_dir: directory.to_owned(),
+        storage,
+        listen: "127.0.0.1:0".parse().unwrap(),
+        names: Vec::new(),
+        security,
     }
 }
 
