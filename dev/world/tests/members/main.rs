@@ -1,6 +1,7 @@
 //! Member clusters from the moment they are introduced until they are gone. `c01` and so on are the numbers of the
 //! acceptance checks that a test stands for, `p01` and so on those of the pitfalls.
 
+mod absences;
 mod additions;
 mod agents;
 mod all_members;

@@ -513,6 +513,11 @@ impl CompleteView {
         self.objects.iter().map(Packed::open)
     }
 
+    /// The keys of all objects, by namespace and name; nothing is opened to say so.
+    pub fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.objects.iter().map(Packed::key)
+    }
+
     /// All objects of one namespace, by name.
     #[must_use]
     pub fn in_namespace(&self, namespace: &str) -> Vec<Arc<Object>> {

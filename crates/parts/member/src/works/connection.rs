@@ -8,10 +8,13 @@ use api::names::cluster_of_execution_space;
 use api::well_known::annotations::{WORK_NAME, WORK_NAMESPACE};
 use api::well_known::conditions::work::APPLIED;
 use api::well_known::labels::{MANAGED, TRUE};
-use client::{Cache, Caches, CallError, Change, Client, Detail, Scope, Subscription, WriteOptions};
+use client::{
+    Cache, Caches, CallError, Change, Client, CompleteView, Detail, Scope, Subscription,
+    WriteOptions,
+};
 use control::{Cx, Pressure};
 use intent::{Action, Plan};
-use object::{Object, ObjectKey, ResourceType, Value};
+use object::{GroupVersionKind, Object, ObjectKey, ResourceType, Value};
 use runtime::{Priority, Queue, Spawner};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -22,6 +25,7 @@ use crate::apply::record::Records;
 use crate::apply::undeclared::take_out;
 use crate::census::Feed;
 use crate::resources;
+use crate::works::absence;
 use crate::works::atlas::Atlas;
 use crate::works::awaited::Awaited;
 use crate::works::figures::Counted;
@@ -203,14 +207,51 @@ impl Connection {
         self.awaited.forget(work);
     }
 
-    /// Lets followers of kinds that were missing look again, and works that may have waited for a kind.
+    /// Whether there is nothing left of a kind that the member does not serve.
+    pub(crate) fn is_gone(&self, kind: &GroupVersionKind) -> bool {
+        let Some(discovery) = self.kinds.current() else {
+            return false;
+        };
+        let mut views = vec![self.definitions.definitions()];
+        // A server that knows of no others has none.
+        if !discovery.lacks(&resources::api_services().kind) {
+            views.push(self.definitions.servers());
+        }
+        let said = absence::Said {
+            discovery: &discovery,
+            defined: absence::names(&views),
+        };
+        absence::is_gone(kind, &said)
+    }
+
+    /// Lets followers of kinds that were missing look again, and works that may have waited for a kind; and works of kinds
+    /// that are missing now, which say that all is well.
     pub(crate) fn kinds_changed(&self) {
         self.caches.poke();
+        self.look_at_unserved();
         let (Some(queue), Some(works)) = (self.queue.get(), self.works.get()) else {
             return;
         };
         for work in works.indexed_keys(UNAPPLIED, &self.namespace) {
             queue.add(work);
+        }
+    }
+
+    /// Wants the works looked at whose kind the member no longer serves: nobody tells what became of their objects.
+    fn look_at_unserved(&self) {
+        let Some(discovery) = self.kinds.current() else {
+            return;
+        };
+        let unserved: Vec<Cache> = lock(&self.followed)
+            .iter()
+            .filter(|(resource, _)| discovery.lacks(&resource.kind))
+            .map(|(_, followed)| followed.cache.clone())
+            .collect();
+        // What was held when the watch ended still is.
+        for object in unserved.iter().flat_map(Cache::walk) {
+            if let Some(work) = work_of(&object).filter(|work| work.namespace == self.namespace) {
+                self.look_at(work, REPORT);
+            }
         }
     }
 
@@ -331,7 +372,7 @@ struct Followed {
 /// What decides which kinds a member serves: definitions of kinds, and servers that stand in for it.
 struct Definitions {
     changed: Arc<Notify>,
-    _followed: [(Cache, Subscription); 2],
+    followed: [(Cache, Subscription); 2],
 }
 
 impl Definitions {
@@ -344,10 +385,17 @@ impl Definitions {
             let subscription = cache.on_change(move |_| told.notify_one());
             (cache, subscription)
         });
-        Self {
-            changed,
-            _followed: followed,
-        }
+        Self { changed, followed }
+    }
+
+    /// The definitions of kinds, if all of them are in view.
+    fn definitions(&self) -> Option<CompleteView> {
+        self.followed[0].0.complete()
+    }
+
+    /// The servers that stand in for it, likewise.
+    fn servers(&self) -> Option<CompleteView> {
+        self.followed[1].0.complete()
     }
 }
 

@@ -75,6 +75,11 @@ impl Kinds {
         }
     }
 
+    /// What the member last said that it serves, if it has said so.
+    pub(crate) fn current(&self) -> Option<Arc<Discovery>> {
+        self.lock().discovery.clone()
+    }
+
     /// Asks the member, whatever it said before.
     pub(crate) async fn ask(&self) -> Result<Arc<Discovery>, CallError> {
         let asked = self.lock().asked;
@@ -95,10 +100,6 @@ impl Kinds {
         known.asked = Some(Instant::now());
         known.discovery = Some(Arc::clone(&discovery));
         Ok(discovery)
-    }
-
-    fn current(&self) -> Option<Arc<Discovery>> {
-        self.lock().discovery.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {

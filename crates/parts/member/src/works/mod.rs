@@ -6,6 +6,7 @@
 //! Keeps:  an object without our mark is never written or deleted unless the work says so; nothing is deleted that was
 //!         not read from the member itself just before.
 
+mod absence;
 pub(crate) mod atlas;
 mod awaited;
 mod by_hand;

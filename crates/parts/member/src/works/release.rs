@@ -1,9 +1,12 @@
 //! A work that goes, and what it leaves in the member.
 
+use std::error::Error as _;
+
 use api::{cluster::Cluster, well_known::finalizers, work::v1alpha1::Work};
 use client::CallError;
 use control::{Cx, ReconcileError, Wake};
 use intent::{Action, Part, Plan};
+use object::time::Time;
 use object::{Object, ObjectKey, ResourceType};
 
 use crate::apply::namespace::{Departure, Origin, depart, is_namespace};
@@ -12,6 +15,19 @@ use crate::apply::release::{Afterwards, is_managed, release};
 use crate::resources;
 use crate::works::Works;
 use crate::works::kinds::KindError;
+
+/// How long a kind may be away before somebody is told: a definition that goes at the same time may still be in view.
+const TOLD_AFTER: i64 = 10;
+
+/// Where the objects of a kind are that is not where it was.
+enum Whereabouts {
+    /// In another version of it.
+    Elsewhere(ResourceType),
+    /// There are none any more.
+    Gone,
+    /// They may be there, and out of reach for now.
+    Unknown,
+}
 
 impl Works {
     /// Deletes or lets go of what the work made, then lets go of the work.
@@ -47,7 +63,14 @@ impl Works {
                 Err(ReconcileError::Gather(error)) => {
                     return self.hold(object, manifest, afterwards, error, cx).await;
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    if is_overdue(object, cx.now()) {
+                        let why = error.source().map(ToString::to_string).unwrap_or_default();
+                        let told = outcome::kept(object, manifest, afterwards, &why);
+                        cx.carry_out(&told).await?;
+                    }
+                    return Err(error);
+                }
             };
             plan.extend(told.filter(|_| is_there));
             if afterwards == Afterwards::Leave {
@@ -144,6 +167,23 @@ impl Works {
         })
     }
 
+    /// Where the objects of a kind are that is not where it was.
+    fn whereabouts(&self, error: &KindError) -> Whereabouts {
+        let KindError::NotServed(kind) = error else {
+            return Whereabouts::Unknown;
+        };
+        let discovery = self.connection.kinds.current();
+        let other = discovery.as_ref().and_then(|discovery| {
+            // Members give up versions, not objects.
+            discovery.find_kind(&kind.group_kind())
+        });
+        match other {
+            Some(found) => Whereabouts::Elsewhere(found.resource.clone()),
+            None if self.connection.is_gone(kind) => Whereabouts::Gone,
+            None => Whereabouts::Unknown,
+        }
+    }
+
     /// Whether there was an object of ours.
     async fn release_one(
         &self,
@@ -158,15 +198,17 @@ impl Works {
             .await
         {
             Ok(resource) => resource,
-            // A kind that is not served has no objects.
-            Err(KindError::NotServed(_)) => return Ok(false),
             Err(KindError::Call(error)) => return Err(ReconcileError::Gather(error)),
-            Err(error @ KindError::Unknown(_)) => {
-                return Err(ReconcileError::Failed {
-                    doing: format!("cannot release {} {}", manifest.kind(), manifest.key()),
-                    source: error.into(),
-                });
-            }
+            Err(error) => match self.whereabouts(&error) {
+                Whereabouts::Elsewhere(resource) => resource,
+                Whereabouts::Gone => return Ok(false),
+                Whereabouts::Unknown => {
+                    return Err(ReconcileError::Failed {
+                        doing: format!("cannot release {} {}", manifest.kind(), manifest.key()),
+                        source: error.into(),
+                    });
+                }
+            },
         };
         let observed = self
             .connection
@@ -187,6 +229,12 @@ impl Works {
         self.connection.records.forget(manifest);
         Ok(is_there)
     }
+}
+
+/// Whether a work should have been gone by now.
+fn is_overdue(work: &Object, now: Time) -> bool {
+    let since = work.deletion_timestamp();
+    since.is_some_and(|since| now >= since.plus_seconds(TOLD_AFTER))
 }
 
 /// What the control plane says of a cluster-wide object.

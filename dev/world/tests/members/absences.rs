@@ -1,0 +1,100 @@
+//! Kinds that a member does not serve for a while, or no longer.
+
+use api::well_known::conditions::work::APPLIED;
+use world::World;
+
+use crate::{SOON, WEB, everywhere, seconds};
+
+const WIDGETS: &str = "
+    apiVersion: apiextensions.k8s.io/v1
+    kind: CustomResourceDefinition
+    metadata: {name: widgets.acme.io}
+    spec:
+      group: acme.io
+      scope: Namespaced
+      names: {plural: widgets, singular: widget, kind: Widget}
+      versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+";
+
+#[tokio::test(start_paused = true)]
+async fn what_was_brought_goes_although_its_group_was_away() {
+    let world = World::with_members(2).await;
+    world.apply(&everywhere("apps/v1", "Deployment")).await;
+    world.apply(WEB).await;
+    let m2 = world.member("m2");
+    world
+        .until("it is there", SOON, async || {
+            m2.get("deployments", "default/web").await.is_some()
+        })
+        .await;
+    m2.faults().change(|state| {
+        state.dropped_groups.insert("apps".to_owned());
+    });
+    // Long enough that the member has been asked again what it serves.
+    world.advance(seconds(600)).await;
+    world.delete("deployments", "default/web").await;
+    let works = async || world.names("works", "karmada-es-m2").await;
+    let is_brought = async || works().await.iter().any(|name| name.contains("web"));
+    world
+        .stays("its work waits", seconds(30), async || is_brought().await)
+        .await;
+    let events = world.list("events", "karmada-es-m2").await;
+    let told = |event: &object::Object| {
+        let message = event.text_at(&["message"]).unwrap_or_default();
+        message.contains("cannot delete Deployment default/web from cluster m2: ")
+    };
+    assert!(events.iter().any(told), "{events:#?}");
+    m2.faults().heal();
+    world
+        .until("it is gone, and then its work", seconds(180), async || {
+            m2.get("deployments", "default/web").await.is_none() && !is_brought().await
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn works_say_so_when_the_definition_of_their_kind_is_gone() {
+    let world = World::with_members(1).await;
+    let m1 = world.member("m1");
+    world.apply(WIDGETS).await;
+    m1.apply(WIDGETS).await;
+    world.apply(&everywhere("acme.io/v1", "Widget")).await;
+    for name in ["a", "b", "c", "d"] {
+        let widget =
+            format!("{{apiVersion: acme.io/v1, kind: Widget, metadata: {{name: {name}}}}}");
+        world
+            .until("its kind is served", SOON, async || {
+                world.try_apply(&widget).await.is_ok()
+            })
+            .await;
+    }
+    let applied = async || {
+        let mut found = Vec::new();
+        for name in world.names("works", "karmada-es-m1").await {
+            if ["a-", "b-", "c-", "d-"]
+                .iter()
+                .any(|start| name.starts_with(start))
+            {
+                let name = format!("karmada-es-m1/{name}");
+                found.push(world.condition("works", &name, APPLIED).await);
+            }
+        }
+        found
+    };
+    world
+        .until("all are there", SOON, async || {
+            let found = applied().await;
+            found.len() == 4 && found.iter().all(|status| status.starts_with("True"))
+        })
+        .await;
+    m1.delete("customresourcedefinitions", "widgets.acme.io")
+        .await;
+    world
+        .until("all say that they are not", SOON, async || {
+            applied()
+                .await
+                .iter()
+                .all(|status| status.starts_with("False"))
+        })
+        .await;
+}
