@@ -16,6 +16,7 @@ mod clockwork;
 mod clusters;
 mod costs;
 mod crash;
+mod definitions;
 mod deletion;
 mod dependencies;
 mod history;
