@@ -234,7 +234,7 @@ fn wrong_words_are_answered_with_the_right_ones() {
         ("create -f x --replicas=3", "with files, leave it out"),
         (
             "simulate -f x --dry-run-members false",
-            "write '--dry-run-members=false'",
+            "write --dry-run-members=false",
         ),
         (
             "apply -f /nowhere/a,/nowhere/b",
