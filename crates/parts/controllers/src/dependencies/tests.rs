@@ -474,7 +474,7 @@ fn objects_wake_their_binding_in_each_namespace_that_refers_to_them() {
     let web = ObjectKey::namespaced("test", "web");
     let referring = |_: &crate::templates::TemplateKey| vec![web.clone()];
     let template = keys::referrers_of_template(&kind, &change(None, Some(CONFIG)), referring);
-    assert_eq!(template, [web.clone()]);
+    assert_eq!(template, [ObjectKey::namespaced("test", "web")]);
     assert!(keys::may_refer(&one(&referrer)));
     assert!(!keys::may_refer(&one(
         "{metadata: {name: plain, namespace: test}}"
