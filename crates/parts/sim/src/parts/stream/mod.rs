@@ -162,6 +162,7 @@ async fn serve(task: Task, carrier: Carrier, upgraded: Upgraded) {
                 socket: websocket::socket(upgraded).await,
                 can_close: protocol == PROTOCOLS[0],
             };
+            tokio::time::sleep(websocket::CLIENT_OPENS).await;
             session.serve(channels).await;
         }
         (Task::Session(session), carrier) => {

@@ -1,5 +1,7 @@
 //! Kubernetes' channels over WebSocket, versions 4 and 5: every message begins with the number of its channel.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use hyper::upgrade::Upgraded;
@@ -19,6 +21,11 @@ const STDERR: u8 = 2;
 const ERROR: u8 = 3;
 /// In version 5: the channel named by the next byte is closed.
 const CLOSE: u8 = 255;
+
+/// How long a client has to open its channels. Nothing on the wire says when it has, and kubectl before 1.35 reads
+/// while it opens them and throws away what comes for one that is not open yet. A real container takes longer to
+/// start a command.
+pub(crate) const CLIENT_OPENS: Duration = Duration::from_millis(50);
 
 pub(crate) type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
