@@ -68,6 +68,12 @@ impl<'a> Glance<'a> {
                 .unwrap_or(0),
         }
     }
+
+    /// Whether the last decision was about the binding as it is.
+    #[must_use]
+    pub fn is_decided(&self) -> bool {
+        self.observed_generation >= self.generation
+    }
 }
 
 impl<'a> From<&BindingView<'a>> for Glance<'a> {

@@ -39,7 +39,14 @@ impl Desk {
         match binding_changed(previously.as_ref(), &glance, &self.settings.name) {
             Intake::Enqueue => {
                 self.metrics.came(Incoming::BindingAdd);
-                self.push(&key, &glance, Cause::Elsewhere);
+                // After a restart all of them are new to us, and most were decided before: those made meanwhile go first.
+                let is_known = before.is_none() && glance.is_decided();
+                let cause = if is_known {
+                    Cause::Review
+                } else {
+                    Cause::Elsewhere
+                };
+                self.push(&key, &glance, cause);
             }
             Intake::Edited => {
                 self.metrics.came(Incoming::BindingUpdate);
@@ -96,7 +103,7 @@ impl Desk {
                 };
                 if concerned.iter().any(|cluster| affects(cluster)) || is_left() {
                     self.metrics.came(Incoming::ClusterChanged);
-                    self.push(&Arc::new(binding.key()), &glance, Cause::Cluster);
+                    self.push(&Arc::new(binding.key()), &glance, Cause::Review);
                 }
             }
         }
@@ -132,7 +139,7 @@ impl Desk {
             if prepared.is_some_and(|prepared| may_help(&prepared.compiled, &more.cluster)) {
                 self.metrics.came(Incoming::ClusterChanged);
                 let glance = Glance::at(&binding);
-                self.push(&Arc::new(binding.key()), &glance, Cause::Cluster);
+                self.push(&Arc::new(binding.key()), &glance, Cause::Review);
             }
         }
     }

@@ -83,8 +83,9 @@ pub enum Cause {
     Changed(i64),
     /// It is to be decided whatever its generation: it came into our hands.
     Elsewhere,
-    /// A cluster changed that it may use. Nobody waits for such a decision as for one about a new binding.
-    Cluster,
+    /// It was decided, and is looked at again: a cluster changed that it may use, or we have only begun. Nobody waits
+    /// for such a decision as for one about a new binding.
+    Review,
 }
 
 /// How an attempt ended.
@@ -212,8 +213,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 place: Place::Active { arrival, is_retry },
                 ..
             }) => {
-                // What somebody waits for now does not wait behind what a cluster brought.
-                if *is_retry && cause != Cause::Cluster {
+                // What somebody waits for now does not wait behind what is only looked at again.
+                if *is_retry && cause != Cause::Review {
                     *is_retry = false;
                     let place = (Reverse(*priority), *arrival, key.clone());
                     self.retried.remove(&place);
@@ -226,7 +227,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 ..
             }) => {
                 *again = Some(match (cause, &*again) {
-                    (Cause::Elsewhere | Cause::Cluster, _) | (_, Some(Again::Regardless)) => {
+                    (Cause::Elsewhere | Cause::Review, _) | (_, Some(Again::Regardless)) => {
                         Again::Regardless
                     }
                     (Cause::Changed(generation), Some(Again::Generation(known))) => {
@@ -241,7 +242,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 ..
             }) => self.leave_waiting(key),
         }
-        self.enter_active(key, priority, 0, cause == Cause::Cluster);
+        self.enter_active(key, priority, 0, cause == Cause::Review);
         true
     }
 

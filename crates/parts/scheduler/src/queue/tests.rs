@@ -253,7 +253,7 @@ fn a_cluster_that_flaps_does_not_hold_up_what_is_new() {
     let mut queue = Queue::new(Patience::PLAIN);
     let names: Vec<String> = (0..100).map(|number| format!("old-{number}")).collect();
     for name in &names {
-        queue.push(&name.as_str(), 0, Cause::Cluster);
+        queue.push(&name.as_str(), 0, Cause::Review);
     }
     queue.push(&"new", 0, Cause::Elsewhere);
     let first = queue.pop(Duration::ZERO).map(|turn| turn.key);

@@ -10,6 +10,7 @@ use std::{
 };
 
 use api::registry::{CLUSTER, RESOURCE_BINDING};
+use intent::Part;
 use karavel_scheduler::{
     Scheduler, Settings,
     estimator::{Answering, EstimatorSettings, Nearby},
@@ -211,6 +212,36 @@ async fn many_without_a_place_and_a_cluster_that_flaps_do_not_hold_up_who_has_on
     let text = scheduler.metrics();
     let placed = "karmada_scheduler_schedule_attempts_total{result=\"scheduled\",schedule_type=\"ReconcileSchedule\"} 10";
     assert!(text.contains(placed), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_restart_those_that_were_decided_do_not_hold_up_what_is_new() {
+    const MANY: usize = 500;
+    let world = World::filled_with_clusters().await;
+    for number in 0..MANY {
+        let name = format!("decided-{number}");
+        let object = binding(&name, 1, &by_room());
+        world.create(&RESOURCE_BINDING, object).await;
+        let decided = json!({"status": {"schedulerObservedGeneration": 1}});
+        let key = format!("shop/{name}");
+        world
+            .patch(&RESOURCE_BINDING, &key, decided, Part::Status)
+            .await;
+    }
+    // The last of the list.
+    let only = json!({"clusterAffinity": {"clusterNames": ["m2"]}});
+    world
+        .create(&RESOURCE_BINDING, binding("new", 1, &only))
+        .await;
+    let scheduler = world.schedule(Settings::default());
+    // No time passes here: it would only pass once all of them have had their turn.
+    while show(&world.binding("shop/new").await) != "m2=1 Success" {
+        tokio::task::yield_now().await;
+    }
+    let counts = scheduler.counts();
+    assert!(counts.active > MANY / 2, "it waited for others: {counts:?}");
+    world.settle(&scheduler, "shop/new").await;
+    assert!(show(&world.binding("shop/decided-7").await).ends_with("Success"));
 }
 
 #[tokio::test(start_paused = true)]
