@@ -333,7 +333,7 @@ impl Desk {
     }
 
     /// The bindings of a group, as the cache has them.
-    fn group_members(&self, group: &str) -> Vec<Arc<Object>> {
+    pub(crate) fn group_members(&self, group: &str) -> Vec<Arc<Object>> {
         self.bindings.indexed(groups::INDEX, group)
     }
 

@@ -55,6 +55,17 @@ pub(crate) fn peer(binding: &Object) -> Peer {
     }
 }
 
+/// Whether a change of a binding may suit others of its groups: it went elsewhere, or to another group.
+#[must_use]
+pub(crate) fn may_matter_to_peers(before: Option<&Object>, after: Option<&Object>) -> bool {
+    let place = |binding: Option<&Object>| {
+        let binding = binding?;
+        let clusters = peer(binding).clusters;
+        (!clusters.is_empty()).then(|| (clusters, keys(binding)))
+    };
+    place(before) != place(after)
+}
+
 /// The list of targets is a set, and is compared.
 fn sorted(clusters: impl Iterator<Item = Arc<str>>) -> Vec<Arc<str>> {
     let mut clusters: Vec<Arc<str>> = clusters.collect();
@@ -258,6 +269,25 @@ mod tests {
             cluster: name.into(),
             replicas: 1,
         }]
+    }
+
+    #[test]
+    fn who_goes_elsewhere_may_matter_to_the_others() {
+        let at = |version, group, clusters: &[&str]| Some(binding("a", version, group, clusters));
+        let m1 = at("1", "app=web", &["m1"]);
+        for (after, matters) in [
+            (at("2", "app=web", &["m1"]), false),
+            (at("2", "app=web", &["m1", "m2"]), true),
+            (at("2", "app=web", &[]), true),
+            (at("2", "app=db", &["m1"]), true),
+            (None, true),
+        ] {
+            let seen = may_matter_to_peers(m1.as_ref(), after.as_ref());
+            assert_eq!(seen, matters, "{after:?}");
+        }
+        let (waits, edited) = (at("1", "app=web", &[]), at("2", "app=web", &[]));
+        assert!(!may_matter_to_peers(None, waits.as_ref()));
+        assert!(!may_matter_to_peers(waits.as_ref(), edited.as_ref()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What events do: bring bindings to the line, take clusters into the fleet, end promises.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use api::well_known::conditions::binding::NO_CLUSTER_FIT;
 use api::work::v1alpha2::AggregatedStatusItem;
@@ -28,6 +28,9 @@ impl Desk {
         // Most bindings are of no group, and need not wait for those that are.
         if change.states().any(|binding| groups::is_grouped(binding)) {
             self.ahead.seen(&key, after);
+            if groups::may_matter_to_peers(before, after) {
+                self.bring_peers_without_a_place(&key, change);
+            }
         }
         let Some(after) = after else {
             self.line.remove(&key);
@@ -140,6 +143,24 @@ impl Desk {
                 self.metrics.came(Incoming::ClusterChanged);
                 let glance = Glance::at(&binding);
                 self.push(&Arc::new(binding.key()), &glance, Cause::Review);
+            }
+        }
+    }
+
+    /// Brings bindings of a binding's groups that found no cluster: the one it left may suit them now, or the one it went to.
+    ///
+    /// Upstream: they wait for an unrelated event.
+    fn bring_peers_without_a_place(&self, key: &Key, change: &Change) {
+        let groups: BTreeSet<String> = change.states().flat_map(|at| groups::keys(at)).collect();
+        for group in groups {
+            for peer in self.group_members(&group) {
+                let (peer_key, glance) = (Arc::new(peer.key()), Glance::at(&peer));
+                let may_be_brought =
+                    fitted_nowhere(&peer) && may_decide(&glance, &self.settings.name);
+                if may_be_brought && peer_key != *key {
+                    self.metrics.came(Incoming::BindingUpdate);
+                    self.push(&peer_key, &glance, Cause::Review);
+                }
             }
         }
     }

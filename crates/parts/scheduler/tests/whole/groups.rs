@@ -10,6 +10,7 @@ use std::{
 };
 
 use api::registry::RESOURCE_BINDING;
+use intent::Part;
 use karavel_scheduler::Settings;
 use object::{Object, Value};
 use schedule::plugin::WorkloadGroups;
@@ -143,4 +144,41 @@ async fn whoever_cannot_leave_keeps_its_place_to_itself() {
     let b = member("b", "antiAffinityGroup", &either);
     world.create(&RESOURCE_BINDING, b).await;
     world.expect("shop/b", "m2=1 Success").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_that_is_left_for_good_is_had_by_whoever_found_none() {
+    let (world, _scheduler) = World::with_clusters(settings()).await;
+    let only = json!({"clusterAffinity": {"clusterNames": ["m1"]}});
+    for name in ["a", "b", "c"] {
+        let member = member(name, "antiAffinityGroup", &only);
+        world.create(&RESOURCE_BINDING, member).await;
+        let place = if name == "a" {
+            "m1=1 Success"
+        } else {
+            "NoClusterFit"
+        };
+        world.expect(&format!("shop/{name}"), place).await;
+    }
+    // One moves, and the next is deleted.
+    let moved = json!({"spec": {"placement": {"clusterAffinity": {"clusterNames": ["m2"]}}}});
+    world
+        .patch(&RESOURCE_BINDING, "shop/a", moved, Part::Object)
+        .await;
+    world.expect("shop/a", "m2=1 Success").await;
+    let places = async |name: &str| show(&world.binding(&format!("shop/{name}")).await);
+    let mut next = None;
+    while next.is_none() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        for (name, other) in [("b", "c"), ("c", "b")] {
+            if places(name).await == "m1=1 Success" {
+                next = Some((name, other));
+            }
+        }
+    }
+    let (name, other) = next.unwrap();
+    world
+        .delete(&RESOURCE_BINDING, &format!("shop/{name}"))
+        .await;
+    world.expect(&format!("shop/{other}"), "m1=1 Success").await;
 }

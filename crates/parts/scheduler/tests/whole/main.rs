@@ -192,10 +192,7 @@ async fn delete_cluster(world: &World, name: &str, is_held: bool) {
         let hold = json!({"metadata": {"finalizers": ["example.com/hold"]}});
         world.patch(&CLUSTER, name, hold, Part::Object).await;
     }
-    let resource = object::ResourceType::from(&CLUSTER);
-    let (key, options) = (name.parse().unwrap(), Default::default());
-    let deleted = world.client.delete(&resource, &key, &options);
-    deleted.await.unwrap();
+    world.delete(&CLUSTER, name).await;
 }
 
 #[tokio::test(start_paused = true)]

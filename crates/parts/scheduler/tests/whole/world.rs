@@ -16,7 +16,7 @@ use api::{
     registry::{self, RESOURCES},
     work::placing,
 };
-use client::{Caches, Client, PatchKind, WriteOptions};
+use client::{Caches, Client, DeleteOptions, PatchKind, WriteOptions};
 use control::{Cx, Recorder};
 use http::{Request, Response};
 use intent::Part;
@@ -194,6 +194,15 @@ impl World {
             .client
             .patch(&resource, &key, PatchKind::Merge, &patch, &part, &options);
         patched.await.unwrap()
+    }
+
+    pub(crate) async fn delete(&self, kind: &registry::Resource, key: &str) {
+        let (key, options) = (key.parse().unwrap(), DeleteOptions::default());
+        let deleted = self
+            .client
+            .delete(&ResourceType::from(kind), &key, &options)
+            .await;
+        deleted.unwrap();
     }
 
     /// Puts the status of `cluster` into the cluster called `name`.
