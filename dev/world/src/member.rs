@@ -78,6 +78,11 @@ impl SimulatedMember {
         self.wire.answer(path, status);
     }
 
+    /// Lets another cluster answer at its address, one that takes whatever credentials are shown; `None` mends it.
+    pub fn lead_to(&self, another: Option<&Self>) {
+        self.wire.lead_to(another.map(Self::simulator));
+    }
+
     /// Begins to note the calls that the control plane and its users make, as `GET /path?query`; what was noted until now.
     pub fn calls(&self) -> Vec<String> {
         self.wire.note()
@@ -107,11 +112,15 @@ impl tower_service::Service<Request<client::Body>> for Inside {
 
     fn call(&mut self, request: Request<client::Body>) -> Self::Future {
         let server = self.0.server();
-        let user = User {
-            name: "kubernetes-admin".to_owned(),
-            groups: vec![MASTERS.to_owned()],
-            ..User::default()
-        };
-        Box::pin(async move { Ok(server.answer(user, request).await) })
+        Box::pin(async move { Ok(server.answer(administrator(), request).await) })
+    }
+}
+
+/// Who may do everything in a member.
+pub(crate) fn administrator() -> User {
+    User {
+        name: "kubernetes-admin".to_owned(),
+        groups: vec![MASTERS.to_owned()],
+        ..User::default()
     }
 }

@@ -17,6 +17,8 @@ use serve::body::Body;
 use tokio::time::Sleep;
 use tower_service::Service;
 
+use crate::member::administrator;
+
 /// All ways to members; clones are the same.
 #[derive(Clone, Default)]
 pub struct Wires {
@@ -33,6 +35,8 @@ pub(crate) struct Wire {
     answers: Arc<Mutex<BTreeMap<String, StatusCode>>>,
     /// What has come through: method, path and query of each call.
     seen: Arc<Mutex<Option<Vec<String>>>>,
+    /// Who answers in the member's place, and takes whatever credentials are shown.
+    another: Arc<Mutex<Option<sim::Member>>>,
 }
 
 impl Wires {
@@ -43,6 +47,7 @@ impl Wires {
             refusal: Arc::default(),
             answers: Arc::default(),
             seen: Arc::default(),
+            another: Arc::default(),
         };
         self.lock().insert(address.to_owned(), wire.clone());
         wire
@@ -66,6 +71,17 @@ impl Wire {
             Some(status) => answers.insert(path.to_owned(), status),
             None => answers.remove(path),
         };
+    }
+
+    /// Lets another cluster answer in the member's place, one that takes whatever credentials are shown; `None` the member
+    /// itself.
+    pub(crate) fn lead_to(&self, another: Option<&sim::Member>) {
+        *self.another.lock().unwrap_or_else(PoisonError::into_inner) = another.cloned();
+    }
+
+    fn another(&self) -> Option<sim::Member> {
+        let another = self.another.lock();
+        another.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Begins to note the calls that come through; what was noted until now.
@@ -170,9 +186,13 @@ impl Service<Request<client::Body>> for Caller {
             if let Some(value) = authorization {
                 request.headers_mut().entry(AUTHORIZATION).or_insert(value);
             }
-            let response = match wire.answered(&mut request) {
-                Some(response) => response,
-                None => wire.member.answer_stranger(request).await,
+            let response = match (wire.answered(&mut request), wire.another()) {
+                (Some(response), _) => response,
+                (None, None) => wire.member.answer_stranger(request).await,
+                (None, Some(another)) => {
+                    request.headers_mut().remove(AUTHORIZATION);
+                    another.answer(administrator(), request).await
+                }
             };
             Ok(response.map(|body| Carried {
                 body,

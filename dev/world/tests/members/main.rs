@@ -12,6 +12,7 @@ mod evictions;
 mod faults;
 mod figures;
 mod health;
+mod identity;
 mod joining;
 mod leaving;
 mod objects;

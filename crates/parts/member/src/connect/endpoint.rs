@@ -16,6 +16,8 @@ pub struct Link {
     pub endpoint: Endpoint,
     /// Equal as long as nothing of it has changed.
     pub identity: u64,
+    /// The id of the cluster that joined, which whoever answers must have; empty if that is not known.
+    pub id: String,
 }
 
 /// Why a member cannot be called.
@@ -76,7 +78,11 @@ pub fn link(cluster: &Cluster, secret: Option<&Object>) -> Result<Link, LinkErro
     let mut endpoint = trust(cluster, Some(secret))?;
     endpoint.identity = Identity::Token(token.clone());
     let identity = identity(&endpoint, &token);
-    Ok(Link { endpoint, identity })
+    Ok(Link {
+        endpoint,
+        identity,
+        id: cluster.spec.id.clone(),
+    })
 }
 
 /// Equal as long as a server is reached in the same way with the same token.

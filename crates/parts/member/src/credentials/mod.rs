@@ -127,7 +127,7 @@ impl Credentials {
             doing: format!("cannot replace the token of {} in {cluster}", due.account),
             source,
         };
-        let client = self.members.client(cluster);
+        let client = self.members.client(cluster).await;
         let client = client.ok_or_else(|| failed("the member is not reached".into()))?;
         let issued = token::issue(&client, &due.account, due.seconds).await;
         let issued = issued.map_err(|error| failed(error.into()))?;

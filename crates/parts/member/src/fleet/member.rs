@@ -21,6 +21,7 @@ use crate::lease::Renewal;
 use crate::report::{Linked, Reporter};
 use crate::works::Works;
 use crate::works::connection::Connection;
+use crate::works::recognition::Recognition;
 
 /// How urgent it is to read objects by new rules: less than any change.
 const BY_NEW_RULES: i32 = -100;
@@ -39,11 +40,20 @@ pub(crate) struct Member {
 #[derive(Default)]
 struct State {
     /// The way it is reached, and everything that depends on it.
-    reached: Option<(u64, Spawner)>,
+    reached: Option<Reached>,
     is_ready: bool,
     generation: i64,
     has_finalizer: bool,
     is_reporting: bool,
+}
+
+/// A way in which a member is reached.
+struct Reached {
+    /// Equal as long as it is the same way.
+    identity: u64,
+    /// The id that whoever answers must have.
+    id: String,
+    branch: Spawner,
 }
 
 impl Member {
@@ -85,8 +95,9 @@ impl Member {
             Ok(link) => link,
             Err(error) => return self.unreached(chain(&error).to_string(), fleet, clusters),
         };
-        let known = self.state().reached.as_ref().map(|(identity, _)| *identity);
-        if known == Some(link.identity) {
+        let is_same = |known: &Reached| (known.identity, &known.id) == (link.identity, &link.id);
+        let is_known = self.state().reached.as_ref().is_some_and(is_same);
+        if is_known && !self.has_returned() {
             return;
         }
         let client = match fleet.connector.connect(&self.name, &link.endpoint).await {
@@ -101,6 +112,7 @@ impl Member {
             client,
             space.clone(),
             census,
+            Recognition::new(link.id.clone()),
             Arc::clone(&shared.atlas),
             &fleet.cx,
             &branch,
@@ -127,9 +139,14 @@ impl Member {
             controller.run(&branch, fleet.cx.clone());
             self.heed_rules(&fleet.interpreter, works, &connection, &branch);
         }
-        let before = self.state().reached.replace((link.identity, branch));
-        if let Some((_, before)) = before {
-            before.stop();
+        let reached = Reached {
+            identity: link.identity,
+            id: link.id,
+            branch,
+        };
+        let before = self.state().reached.replace(reached);
+        if let Some(before) = before {
+            before.branch.stop();
         }
         drop(self.link.send_replace(Ok(connection)));
         self.start_reporting(fleet, clusters);
@@ -160,17 +177,23 @@ impl Member {
         }
     }
 
-    pub(crate) fn client(&self) -> Option<Client> {
-        match &*self.link.borrow() {
-            Ok(connection) => Some(connection.client.clone()),
-            Err(_) => None,
-        }
+    pub(crate) async fn client(&self) -> Option<Client> {
+        let connection = self.link.borrow().clone().ok()?;
+        let is_itself = connection.is_itself().await.unwrap_or_default();
+        is_itself.then(|| connection.client.clone())
+    }
+
+    /// Whether the cluster that joined answers again after another did.
+    fn has_returned(&self) -> bool {
+        let link = self.link.borrow();
+        link.as_ref()
+            .is_ok_and(|connection| connection.recognition.has_returned())
     }
 
     pub(crate) async fn stop(&self) {
         let reached = self.state().reached.take();
-        if let Some((_, branch)) = reached {
-            branch.stop();
+        if let Some(reached) = reached {
+            reached.branch.stop();
         }
         self.branch.finish().await;
         self.metrics.forget(MEMBER, &self.name);
@@ -180,8 +203,8 @@ impl Member {
     /// What is known of the member's connection is no longer true.
     fn unreached(&self, problem: String, fleet: &Fleet, clusters: &Cache) {
         let reached = self.state().reached.take();
-        if let Some((_, branch)) = reached {
-            branch.stop();
+        if let Some(reached) = reached {
+            reached.branch.stop();
         }
         let is_same = matches!(&*self.link.borrow(), Err(known) if *known == problem);
         if !is_same {

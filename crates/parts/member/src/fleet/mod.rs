@@ -161,11 +161,10 @@ pub fn run(fleet: Fleet, spawner: &Spawner) -> Members {
 }
 
 impl Members {
-    /// A client of a member, as the control plane itself; `None` while it is not reached.
-    #[must_use]
-    pub fn client(&self, cluster: &str) -> Option<Client> {
+    /// A client of a member, as the control plane itself; `None` while it is not reached, or another cluster answers.
+    pub async fn client(&self, cluster: &str) -> Option<Client> {
         let member = self.shared.members().get(cluster).cloned()?;
-        member.client()
+        member.client().await
     }
 
     /// The names of the members that are faced.
@@ -232,6 +231,7 @@ impl Supervisor {
             return Ok(Ok(Link {
                 endpoint: client::Endpoint::default(),
                 identity: 0,
+                id: cluster.spec.id.clone(),
             }));
         }
         let secret = match &cluster.spec.secret_ref {

@@ -11,18 +11,21 @@ use object::{Object, Value};
 
 pub(crate) use crate::health::damping::Damping;
 pub use crate::health::damping::Thresholds;
-pub(crate) use crate::health::probe::{Answer, condition, unconnected};
+pub(crate) use crate::health::probe::{Answer, IDENTITY_CHANGED, another, condition, unconnected};
 
 /// Whether a cluster is ready, read from the object as it is: its list of kinds is long, and of no interest here.
 pub(crate) fn is_ready(cluster: &Object) -> bool {
-    let conditions = cluster
-        .at(&["status", "conditions"])
-        .and_then(Value::as_array);
-    let is = |condition: &Value, field: &str, text: &str| {
-        condition.get(field).and_then(Value::as_str) == Some(text)
-    };
-    conditions
-        .into_iter()
-        .flatten()
-        .any(|condition| is(condition, "type", READY) && is(condition, "status", "True"))
+    ready(cluster).is_some_and(|ready| ready["status"] == "True")
+}
+
+/// What the cluster says if another one was found in its place.
+pub(crate) fn is_another(cluster: &Object) -> Option<&str> {
+    let ready = ready(cluster).filter(|ready| ready["reason"] == IDENTITY_CHANGED)?;
+    ready["message"].as_str()
+}
+
+fn ready(cluster: &Object) -> Option<&Value> {
+    let conditions = cluster.at(&["status", "conditions"])?.as_array()?;
+    let mut conditions = conditions.iter();
+    conditions.find(|condition| condition["type"] == READY)
 }

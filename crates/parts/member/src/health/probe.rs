@@ -1,5 +1,6 @@
 //! What a probe's answer means.
 
+use api::cluster::Cluster;
 use api::well_known::conditions::cluster::{
     CLUSTER_NOT_REACHABLE, CLUSTER_NOT_READY, CLUSTER_READY, READY, STATUS_COLLECTION_FAILED,
 };
@@ -48,6 +49,28 @@ pub(crate) fn condition(answer: Answer) -> Condition {
         ),
     };
     Condition::new(READY, status, reason, message)
+}
+
+/// The reason of a cluster in whose place another one answers.
+pub(crate) const IDENTITY_CHANGED: &str = "ClusterIdentityChanged";
+
+/// The Ready condition of a cluster in whose place another one answers, with the id that was found there.
+///
+/// Upstream: whoever answers is believed to be the cluster that joined.
+pub(crate) fn another(cluster: &Cluster, expected: &str, found: &str) -> Condition {
+    let found = match found {
+        "" => "has no namespace kube-system".to_owned(),
+        id => format!("has the ID {id}"),
+    };
+    let endpoint = &cluster.spec.api_endpoint;
+    Condition::new(
+        READY,
+        ConditionStatus::False,
+        IDENTITY_CHANGED,
+        format!(
+            "another cluster answers at {endpoint}: it {found}, and the one that joined has the ID {expected}; nothing is written or deleted there until spec.apiEndpoint and the secret that spec.secretRef names lead to that one again; if it was made anew, unjoin it with --force and join it again"
+        ),
+    )
 }
 
 /// The Ready condition of a member that cannot even be called.

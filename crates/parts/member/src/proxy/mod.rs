@@ -178,6 +178,10 @@ impl Proxy {
         let Some(object) = self.clusters.get(&ObjectKey::cluster(name)) else {
             return Err(Status::not_found(subject(name)));
         };
+        if let Some(why) = health::is_another(&object) {
+            let message = format!("cluster {name} is not asked: {why}");
+            return Err(Status::unavailable(message, None));
+        }
         let (reached, token) = self.reach(&object).await?;
         head::act_as(request.headers_mut(), user, &token)
             .map_err(|error| Status::internal(error, None))?;

@@ -17,6 +17,7 @@ use api::cluster::{ApiEnablement, ApiResource, Cluster};
 use api::well_known::finalizers;
 use client::{Cache, Discovery};
 use control::{Cx, ReconcileError};
+use object::condition::Condition;
 use object::{Object, ObjectKey};
 use runtime::CancellationToken;
 use telemetry::chain;
@@ -24,7 +25,9 @@ use telemetry::metrics::Metric;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use crate::health::{Answer, Damping, Thresholds, condition, unconnected};
+use crate::health::{
+    Answer, Damping, IDENTITY_CHANGED, Thresholds, another, condition, unconnected,
+};
 use crate::report::plan::{Apis, Findings, plan};
 use crate::resources;
 use crate::works::connection::Connection;
@@ -147,21 +150,23 @@ impl Reporter {
         }
         let linked = self.link.borrow().clone();
         let begun = self.cx.now();
-        let answer = match &linked {
-            Ok(connection) => Some(probe(connection, self.rhythm.patience).await),
-            Err(_) => None,
-        };
-        let observed = match (&linked, answer) {
-            (Err(problem), _) => unconnected(problem),
-            (Ok(_), answer) => condition(answer.unwrap_or(Answer::Silence)),
-        };
         let cluster = read(&object).map_err(ReconcileError::Terminal)?;
+        let observed = match &linked {
+            Err(problem) => unconnected(problem),
+            Ok(connection) => self.observe(connection, &cluster).await,
+        };
         let stored = object::condition::find(&cluster.status.conditions, &observed.r#type);
         let is_well = observed.is_true();
+        let is_another = observed.reason == IDENTITY_CHANGED;
+        let mut thresholds = self.rhythm.thresholds;
+        if is_another {
+            // Who it is does not change with the weather.
+            thresholds.failure = Duration::ZERO;
+        }
         let now = self.cx.now();
         let ready = self
             .damping
-            .settle(stored, observed, self.rhythm.thresholds, begun, now);
+            .settle(stored, observed, thresholds, begun, now);
         let findings = match &linked {
             Ok(connection) if is_well && ready.is_true() => {
                 Some(self.find_out(connection, &cluster).await)
@@ -173,22 +178,38 @@ impl Reporter {
             .and_then(|findings| findings.room.as_ref());
         figures::show(&self.cx.metrics, &cluster, ready.is_true(), room);
         let decided = plan(&object, &cluster, ready.clone(), findings.clone(), now);
-        let written = self.cx.carry_out(&decided).await;
-        let Err(error) = written else {
-            return Ok(());
-        };
-        if !error.is_stale() {
-            return Err(error.into());
+        if let Err(error) = self.cx.carry_out(&decided).await {
+            if !error.is_stale() {
+                return Err(error.into());
+            }
+            // Somebody else wrote the status in between, and the cache may not show it yet.
+            let resource = resources::of::<Cluster>();
+            let object = self.cx.client.get(&resource, &key).await?;
+            let cluster = read(&object).map_err(ReconcileError::Terminal)?;
+            let decided = plan(&object, &cluster, ready, findings, now);
+            self.cx.carry_out(&decided).await?;
         }
-        // Somebody else wrote the status in between, and the cache may not show it yet.
-        let object = self
-            .cx
-            .client
-            .get(&resources::of::<Cluster>(), &key)
-            .await?;
-        let cluster = read(&object).map_err(ReconcileError::Terminal)?;
-        let decided = plan(&object, &cluster, ready, findings, now);
-        Ok(self.cx.carry_out(&decided).await?)
+        if is_another && let Ok(connection) = &linked {
+            connection.recognition.told();
+        }
+        Ok(())
+    }
+
+    /// Whether the member is well, and the one that joined.
+    async fn observe(&self, connection: &Connection, cluster: &Cluster) -> Condition {
+        let Rhythm {
+            period, patience, ..
+        } = self.rhythm;
+        let answer = probe(connection, patience).await;
+        if !matches!(answer, Answer::Status(200..=299)) {
+            return condition(answer);
+        }
+        // Changes of nodes are reported in between, and need not ask again.
+        let (recognition, lately) = (&connection.recognition, period / 2);
+        match recognition.look(&connection.client, lately, patience).await {
+            Some(found) => another(cluster, recognition.expected(), &found),
+            None => condition(answer),
+        }
     }
 
     async fn find_out(&mut self, connection: &Connection, cluster: &Cluster) -> Findings {

@@ -30,6 +30,7 @@ use crate::works::atlas::Atlas;
 use crate::works::awaited::Awaited;
 use crate::works::figures::Counted;
 use crate::works::kinds::Kinds;
+use crate::works::recognition::Recognition;
 use crate::works::rivals;
 
 /// How long a change in the member waits for those that follow it: controllers there report in several small steps.
@@ -74,6 +75,8 @@ pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) kinds: Kinds,
     pub(crate) records: Records,
+    /// Whether it is the cluster that joined.
+    pub(crate) recognition: Recognition,
     /// What is counted there; `None` if nothing is.
     pub(crate) census: Option<Feed>,
     /// The works that want to be looked at, once somebody looks at works.
@@ -99,6 +102,7 @@ impl Connection {
         client: Client,
         namespace: String,
         census: bool,
+        recognition: Recognition,
         atlas: Arc<Atlas>,
         surroundings: &Cx,
         spawner: &Spawner,
@@ -109,6 +113,7 @@ impl Connection {
         Self {
             kinds: Kinds::new(client.clone(), atlas),
             records: Records::default(),
+            recognition,
             census: feed,
             queue: OnceLock::new(),
             // Events about what happens in a member are told on the work and the template, in the control plane.
@@ -265,20 +270,24 @@ impl Connection {
         lock(&self.breaker).wait(Instant::now())
     }
 
+    /// Whether it is the cluster that joined, so that it may be written to.
+    pub(crate) async fn is_itself(&self) -> Result<bool, CallError> {
+        self.heard(self.recognition.is_itself(&self.client).await)
+    }
+
     /// Notes whether the member answered.
     pub(crate) fn heard<T>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
-        let mut breaker = lock(&self.breaker);
         match &result {
-            Err(error) if error.is_unreachable() => breaker.silent(Instant::now()),
-            _ => breaker.answered(),
+            Err(error) if error.is_unreachable() => self.unheard(),
+            _ => lock(&self.breaker).answered(),
         }
-        drop(breaker);
         result
     }
 
     /// Notes that the member did not answer while somebody waited.
     pub(crate) fn unheard(&self) {
         lock(&self.breaker).silent(Instant::now());
+        self.recognition.doubt();
     }
 
     /// The member's object as it is now, if there is one.

@@ -4,7 +4,7 @@
 //! Writes: objects in the member; conditions and reports in the works' status; their finalizer when they go, and where somebody wrote one
 //!         without.
 //! Keeps:  an object without our mark is never written or deleted unless the work says so; nothing is deleted that was
-//!         not read from the member itself just before.
+//!         not read from the member itself just before; nothing is written to a cluster that is not the one that joined.
 
 mod absence;
 pub(crate) mod atlas;
@@ -13,6 +13,7 @@ mod by_hand;
 pub(crate) mod connection;
 mod figures;
 mod kinds;
+pub(crate) mod recognition;
 mod release;
 mod rivals;
 mod sync;
@@ -64,6 +65,10 @@ impl Reconcile for Works {
         }
         if let Some(wait) = self.connection.spared_for() {
             return Ok(Wake::After(wait));
+        }
+        // All works are looked at again when the cluster that joined is back.
+        if !self.connection.is_itself().await? {
+            return Ok(Wake::OnChange);
         }
         let work: Work = api::read::read(&object)
             .map_err(|error| ReconcileError::Terminal(chain(&error).to_string()))?;
