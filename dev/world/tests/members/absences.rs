@@ -1,6 +1,7 @@
 //! Kinds that a member does not serve for a while, or no longer.
 
 use api::well_known::conditions::work::APPLIED;
+use member::join::{UnjoinOptions, unjoin};
 use world::World;
 
 use crate::{SOON, WEB, everywhere, seconds};
@@ -97,4 +98,35 @@ async fn works_say_so_when_the_definition_of_their_kind_is_gone() {
                 .all(|status| status.starts_with("False"))
         })
         .await;
+}
+
+/// By force a cluster goes although something in it could not be taken out; what that is, is told.
+#[tokio::test(start_paused = true)]
+async fn what_a_group_that_is_away_holds_back_is_named_when_the_cluster_goes_by_force() {
+    let world = World::with_members(2).await;
+    world.apply(&everywhere("apps/v1", "Deployment")).await;
+    world.apply(WEB).await;
+    let m2 = world.member("m2");
+    world
+        .until("it is there", SOON, async || {
+            m2.get("deployments", "default/web").await.is_some()
+        })
+        .await;
+    m2.faults().change(|state| {
+        state.dropped_groups.insert("apps".to_owned());
+    });
+    world.advance(seconds(90)).await;
+    let mut options = UnjoinOptions::new("m2");
+    let late = unjoin(world.client(), Some(m2.client()), &options).await;
+    let late = late.expect_err("something holds it").to_string();
+    let held = ": 1 work is left in karmada-es-m2: web-";
+    assert!(late.contains(held), "{late}");
+    assert!(late.ends_with(" (Deployment default/web)"), "{late}");
+    options.force = true;
+    let left = unjoin(world.client(), Some(m2.client()), &options).await;
+    let left = left.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        left.left_behind,
+        ["1 object stays in the member and is no longer managed: Deployment default/web"]
+    );
 }

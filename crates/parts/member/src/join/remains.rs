@@ -5,11 +5,12 @@
 
 use api::cluster::Cluster;
 use api::names::execution_space;
-use api::well_known::conditions;
+use api::well_known::{conditions, finalizers};
 use api::work::v1alpha1::Work;
 use api::work::v1alpha2::{ClusterResourceBinding, ResourceBinding};
-use client::{Client, ListOptions, WatchEvent, WatchOptions};
-use object::{Object, ResourceType, Value};
+use client::{CallError, Client, ListOptions, WatchEvent, WatchOptions};
+use object::{Object, ObjectKey, ResourceType, Value};
+use telemetry::chain;
 use tokio::time::Instant;
 
 use crate::resources;
@@ -58,7 +59,10 @@ impl Remains {
     /// Takes note of what is in the member by now.
     pub(super) fn count(&mut self, works: &[Object], cluster: &Object) {
         self.objects = objects_of(works);
-        let doubtful = works.iter().flat_map(|work| doubtful(work, cluster));
+        let doubtful = works.iter().flat_map(|work| match self.was_ready {
+            true if is_held(work) => unheard_of(work),
+            _ => doubtful(work, cluster).iter().collect(),
+        });
         self.doubtful = doubtful.map(named).collect();
         self.doubtful.sort_unstable();
     }
@@ -140,21 +144,44 @@ fn namespaces_of(works: &[Object]) -> Vec<String> {
 /// The manifests of a work that are in the member, as the work says: all if it was applied, else those it has reports of. A
 /// work that nobody has applied yet put nothing there.
 pub(crate) fn brought(work: &Object) -> Vec<&Value> {
+    let manifests = list(work, &["spec", "workload", "manifests"]);
+    let reported = reported(work);
+    let manifests = manifests.iter().enumerate();
+    manifests
+        .filter(|(ordinal, _)| reported(*ordinal))
+        .map(|(_, manifest)| manifest)
+        .collect()
+}
+
+/// The other manifests of a work.
+fn unheard_of(work: &Object) -> Vec<&Value> {
+    let manifests = list(work, &["spec", "workload", "manifests"]);
+    let reported = reported(work);
+    let manifests = manifests.iter().enumerate();
+    manifests
+        .filter(|(ordinal, _)| !reported(*ordinal))
+        .map(|(_, manifest)| manifest)
+        .collect()
+}
+
+/// Whether somebody who was asked to take a work's objects out of a member that is ready could not: what the member refuses,
+/// and what is not there, holds no work.
+fn is_held(work: &Object) -> bool {
+    let mut finalizers = work.finalizers();
+    work.is_terminating() && finalizers.any(|name| name == finalizers::EXECUTION)
+}
+
+/// Which manifests of a work are in the member, as the work says.
+fn reported(work: &Object) -> impl Fn(usize) -> bool {
     let is_applied = applied(work).is_some_and(|condition| condition["status"] == "True");
     let reports = list(work, &["status", "manifestStatuses"]);
-    let is_reported = |ordinal: usize| {
+    move |ordinal: usize| {
         let ordinal = u64::try_from(ordinal).ok();
         let mut reported = reports
             .iter()
             .map(|report| &report["identifier"]["ordinal"]);
-        reported.any(|reported| reported.as_u64().or(Some(0)) == ordinal)
-    };
-    let manifests = list(work, &["spec", "workload", "manifests"]);
-    let manifests = manifests.iter().enumerate();
-    manifests
-        .filter(|(ordinal, _)| is_applied || is_reported(*ordinal))
-        .map(|(_, manifest)| manifest)
-        .collect()
+        is_applied || reported.any(|reported| reported.as_u64().or(Some(0)) == ordinal)
+    }
 }
 
 /// The manifests of a work that may be in the member although the work says nothing of it: it was there to be brought before
@@ -227,31 +254,56 @@ pub(super) fn unmanaged(objects: &[String]) -> String {
     }
 }
 
-/// What holds a cluster: works that are not let go, or bindings that name it.
+/// What holds a cluster: works that are not let go, their namespace, or bindings that name it.
 pub(super) async fn holding(control: &Client, name: &str) -> String {
+    let found = hold(control, name).await;
+    found.unwrap_or_else(|error| format!("what holds it cannot be told: {}", chain(&error)))
+}
+
+async fn hold(control: &Client, name: &str) -> Result<String, CallError> {
     let space = execution_space(name);
     let all = ListOptions::default();
     let works = control
         .list_all(&resources::of::<Work>(), &space, &all)
-        .await;
-    if let Ok(works) = works
-        && !works.items.is_empty()
-    {
-        return format!("{} works are left in {space}", works.items.len());
+        .await?;
+    if !works.items.is_empty() {
+        return Ok(left_in(&space, &works.items));
     }
     let mut bindings = Vec::new();
     for resource in [
         resources::of::<ResourceBinding>(),
         resources::of::<ClusterResourceBinding>(),
     ] {
-        let listed = control.list_all(&resource, "", &all).await;
-        let listed = listed.map(|list| list.items).unwrap_or_default();
-        let naming = listed.iter().filter(|binding| has_target(binding, name));
+        let listed = control.list_all(&resource, "", &all).await?;
+        let naming = listed.items.iter();
+        let naming = naming.filter(|binding| has_target(binding, name));
         bindings.extend(naming.map(|binding| naming_of(&resource, binding)));
     }
-    match bindings.as_slice() {
-        [] => "bindings still name it as a target".to_owned(),
-        bindings => format!("it is still a target of {}", some_of(bindings)),
+    if !bindings.is_empty() {
+        return Ok(format!("it is still a target of {}", some_of(&bindings)));
+    }
+    let key = ObjectKey::cluster(space.as_str());
+    match control.get_metadata(&resources::namespaces(), &key).await {
+        Ok(_) => Ok(format!("its namespace {space} is still being deleted")),
+        Err(error) if error.is_not_found() => {
+            Ok("nothing holds it any more, so it should be gone in a moment".to_owned())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Says which works there still are, and what they are about.
+fn left_in(space: &str, works: &[Object]) -> String {
+    let named = |work: &Object| {
+        let manifests = list(work, &["spec", "workload", "manifests"]);
+        let objects: Vec<String> = manifests.iter().map(named).collect();
+        format!("{} ({})", work.name(), some_of(&objects))
+    };
+    let mut names: Vec<String> = works.iter().map(named).collect();
+    names.sort_unstable();
+    match names.len() {
+        1 => format!("1 work is left in {space}: {}", some_of(&names)),
+        count => format!("{count} works are left in {space}: {}", some_of(&names)),
     }
 }
 
@@ -364,6 +416,76 @@ mod tests {
             let doubts = doubtful(&work, &cluster(version, ready)).len();
             assert_eq!(doubts, expected, "{claim}");
         }
+    }
+
+    /// A group that went away before anybody heard of the object that was made: the work says that it was not applied.
+    #[test]
+    fn what_a_member_that_is_well_could_not_be_rid_of_may_be_there() {
+        let cluster = |status: &str| {
+            object(
+                json!({"metadata": {"name": "m1"}, "status": {"kubernetesVersion": "v1.34.0",
+            "conditions": [{"type": "Ready", "status": status, "lastTransitionTime": "2026-01-01T00:05:00Z"}]}}),
+            )
+        };
+        let work = |deleted: Value, finalizers: Value| {
+            object(json!({
+                "metadata": {"name": "w", "namespace": "karmada-es-m1", "creationTimestamp": "2026-01-01T00:01:00Z",
+                    "deletionTimestamp": deleted, "finalizers": finalizers},
+                "spec": {"workload": {"manifests": [
+                    {"kind": "Deployment", "metadata": {"name": "a", "namespace": "shop"}},
+                    {"kind": "Deployment", "metadata": {"name": "b", "namespace": "shop"}}]}},
+                "status": {"conditions": [{"type": "Applied", "status": "False"}],
+                    "manifestStatuses": [{"identifier": {"ordinal": 1}}]},
+            }))
+        };
+        let going = json!("2026-01-01T00:09:00Z");
+        let ours = json!([finalizers::EXECUTION]);
+        for (claim, ready, work, expected) in [
+            (
+                "held",
+                "True",
+                work(going.clone(), ours.clone()),
+                &["Deployment shop/a"][..],
+            ),
+            ("let go", "True", work(going.clone(), json!([])), &[]),
+            (
+                "not asked to go",
+                "True",
+                work(Value::Null, ours.clone()),
+                &[],
+            ),
+            ("nobody could ask", "False", work(going, ours), &[]),
+        ] {
+            let cluster = cluster(ready);
+            let mut remains = Remains {
+                objects: Vec::new(),
+                doubtful: Vec::new(),
+                namespaces: Vec::new(),
+                was_ready: is_ready(&cluster),
+            };
+            remains.count(&[work], &cluster);
+            assert_eq!(remains.objects, ["Deployment shop/b"], "{claim}");
+            assert_eq!(remains.doubtful, expected, "{claim}");
+        }
+    }
+
+    #[test]
+    fn works_that_hold_a_cluster_are_named_with_what_they_are_about() {
+        let work = |name: &str| {
+            let manifest =
+                json!({"kind": "Secret", "metadata": {"name": "s", "namespace": "shop"}});
+            object(
+                json!({"metadata": {"name": name}, "spec": {"workload": {"manifests": [manifest]}}}),
+            )
+        };
+        assert_eq!(
+            left_in("karmada-es-m1", &[work("w")]),
+            "1 work is left in karmada-es-m1: w (Secret shop/s)"
+        );
+        assert_eq!(
+            left_in("karmada-es-m1", &[work("w"), work("v")]),
+            "2 works are left in karmada-es-m1: v (Secret shop/s), w (Secret shop/s)"
+        );
     }
 
     #[test]
