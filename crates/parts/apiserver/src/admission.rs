@@ -14,9 +14,10 @@ use bytes::Bytes;
 use http::{Method, StatusCode, header};
 use http_body_util::Full;
 use object::time::Time;
-use object::{GroupVersionKind, Map, Object, ResourceType, Value};
+use object::{GroupVersionKind, Map, Object, ObjectKey, ResourceType, Value};
 use serve::cache::{self, Cache};
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
+use serve::record::Record;
 use serve::server::{Server, Surroundings};
 use serve::status::{Cause, Details, Status, Subject};
 
@@ -161,12 +162,7 @@ impl MultiClusterAdmission {
         new: Option<&Value>,
     ) -> Result<Allowed, Status> {
         let Some(new) = new else {
-            let old = old.and_then(|old| copy(old, Looks::Metadata));
-            let allowed = old.map_or_else(
-                || Ok(Allowed::default()),
-                |old| admission::check_deletion(&old),
-            );
-            return allowed.map_err(refuse);
+            return self.judge_deletion(call, old).map_err(refuse);
         };
         let Some(rules) = self.rules(call) else {
             return Ok(Allowed::default());
@@ -181,6 +177,56 @@ impl MultiClusterAdmission {
             }
         });
         verdict.map_err(refuse)
+    }
+
+    fn judge_deletion(&self, call: &Call, old: Option<&Value>) -> admission::Verdict {
+        let Some(old) = old else {
+            return Ok(Allowed::default());
+        };
+        if let Some(object) = copy(old, Looks::Metadata) {
+            admission::check_deletion(&object)?;
+        }
+        let resource = &call.served.resource;
+        let is_binding = [
+            &registry::RESOURCE_BINDING,
+            &registry::CLUSTER_RESOURCE_BINDING,
+        ]
+        .iter()
+        .any(|known| *known.group == *resource.group && *known.plural == *resource.plural);
+        let is_going = old.pointer("/metadata/deletionTimestamp").is_some();
+        let template = (is_binding && !is_going).then(|| self.template_of(call, old));
+        let Some((kind, template)) = template.flatten() else {
+            return Ok(Allowed::default());
+        };
+        let head = template.head();
+        let named = format!(
+            "{kind} {}",
+            ObjectKey::namespaced(head.namespace, head.name)
+        );
+        admission::check_binding_deletion(&named, |label| head.label(label))
+    }
+
+    /// The kind and the record of the template of a binding, if it is there to stay. A template that is going takes its
+    /// binding along, and may wait for that.
+    fn template_of(&self, call: &Call, binding: &Value) -> Option<(String, Arc<Record>)> {
+        let named = binding.pointer("/spec/resource")?;
+        let text = |field: &str| named.get(field).and_then(Value::as_str).unwrap_or_default();
+        let kind = GroupVersionKind::from_api_version(text("apiVersion"), text("kind")).ok()?;
+        let own = call.target.namespace.as_str();
+        // Who may delete bindings in one namespace learns nothing of others.
+        if !own.is_empty() && own != text("namespace") {
+            return None;
+        }
+        let table = self.server.get()?.upgrade()?.table();
+        let mut resources = table.iter();
+        let resource =
+            resources.find(|known| *known.group == *kind.group && *known.kind == *kind.kind)?;
+        let templates = self.cache.get()?.collection(&resource.collection);
+        let template = templates.find(&cache::object_key(text("namespace"), text("name")))?;
+        let head = template.head();
+        let is_meant = text("uid").is_empty() || text("uid") == head.uid;
+        let is_there_to_stay = is_meant && !head.terminating;
+        is_there_to_stay.then(|| (kind.kind, template))
     }
 
     /// Writes what has to be written before the object is stored. Where somebody else was quicker the object is judged

@@ -282,6 +282,72 @@ async fn a36_a_protected_object_is_not_deleted() {
     );
 }
 
+/// A protected object keeps its namespace, and what it made in members stays as long as it does.
+#[tokio::test(start_paused = true)]
+async fn what_is_protected_keeps_its_copies_when_its_namespace_is_deleted() {
+    let stage = Stage::with(2).await;
+    let protection = "resourcetemplate.karmada.io/deletion-protected";
+    let labels = format!("namespace: test, labels: {{{protection}: Always}}");
+    let protected = deployment("web", 1).replacen("namespace: test", &labels, 1);
+    // One comes before it by its name, and one after it.
+    let templates = [protected, deployment("before", 1), deployment("xtra", 1)];
+    stage.spread(&templates, DEPLOYMENTS, "m1, m2").await;
+    let web = stage.template("deployments", "test/web");
+    let binding = stage.template("rb", "test/web-deployment");
+    let copies = ["m1", "m2"].map(|member| stage.copy(member, "deployments", "test/web"));
+    web.shows("status.readyReplicas", 2).await;
+    let uids = [
+        copies[0].field("metadata.uid").await,
+        copies[1].field("metadata.uid").await,
+    ];
+    let refused = stage
+        .try_delete("rb", "test/web-deployment")
+        .await
+        .unwrap_err();
+    let why = "the binding of Deployment test/web, which is protected";
+    assert!(refused.to_string().contains(why), "{refused}");
+    assert_eq!(refused.code(), 403);
+    let namespace = stage.template("namespaces", "test");
+    namespace.delete().await;
+    for name in ["before", "xtra"] {
+        let template = format!("test/{name}");
+        stage.template("deployments", &template).goes().await;
+        let binding = format!("test/{name}-deployment");
+        stage.template("rb", &binding).goes().await;
+        for member in ["m1", "m2"] {
+            stage.copy(member, "deployments", &template).goes().await;
+        }
+    }
+    stage.template("propagationpolicies", "test/p").goes().await;
+    stage.restart().await;
+    stage.advance(SOON * 2).await;
+    assert!(namespace.found().await.is_terminating());
+    assert!(!web.found().await.is_terminating());
+    assert!(!binding.found().await.is_terminating());
+    for (copy, uid) in copies.iter().zip(&uids) {
+        copy.keeps("metadata.uid", uid.clone()).await;
+        copy.shows("status.readyReplicas", 1).await;
+    }
+    for member in ["m1", "m2"] {
+        let work = stage.work("Deployment", "web", member).await.unwrap();
+        assert!(!work.is_terminating());
+        let space = stage.copy(member, "namespaces", "test").found().await;
+        assert!(!space.is_terminating());
+    }
+    // Whoever takes the label off lets all of it go.
+    web.patch(json!({"metadata": {"labels": {protection: null}}}))
+        .await;
+    for copy in &copies {
+        copy.goes().await;
+    }
+    web.goes().await;
+    binding.goes().await;
+    namespace.goes().await;
+    for member in ["m1", "m2"] {
+        stage.copy(member, "namespaces", "test").goes().await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn every_deletion_says_why() {
     let stage = Stage::with(1).await;

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! decode ─> schema defaults ─> mutate ─> schema defaults ─> schema checks ─> validate ─> finish ─> store
-//! delete ─> check_deletion
+//! delete ─> check_deletion ─> check_binding_deletion
 //! ```
 //!
 //! Objects arrive in the version in which they are stored. Writes to `/status` take none of these steps; the server
@@ -55,7 +55,7 @@ use object::{GroupVersionKind, Object, time::Time};
 
 pub use self::{
     cron::{ScheduleError, check_schedule},
-    deletion::check_deletion,
+    deletion::{check_binding_deletion, check_deletion},
     usage::{Charge, Excess, charge, delta, usage},
     verdict::{Allowed, Refusal, StatusWrite, Verdict},
 };

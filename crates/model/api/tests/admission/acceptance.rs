@@ -2,7 +2,7 @@
 //! of 19, 39 (shown in `registry`) and 40.
 
 use karavel_api::{
-    admission::check_deletion,
+    admission::{check_binding_deletion, check_deletion},
     names::{binding_name, binding_reference_key, execution_space, work_name},
     schema::structural_schema,
     well_known::labels::depended_by,
@@ -459,4 +459,28 @@ fn check_37_protected_objects_are_not_deleted() {
         }
     }
     assert!(check_deletion(&object("{kind: Deployment, metadata: {name: d}}")).is_ok());
+}
+
+#[test]
+fn the_binding_of_a_protected_template_is_not_deleted() {
+    for (value, is_refused) in [
+        (Some("Always"), true),
+        (Some("Never"), false),
+        (None, false),
+    ] {
+        let asked = |label: &str| {
+            assert_eq!(label, "resourcetemplate.karmada.io/deletion-protected");
+            value
+        };
+        let verdict = check_binding_deletion("Deployment test/web", asked);
+        assert_eq!(verdict.is_err(), is_refused, "{value:?}");
+        if let Err(refusal) = verdict {
+            assert_eq!((refusal.code(), refusal.reason()), (403, "Forbidden"));
+            let said = refusal.to_string();
+            assert!(
+                said.contains("the binding of Deployment test/web"),
+                "{said}"
+            );
+        }
+    }
 }

@@ -11,7 +11,7 @@ mod tests;
 use std::time::Duration;
 
 use client::{Cache, Caches, CallError, Change, Client, Discovered, ListOptions, Scope};
-use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
+use control::{CarryOutError, Controller, Cx, Reconcile, ReconcileError, Wake};
 use futures_util::{StreamExt as _, stream};
 use object::time::Time;
 use object::{Object, ObjectKey, ResourceType};
@@ -83,7 +83,7 @@ impl Reconcile for Cleaner {
         for turn in in_turn(content) {
             for content in turn.iter().filter(|_| !is_held) {
                 // One kind that cannot be deleted must not hold the others up.
-                if let Err(error) = cx.carry_out(&plan_content(&namespace, content)).await {
+                if let Err(error) = delete(cx, &namespace, content).await {
                     is_refused |= error.source.is_forbidden();
                     failures.push(chain(&error).to_string());
                 }
@@ -108,6 +108,19 @@ impl Reconcile for Cleaner {
         let is_for_others = is_idle || is_refused;
         Ok(Wake::After(if is_for_others { LATER } else { AGAIN }))
     }
+}
+
+/// Deletes what there is of one kind; the first object that could not be deleted is told. One that is protected holds no
+/// other up; whatever else is in the way is in the way of all.
+async fn delete(cx: &Cx, namespace: &Object, content: &Content) -> Result<(), CarryOutError> {
+    let mut refused = Ok(());
+    for plan in plan_content(namespace, content) {
+        match cx.carry_out(&plan).await {
+            Err(error) if !error.source.is_forbidden() => return Err(error),
+            done => refused = refused.and(done),
+        }
+    }
+    refused
 }
 
 /// When a namespace that goes may be taken apart; `None` if it does not go.

@@ -43,22 +43,21 @@ pub(crate) fn in_turn(content: Vec<Content>) -> [Vec<Content>; 2] {
     [first, rest]
 }
 
-/// Deletes what is not ending already.
-pub(crate) fn plan_content(namespace: &Object, content: &Content) -> Plan {
-    let mut plan = Plan::default();
+/// Deletes what is not ending already, each object whatever becomes of the others.
+pub(crate) fn plan_content(namespace: &Object, content: &Content) -> Vec<Plan> {
     let cause = format!("its namespace {} is being deleted", namespace.name());
-    for object in content
-        .objects
-        .iter()
-        .filter(|object| !object.is_terminating())
-    {
+    let staying = content.objects.iter();
+    let staying = staying.filter(|object| !object.is_terminating());
+    let plans = staying.map(|object| {
+        let mut plan = Plan::default();
         plan.push(Action::delete(
             content.resource.clone(),
             object,
             cause.as_str(),
         ));
-    }
-    plan
+        plan
+    });
+    plans.collect()
 }
 
 /// Tells how far it is, and lets the namespace go when nothing is left.
