@@ -175,6 +175,10 @@ fn unjoin_failure(error: &UnjoinError) -> Failure {
             what,
             "nothing was changed; name the member's own context with --cluster-context, or leave --cluster-kubeconfig out if the cluster was made anew",
         ),
+        UnjoinError::Foreign { .. } => Failure::refused(
+            what,
+            "nothing was changed; if no control plane uses it any more, delete it there with kubectl",
+        ),
         UnjoinError::Away { .. } => Failure::failed(
             what,
             "nothing was changed; repeat it when the cluster is back, or leave behind what is in it with --force",

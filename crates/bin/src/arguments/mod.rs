@@ -116,6 +116,7 @@ pub(crate) enum Command {
     /// Let a joined cluster go.
     ///
     /// What the control plane has put into it is taken out first, but for namespaces; --dry-run says what.
+    /// Said again with --cluster-kubeconfig after the cluster is gone, it takes away what joining made in it.
     ///
     /// Example: karavel unjoin member1 --cluster-kubeconfig ./member1/kubeconfig
     Unjoin(Unjoin),

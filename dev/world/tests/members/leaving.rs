@@ -69,6 +69,85 @@ async fn c15_without_its_kubeconfig_a_member_keeps_its_accounts_and_with_it_none
     world.until_ready("m2").await;
 }
 
+/// Somebody deleted the Cluster alone, or the command was stopped half way: it can be done again for the member's side.
+#[tokio::test(start_paused = true)]
+async fn what_a_cluster_that_is_gone_left_in_the_member_is_taken_away() {
+    let world = World::with_members(1).await;
+    let m1 = world.member("m1");
+    let roles = "karmada-controller-manager:karmada-m1";
+    let account = "karmada-cluster/karmada-m1";
+    let is_there = async || {
+        m1.get("clusterrolebindings", roles).await.is_some()
+            && m1.get("clusterroles", roles).await.is_some()
+            && m1.get("serviceaccounts", account).await.is_some()
+    };
+    world.delete("clusters", "m1").await;
+    world
+        .until("it is gone", SOON, async || {
+            world.get("clusters", "m1").await.is_none()
+        })
+        .await;
+    let mut options = UnjoinOptions::new("m1");
+    let alone = unjoin(world.client(), None, &options).await;
+    assert!(matches!(alone, Err(UnjoinError::NotFound(_))), "{alone:?}");
+
+    // What another made, or nobody knows who, stays.
+    let maker = m1
+        .field("clusterroles", roles, "metadata.annotations")
+        .await["karavel.io/control-plane"]
+        .clone();
+    let own = world.field("namespaces", "kube-system", "metadata.uid");
+    assert_eq!(maker, own.await);
+    let sign = |maker: serde_json::Value| json!({"metadata": {"annotations": {"karavel.io/control-plane": maker}}});
+    for (other, why) in [
+        (
+            json!(null),
+            "nobody noted which control plane made what is there for it",
+        ),
+        (
+            json!("other"),
+            "what is there for it was made by another control plane, with the ID other",
+        ),
+    ] {
+        m1.patch("clusterroles", roles, sign(other)).await;
+        for force in [false, true] {
+            options.force = force;
+            let refused = unjoin(world.client(), Some(m1.client()), &options).await;
+            let refused = refused
+                .expect_err("it is not known whose it is")
+                .to_string();
+            assert_eq!(
+                refused,
+                format!(
+                    "no cluster object m1 found in karmada control Plane, and {why}, so it stays in the member: ClusterRoleBinding {roles}, ClusterRole {roles}, Secret {account}, ServiceAccount {account}"
+                )
+            );
+            assert!(is_there().await);
+        }
+    }
+    m1.patch("clusterroles", roles, sign(maker)).await;
+    options.force = false;
+    options.dry_run = true;
+    let told = unjoin(world.client(), Some(m1.client()), &options).await;
+    let told = told.unwrap_or_else(|error| panic!("{error}")).foretold;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(is_there().await);
+    options.dry_run = false;
+    let left = unjoin(world.client(), Some(m1.client()), &options).await;
+    let left = left.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(left.left_behind, Vec::<String>::new());
+    world
+        .until("nothing of ours is left", SOON, async || {
+            m1.get("namespaces", "karmada-cluster").await.is_none()
+        })
+        .await;
+    for kind in ["clusterroles", "clusterrolebindings"] {
+        assert_eq!(m1.get(kind, roles).await, None, "{kind}");
+    }
+    let again = unjoin(world.client(), Some(m1.client()), &options).await;
+    assert!(matches!(again, Err(UnjoinError::NotFound(_))), "{again:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn another_cluster_in_the_members_place_loses_nothing() {
     let world = World::with_members(2).await;

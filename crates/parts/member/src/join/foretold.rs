@@ -43,7 +43,7 @@ pub(super) fn foretold(
     let account = member_account(name);
     all.push(match is_reached {
         true => format!(
-            "would be deleted in the member too: ClusterRoleBinding {role}, ClusterRole {role}, Secret {space}/{account}, ServiceAccount {space}/{account}, and Namespace {space} unless it holds the account of another control plane"
+            "would be deleted in the member too: ClusterRoleBinding {role}, ClusterRole {role}, Secret {space}/{account}, ServiceAccount {space}/{account}, and Namespace {space} unless it holds another account"
         ),
         false => format!(
             "the accounts and roles of the control plane in namespace {space} of the member would stay"
@@ -114,7 +114,7 @@ the accounts and roles of the control plane in namespace karmada-cluster of the 
                 "would be deleted in the member: Deployment shop/web
 1 namespace stays in the member with what else is in it, since it is not deleted in the control plane: shop
 would be deleted in the control plane: Cluster m1, Namespace karmada-es-m1 with its Works, Secret karmada-cluster/m1
-would be deleted in the member too: ClusterRoleBinding karmada-controller-manager:karmada-m1, ClusterRole karmada-controller-manager:karmada-m1, Secret karmada-cluster/karmada-m1, ServiceAccount karmada-cluster/karmada-m1, and Namespace karmada-cluster unless it holds the account of another control plane",
+would be deleted in the member too: ClusterRoleBinding karmada-controller-manager:karmada-m1, ClusterRole karmada-controller-manager:karmada-m1, Secret karmada-cluster/karmada-m1, ServiceAccount karmada-cluster/karmada-m1, and Namespace karmada-cluster unless it holds another account",
             ),
             (
                 "away",

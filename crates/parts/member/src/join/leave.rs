@@ -13,6 +13,7 @@ use serde_json::json;
 use telemetry::chain;
 use tokio::time::Instant;
 
+use crate::join::afterwards::{self, Others};
 use crate::join::foretold::foretold;
 use crate::join::remains::{self, Remains, Seen, staying, uncertain, unmanaged};
 use crate::join::{JoinError, MANAGER, identity};
@@ -86,6 +87,19 @@ pub enum UnjoinError {
         /// Whose kubeconfig was given.
         found: String,
     },
+    /// The Cluster is gone, and what is in the member is not known to be this control plane's.
+    #[error(
+        "no cluster object {name} found in karmada control Plane, and {why}, so it stays in the member: {}",
+        remains::some_of(objects)
+    )]
+    Foreign {
+        /// The cluster that is gone.
+        name: String,
+        /// Why it is not known.
+        why: String,
+        /// What is in the member.
+        objects: Vec<String>,
+    },
     /// Nobody can wait no time.
     #[error("--wait must be greater than 0")]
     NoWait,
@@ -143,7 +157,10 @@ pub async fn unjoin(
     let cluster = match control.get(&resource, &key).await {
         Ok(cluster) => cluster,
         Err(error) if error.is_not_found() => {
-            return Err(UnjoinError::NotFound(options.name.clone()));
+            return match member {
+                Some(member) => afterwards::clean_up(control, member, options).await,
+                None => Err(UnjoinError::NotFound(options.name.clone())),
+            };
         }
         Err(error) => return Err(call(format!("read the cluster {}", options.name))(error)),
     };
@@ -201,7 +218,9 @@ pub async fn unjoin(
         result.left_behind.push(uncertain(&remains.doubtful));
     }
     if let Some(member) = member {
-        clean(member, options, &mut result).await?;
+        let id = cluster.text_at(&["spec", "id"]).unwrap_or_default();
+        let others = Others::of(control, id).await;
+        clean(member, options, &others, &mut result).await?;
     } else {
         result.left_behind.push(format!(
             "the accounts and roles of the control plane in namespace {} of the member stay",
@@ -422,20 +441,14 @@ async fn drop_finalizer(
 ///
 /// Upstream: the whole namespace goes, and with it the accounts of any other control plane that the cluster has joined. Here
 /// it stays as long as it holds another's account.
-async fn clean(
+pub(super) async fn clean(
     member: &Client,
     options: &UnjoinOptions,
+    control_plane: &Others,
     result: &mut Unjoined,
 ) -> Result<(), UnjoinError> {
-    let role = ObjectKey::cluster(member_role(&options.name));
-    let account = ObjectKey::namespaced(options.namespace.as_str(), member_account(&options.name));
-    for (resource, key) in [
-        (resources::cluster_role_bindings(), &role),
-        (resources::cluster_roles(), &role),
-        (resources::secrets(), &account),
-        (resources::service_accounts(), &account),
-    ] {
-        remove(member, &resource, key, options, result).await?;
+    for (resource, key) in made_for(options) {
+        remove(member, &resource, &key, options, result).await?;
     }
     let others = member
         .list_all(
@@ -460,11 +473,8 @@ async fn clean(
         account.name().starts_with("karmada-") && account.name() != IMPERSONATOR_ACCOUNT
     };
     if let Some(other) = others.iter().find(is_anothers) {
-        let place = &options.namespace;
-        let why = format!(
-            "namespace {place} in the member stays: it holds the account {} of another control plane",
-            other.name()
-        );
+        let (place, whose) = (&options.namespace, control_plane.whose(other));
+        let why = format!("namespace {place} in the member stays: it holds {whose}");
         result.left_behind.push(why);
         return Ok(());
     }
@@ -476,6 +486,18 @@ async fn clean(
         result,
     )
     .await
+}
+
+/// What joining makes in the member for one cluster alone, in the order in which it goes.
+pub(super) fn made_for(options: &UnjoinOptions) -> [(ResourceType, ObjectKey); 4] {
+    let role = ObjectKey::cluster(member_role(&options.name));
+    let account = ObjectKey::namespaced(options.namespace.as_str(), member_account(&options.name));
+    [
+        (resources::cluster_role_bindings(), role.clone()),
+        (resources::cluster_roles(), role),
+        (resources::secrets(), account.clone()),
+        (resources::service_accounts(), account),
+    ]
 }
 
 async fn remove(
@@ -505,7 +527,7 @@ async fn remove(
     }
 }
 
-fn call(doing: impl Into<String>) -> impl FnOnce(CallError) -> UnjoinError {
+pub(super) fn call(doing: impl Into<String>) -> impl FnOnce(CallError) -> UnjoinError {
     let doing = doing.into();
     move |source| UnjoinError::Call { doing, source }
 }

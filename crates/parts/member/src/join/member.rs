@@ -32,18 +32,21 @@ pub(super) struct Credentials {
     pub(super) impersonator: String,
 }
 
-/// Makes namespace, accounts, role and tokens, each unless it is there.
+/// Makes namespace, accounts, role and tokens, each unless it is there. What is made for this cluster alone says by which
+/// control plane, if that has an id: by this it is known when its Cluster is gone.
 pub(super) async fn prepare(
     member: &Client,
     options: &JoinOptions,
+    maker: Option<&str>,
     ledger: &mut Ledger,
 ) -> Result<Credentials, JoinError> {
     let namespace = options.namespace.as_str();
     ensure_namespace(member, namespace).await?;
     let impersonator = ObjectKey::namespaced(namespace, IMPERSONATOR_ACCOUNT);
     let account = ObjectKey::namespaced(namespace, member_account(&options.name));
-    declare_account(member, &impersonator, ledger).await?;
-    declare_account(member, &account, ledger).await?;
+    // All control planes that the cluster has joined share this one.
+    declare_account(member, &impersonator, None, ledger).await?;
+    declare_account(member, &account, maker, ledger).await?;
     let role = member_role(&options.name);
     let rules = json!([
         {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
@@ -54,6 +57,7 @@ pub(super) async fn prepare(
         &resources::cluster_roles(),
         &ObjectKey::cluster(role.as_str()),
         &[("rules", rules)],
+        maker,
         ledger,
     )
     .await?;
@@ -72,6 +76,7 @@ pub(super) async fn prepare(
         &resources::cluster_role_bindings(),
         &ObjectKey::cluster(role.as_str()),
         &binding,
+        maker,
         ledger,
     )
     .await?;
@@ -133,9 +138,11 @@ async fn ensure_namespace(member: &Client, name: &str) -> Result<(), JoinError> 
 async fn declare_account(
     member: &Client,
     account: &ObjectKey,
+    maker: Option<&str>,
     ledger: &mut Ledger,
 ) -> Result<(), JoinError> {
-    declare(member, &resources::service_accounts(), account, &[], ledger).await?;
+    let accounts = resources::service_accounts();
+    declare(member, &accounts, account, &[], maker, ledger).await?;
     let mut secret = Object::new(&resources::secrets().kind, account);
     let annotations = json!({"kubernetes.io/service-account.name": account.name});
     for (path, value) in [
@@ -146,6 +153,7 @@ async fn declare_account(
             .set(path, value)
             .expect("invariant: a new object has nothing in the way");
     }
+    sign(&mut secret, maker);
     apply(member, &resources::secrets(), &secret, ledger).await
 }
 
@@ -187,10 +195,12 @@ async fn declare(
     resource: &ResourceType,
     key: &ObjectKey,
     fields: &[(&str, Value)],
+    maker: Option<&str>,
     ledger: &mut Ledger,
 ) -> Result<(), JoinError> {
     let mut object = Object::new(&resource.kind, key);
     mark(&mut object);
+    sign(&mut object, maker);
     for (name, value) in fields {
         object
             .set(&[name], value.clone())
@@ -249,6 +259,19 @@ pub(super) async fn make(
     }
     let applied = client.apply(resource, object, true, &Part::Object, &options);
     applied.await.map(drop)
+}
+
+/// The annotation that says which control plane made an object for a cluster that joined it: the uid of its own namespace
+/// `kube-system`.
+pub(super) const MAKER: &str = "karavel.io/control-plane";
+
+/// Notes which control plane makes an object, if it has an id.
+fn sign(object: &mut Object, maker: Option<&str>) {
+    if let Some(maker) = maker {
+        object
+            .set(&["metadata", "annotations", MAKER], maker)
+            .expect("invariant: a new object has nothing in the way");
+    }
 }
 
 /// Marks an object as the control plane's own.

@@ -6,6 +6,7 @@
 //!         taken back where it is not; credentials that are already there are replaced, not believed; nothing of another
 //!         cluster is touched.
 
+mod afterwards;
 mod control_plane;
 mod foretold;
 mod identity;
@@ -192,7 +193,10 @@ pub async fn join(
 ) -> Result<Joined, JoinError> {
     identity::check_name(&options.name)?;
     let id = identity::read_id(member).await?;
-    identity::check_another(control, &id).await?;
+    let own = identity::own_id(control).await;
+    if own.as_ref() == Some(&id) {
+        return Err(JoinError::Itself);
+    }
     let clusters = identity::joined(control).await?;
     identity::check_unregistered(&clusters, &options.name, &id)?;
     control_plane::check_secrets(control, options, &clusters).await?;
@@ -200,7 +204,11 @@ pub async fn join(
         return Ok(Joined { id });
     }
     let mut ledger = Ledger::default();
-    let Err(error) = introduce(control, member, options, &id, &mut ledger).await else {
+    let introduced = async {
+        let credentials = member::prepare(member, options, own.as_deref(), &mut ledger).await?;
+        control_plane::register(control, options, &id, &credentials, &mut ledger).await
+    };
+    let Err(error) = introduced.await else {
         return Ok(Joined { id });
     };
     let left = ledger.take_back(control, member).await;
@@ -211,18 +219,6 @@ pub async fn join(
             source: Box::new(error),
         }),
     }
-}
-
-/// Makes on both sides what a cluster that has joined has.
-async fn introduce(
-    control: &Client,
-    member: &Client,
-    options: &JoinOptions,
-    id: &str,
-    ledger: &mut Ledger,
-) -> Result<(), JoinError> {
-    let credentials = member::prepare(member, options, ledger).await?;
-    control_plane::register(control, options, id, &credentials, ledger).await
 }
 
 /// Gives the control plane new tokens of a cluster that has joined before, if those it has are old or have ended while
@@ -239,7 +235,8 @@ pub async fn renew(
     }
     // What a cluster has that has joined is not taken back.
     let mut ledger = Ledger::default();
-    let credentials = member::prepare(member, options, &mut ledger).await?;
+    let own = identity::own_id(control).await;
+    let credentials = member::prepare(member, options, own.as_deref(), &mut ledger).await?;
     control_plane::keep_all(control, options, &credentials, &mut ledger).await?;
     Ok(true)
 }
