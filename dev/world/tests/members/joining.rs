@@ -212,6 +212,117 @@ async fn a_join_that_fails_takes_back_what_it_made_and_nothing_else() {
     world.until_ready("m2").await;
 }
 
+/// The control plane of somebody who is about to register a cluster when another registers the same one.
+#[derive(Clone)]
+struct Hurried {
+    control: Client,
+    member: SimulatedMember,
+    /// Under which name the other does.
+    name: &'static str,
+}
+
+impl Service<Request<client::Body>> for Hurried {
+    type Response = Response<AnswerBody>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<client::Body>) -> Self::Future {
+        let Self {
+            control,
+            member,
+            name,
+        } = self.clone();
+        Box::pin(async move {
+            if request.method() == Method::POST && request.uri().path().ends_with("/clusters") {
+                let options = JoinOptions::new(name, member.address());
+                join(&control, member.client(), &options).await?;
+            }
+            Ok(control.send(request).await?)
+        })
+    }
+}
+
+/// Neither sees the other when it looks who has joined; whoever is later finds out and gives way.
+#[tokio::test(start_paused = true)]
+async fn of_two_joins_of_one_cluster_at_once_the_first_succeeds() {
+    let world = World::build().member(config("m1")).stranger().start().await;
+    let m1 = world.member("m1");
+    let hurried = Client::in_process(Hurried {
+        control: world.client().clone(),
+        member: m1.clone(),
+        name: "first",
+    });
+    let options = JoinOptions::new("second", m1.address());
+    let error = join(&hurried, m1.client(), &options).await.unwrap_err();
+    let id = m1.field("namespaces", "kube-system", "metadata.uid").await;
+    let id = id.as_str().unwrap_or_default();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "the cluster ID {id} or the cluster name second has been registered: it has joined as cluster first already"
+        )
+    );
+    assert_eq!(world.names("clusters", "").await, ["first"]);
+    assert_eq!(
+        world.names("secrets", "karmada-cluster").await,
+        [
+            "karmada-cluster/first",
+            "karmada-cluster/first-impersonator"
+        ]
+    );
+    let accounts = m1.names("serviceaccounts", "karmada-cluster").await;
+    let accounts: Vec<&str> = accounts
+        .iter()
+        .filter_map(|name| name.strip_prefix("karmada-cluster/karmada-"))
+        .collect();
+    // The second made the account that both have; it is still there for the first.
+    assert_eq!(accounts, ["first", "impersonator"]);
+    let roles = m1.names("clusterroles", "").await;
+    let roles: Vec<&String> = roles
+        .iter()
+        .filter(|name| name.contains("karmada-second"))
+        .collect();
+    assert!(roles.is_empty(), "{roles:?}");
+    world.until_ready("first").await;
+}
+
+/// Somebody writes a Cluster by hand for one that has joined: both say so, and letting one go tells the truth of the other.
+#[tokio::test(start_paused = true)]
+async fn one_cluster_under_two_names_is_noticed() {
+    let world = World::with_members(1).await;
+    let m1 = world.member("m1");
+    let id = m1.field("namespaces", "kube-system", "metadata.uid").await;
+    let stated = "status.conditions.type=UniqueIdentity.message";
+    assert_eq!(world.field("clusters", "m1", stated).await, json!(null));
+    world
+        .apply(&format!(
+            "{{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {{name: twin}}, spec: {{syncMode: Push, id: {id}, apiEndpoint: '{}', secretRef: {{namespace: karmada-cluster, name: twin}}}}}}",
+            m1.address()
+        ))
+        .await;
+    let id = id.as_str().unwrap_or_default();
+    for (name, other) in [("m1", "twin"), ("twin", "m1")] {
+        let expected = format!(
+            "it has joined as cluster {other}, too, which has the same ID {id}: what is counted there is counted twice, and each undoes what the other brings; unjoin one of them"
+        );
+        world
+            .until_is("it says so", crate::SOON, json!(expected), async || {
+                world.field("clusters", name, stated).await
+            })
+            .await;
+    }
+    world.delete("clusters", "twin").await;
+    world
+        .until_is("it is alone again", crate::SOON, json!(null), async || {
+            world.field("clusters", "m1", stated).await
+        })
+        .await;
+}
+
 /// The API of a member in which somebody else makes an account in the moment in which it was found not to be there.
 #[derive(Clone)]
 struct Crowded(SimulatedMember);

@@ -132,6 +132,11 @@ pub fn run(fleet: Fleet, spawner: &Spawner) -> Members {
         supervisor.works.clone(),
     );
     clusters.index_by(BY_SECRET, secrets_of);
+    clusters.index_by(BY_ID, |cluster| {
+        let id = cluster.text_at(&["spec", "id"]).unwrap_or_default();
+        let id = (!id.is_empty()).then(|| id.to_owned());
+        id.into_iter().collect()
+    });
     clusters.index_by(READY_CLUSTERS, |cluster| match health::is_ready(cluster) {
         true => vec![READY_CLUSTERS.to_owned()],
         false => Vec::new(),
@@ -335,6 +340,9 @@ pub(crate) fn priority(work: &Object) -> i32 {
 
 /// The clusters that are ready, all under this one text. A cluster is large, and each work asks about its own.
 pub(crate) const READY_CLUSTERS: &str = "ready";
+
+/// Clusters by what tells them from all others: two with the same are one.
+pub(crate) const BY_ID: &str = "id";
 
 /// Clusters by the secret that they are reached with. A cluster that says what it serves is large: with a thousand of them
 /// and two secrets each, opening all for each secret took minutes of a start.

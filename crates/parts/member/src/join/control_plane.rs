@@ -1,8 +1,10 @@
 //! What joining makes in the control plane.
 
+use std::time::Duration;
+
 use api::cluster::{Cluster, ClusterSpec, LocalSecretReference, sync_mode};
-use api::names::impersonation_secret;
-use client::{Client, PatchKind, WriteOptions};
+use api::names::{IMPERSONATOR_ACCOUNT, impersonation_secret};
+use client::{Client, DeleteOptions, PatchKind, WriteOptions};
 use intent::Part;
 use object::base64::encode;
 use object::time::Time;
@@ -13,8 +15,13 @@ use crate::connect::token_in;
 use crate::credentials::token::Claims;
 use crate::join::ledger::{Ledger, Place};
 use crate::join::member::{Credentials, make, mark};
-use crate::join::{JoinError, JoinOptions, MANAGER, in_control_plane};
+use crate::join::{Holder, JoinError, JoinOptions, MANAGER, identity, in_control_plane};
 use crate::resources;
+
+/// How long a registration that is taken back may take to go: it is moments old.
+const WITHDRAWAL: Duration = Duration::from_secs(30);
+/// How often it is looked at.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Keeps the credentials, makes the Cluster, and lets it own them.
 pub(super) async fn register(
@@ -28,6 +35,9 @@ pub(super) async fn register(
     let [own, impersonator] = keep_all(control, options, credentials, ledger).await?;
     let cluster = api::read::write(&describe(options, id, &own, &impersonator));
     let cluster = create(control, &cluster, id, ledger).await?;
+    if let Some(first) = identity::registered_before(control, &cluster, id).await {
+        return Err(withdraw(control, &cluster, id, first, ledger).await);
+    }
     // It has joined: what was made is its own.
     *ledger = Ledger::default();
     for secret in [&own, &impersonator] {
@@ -73,6 +83,52 @@ async fn create(
             };
             Err(in_control_plane(doing)(error))
         }
+    }
+}
+
+/// Takes the Cluster back that was made a moment ago, because the same cluster was registered under another name in the
+/// moment before. The ledger has what else is to be taken back; why it has not joined.
+async fn withdraw(
+    control: &Client,
+    cluster: &Object,
+    id: &str,
+    first: String,
+    ledger: &mut Ledger,
+) -> JoinError {
+    // Both have it.
+    ledger.spare(Place::Member, IMPERSONATOR_ACCOUNT);
+    let (resource, key) = (resources::of::<Cluster>(), cluster.key());
+    let deletion = DeleteOptions {
+        uid: Some(cluster.uid().to_owned()),
+        ..DeleteOptions::default()
+    };
+    let refused = JoinError::Registered {
+        id: id.to_owned(),
+        name: cluster.name().to_owned(),
+        holder: Holder::Id(first),
+    };
+    // What it answers is seen in what is there afterwards.
+    _ = control.delete(&resource, &key, &deletion).await;
+    let deadline = tokio::time::Instant::now() + WITHDRAWAL;
+    loop {
+        match control.get_metadata(&resource, &key).await {
+            Ok(found) if found.uid() != cluster.uid() => return refused,
+            Err(error) if error.is_not_found() => return refused,
+            _ => {}
+        }
+        if tokio::time::Instant::now() >= deadline {
+            break;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    // It needs its credentials as long as it is there.
+    *ledger = Ledger::default();
+    let name = cluster.name();
+    JoinError::Left {
+        left: format!(
+            "Cluster {name} in the control plane, its Secrets, and its account in the member; `unjoin {name}` takes them away"
+        ),
+        source: Box::new(refused),
     }
 }
 

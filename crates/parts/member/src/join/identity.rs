@@ -44,6 +44,32 @@ pub(super) async fn own_id(control: &Client) -> Option<String> {
     id.filter(|id| !id.is_empty())
 }
 
+/// The name under which a cluster was registered before it was under another, if it was: two joins at once find each other
+/// only afterwards.
+///
+/// Invariant: of two registrations one was first, and only the other sees it: what is listed is the state in which it was
+/// made. Where nobody knows that state any more, both may see each other, and none is left.
+pub(super) async fn registered_before(control: &Client, made: &Object, id: &str) -> Option<String> {
+    let resource = resources::of::<Cluster>();
+    let then = ListOptions {
+        resource_version: made.resource_version().to_owned(),
+        resource_version_match: "Exact",
+        ..ListOptions::default()
+    };
+    let listed = match control.list_all(&resource, "", &then).await {
+        Ok(listed) => listed,
+        // Who cannot tell at all leaves it to the condition on both.
+        Err(_) => {
+            let newest = ListOptions::default();
+            control.list_all(&resource, "", &newest).await.ok()?
+        }
+    };
+    let has_id = |cluster: &&Object| cluster.text_at(&["spec", "id"]) == Some(id);
+    let mut others = listed.items.iter().filter(has_id);
+    let other = others.find(|cluster| !id.is_empty() && cluster.uid() != made.uid());
+    other.map(|cluster| cluster.name().to_owned())
+}
+
 /// The clusters that have joined.
 pub(super) async fn joined(control: &Client) -> Result<Vec<Object>, JoinError> {
     let clusters = control

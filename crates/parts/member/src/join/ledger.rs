@@ -60,6 +60,12 @@ impl Ledger {
         self.made.retain(|made| made.place != place);
     }
 
+    /// What has this name in a place is somebody else's by now.
+    pub(super) fn spare(&mut self, place: Place, name: &str) {
+        let is_theirs = |made: &Made| made.place == place && made.key.name == name;
+        self.made.retain(|made| !is_theirs(made));
+    }
+
     /// Takes everything back, the last first; says what is left.
     pub(super) async fn take_back(&mut self, control: &Client, member: &Client) -> Vec<String> {
         let mut left = Vec::new();

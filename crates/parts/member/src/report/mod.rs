@@ -25,6 +25,7 @@ use telemetry::metrics::Metric;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
+use crate::fleet::BY_ID;
 use crate::health::{
     Answer, Damping, IDENTITY_CHANGED, Thresholds, another, condition, unconnected,
 };
@@ -177,7 +178,9 @@ impl Reporter {
             .as_ref()
             .and_then(|findings| findings.room.as_ref());
         figures::show(&self.cx.metrics, &cluster, ready.is_true(), room);
-        let decided = plan(&object, &cluster, ready.clone(), findings.clone(), now);
+        let twins = self.twins(&cluster);
+        let (first, found) = (ready.clone(), findings.clone());
+        let decided = plan(&object, &cluster, first, found, &twins, now);
         if let Err(error) = self.cx.carry_out(&decided).await {
             if !error.is_stale() {
                 return Err(error.into());
@@ -186,13 +189,22 @@ impl Reporter {
             let resource = resources::of::<Cluster>();
             let object = self.cx.client.get(&resource, &key).await?;
             let cluster = read(&object).map_err(ReconcileError::Terminal)?;
-            let decided = plan(&object, &cluster, ready, findings, now);
+            let decided = plan(&object, &cluster, ready, findings, &twins, now);
             self.cx.carry_out(&decided).await?;
         }
         if is_another && let Ok(connection) = &linked {
             connection.recognition.told();
         }
         Ok(())
+    }
+
+    /// The other clusters that have the same id, and so are the same cluster.
+    fn twins(&self, cluster: &Cluster) -> Vec<String> {
+        let known = self.clusters.indexed_keys(BY_ID, &cluster.spec.id);
+        let names = known.into_iter().map(|key| key.name);
+        let mut names: Vec<String> = names.filter(|name| *name != self.cluster).collect();
+        names.sort_unstable();
+        names
     }
 
     /// Whether the member is well, and the one that joined.

@@ -8,6 +8,7 @@ use intent::{Action, Part, Plan};
 use object::condition::{Condition, ConditionStatus, with_condition};
 use object::{Object, Value, patch, time::Time};
 
+use crate::join::remains::some_of;
 use crate::resources;
 
 /// What was found out about a cluster that answers.
@@ -36,12 +37,18 @@ pub(crate) enum Apis {
     },
 }
 
-/// The patch of a cluster's status, or nothing if it says all that already.
+/// The condition of a cluster that has joined under another name, too; it is there only where that is so.
+const UNIQUE_IDENTITY: &str = "UniqueIdentity";
+/// Why it is not.
+const SHARED_IDENTITY: &str = "SharedIdentity";
+
+/// The patch of a cluster's status, or nothing if it says all that already. `twins` are the other clusters with the same id.
 pub(crate) fn plan(
     object: &Object,
     cluster: &Cluster,
     ready: Condition,
     findings: Option<Findings>,
+    twins: &[String],
     now: Time,
 ) -> Plan {
     let before = &cluster.status;
@@ -60,6 +67,10 @@ pub(crate) fn plan(
             after.resource_summary = Some(resources);
         }
     }
+    match shared(&cluster.spec.id, twins) {
+        Some(shared) => conditions = with_condition(conditions, shared, now).0,
+        None => conditions.retain(|known| known.r#type != UNIQUE_IDENTITY),
+    }
     after.conditions = with_condition(conditions, ready, now).0;
     let mut plan = Plan::default();
     if after == *before {
@@ -74,6 +85,30 @@ pub(crate) fn plan(
         Part::Status,
     ));
     plan
+}
+
+/// What a cluster says that has joined under other names, too.
+///
+/// Upstream: whoever joins looks first whether the cluster has joined, and what comes about all the same goes unsaid.
+fn shared(id: &str, twins: &[String]) -> Option<Condition> {
+    if twins.is_empty() {
+        return None;
+    }
+    let names = some_of(twins);
+    let has = match twins.len() {
+        1 => "has",
+        _ => "have",
+    };
+    let message = format!(
+        "it has joined as cluster {names}, too, which {has} the same ID {id}: what is counted there is counted twice, and each undoes what the other brings; unjoin one of them"
+    );
+    let status = ConditionStatus::False;
+    Some(Condition::new(
+        UNIQUE_IDENTITY,
+        status,
+        SHARED_IDENTITY,
+        message,
+    ))
 }
 
 /// What to keep and say of the kinds a cluster serves.

@@ -34,6 +34,7 @@ fn patch(object: &Object, findings: Option<Findings>) -> Value {
         &typed,
         condition(Answer::Status(200)),
         findings,
+        &[],
         at(0),
     );
     match plan.actions.as_slice() {
@@ -198,4 +199,27 @@ fn only_what_changed_is_written_and_other_conditions_stay() {
     let conditions = &patch(&down, None)["conditions"];
     assert_eq!(conditions[0], other);
     assert_eq!(conditions[1]["type"], "Ready");
+}
+
+#[test]
+fn a_cluster_under_two_names_says_so_as_long_as_it_is() {
+    let typed = |object: &Object| -> Cluster { api::read::read(object).unwrap() };
+    let conditions = |object: &Object, twins: &[&str]| {
+        let twins: Vec<String> = twins.iter().map(ToString::to_string).collect();
+        let ready = condition(Answer::Status(200));
+        let plan = plan(object, &typed(object), ready, None, &twins, at(0));
+        match plan.actions.as_slice() {
+            [intent::Action::Patch { patch, .. }] => patch["status"]["conditions"].clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let shared = conditions(&cluster(json!({})), &["east"]);
+    assert_eq!(shared[0]["type"], "UniqueIdentity");
+    assert_eq!(shared[0]["status"], "False");
+    let message = shared[0]["message"].as_str().unwrap();
+    assert!(message.starts_with("it has joined as cluster east, too, which has the same ID"));
+    let again = cluster(json!({"conditions": [shared[0]]}));
+    let alone = conditions(&again, &[]);
+    assert_eq!(alone.as_array().unwrap().len(), 1);
+    assert_eq!(alone[0]["type"], "Ready");
 }
