@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -102,6 +103,14 @@ pub enum ConfigError {
         path: PathBuf,
         /// Why not.
         source: Box<KubeconfigError>,
+    },
+    /// What is there has no end, or is far too long for a kubeconfig.
+    #[error("{path} is no kubeconfig: it is {what}")]
+    NoKubeconfig {
+        /// Where it was to be.
+        path: PathBuf,
+        /// What is there instead.
+        what: String,
     },
     /// The kubeconfig does not say what is needed.
     #[error("cannot use the kubeconfig")]
@@ -219,11 +228,7 @@ impl KubeconfigSource {
         let refused = |error| ConfigError::Use(Box::new(error));
         match self {
             Self::File { path, context } => {
-                let kubeconfig =
-                    Kubeconfig::read_from(path).map_err(|error| ConfigError::Read {
-                        path: path.clone(),
-                        source: Box::new(error),
-                    })?;
+                let kubeconfig = read(path)?;
                 let chosen = choose(context.as_deref());
                 let config = Config::from_custom_kubeconfig(kubeconfig, &chosen).await;
                 config.map_err(refused)
@@ -308,13 +313,39 @@ fn those_there(listed: &OsStr, is_there: impl Fn(&Path) -> bool) -> Option<Vec<P
 fn merge(paths: &[PathBuf]) -> Result<Kubeconfig, ConfigError> {
     let mut merged = Kubeconfig::default();
     for path in paths {
-        let both = Kubeconfig::read_from(path).and_then(|read| merged.merge(read));
-        merged = both.map_err(|error| ConfigError::Read {
-            path: path.clone(),
-            source: Box::new(error),
-        })?;
+        let both = merged.merge(read(path)?);
+        merged = both.map_err(|error| unread(path, error))?;
     }
     Ok(merged)
+}
+
+/// No kubeconfig is larger. They grow by some kilobytes for each cluster.
+const LARGEST: u64 = 16 << 20;
+
+/// What a file says. It is looked at first: whoever reads it reads to its end.
+fn read(path: &Path) -> Result<Kubeconfig, ConfigError> {
+    let found = std::fs::metadata(path).ok();
+    let instead = found.and_then(|found| instead(found.file_type().is_char_device(), found.len()));
+    if let Some(what) = instead {
+        let path = path.to_owned();
+        return Err(ConfigError::NoKubeconfig { path, what });
+    }
+    Kubeconfig::read_from(path).map_err(|error| unread(path, error))
+}
+
+/// What it is instead of a kubeconfig, as far as that can be told from outside.
+fn instead(is_device: bool, length: u64) -> Option<String> {
+    if is_device {
+        return Some("a device".to_owned());
+    }
+    (length > LARGEST).then(|| format!("larger than {} MiB", LARGEST >> 20))
+}
+
+fn unread(path: &Path, error: KubeconfigError) -> ConfigError {
+    ConfigError::Read {
+        path: path.to_owned(),
+        source: Box::new(error),
+    }
 }
 
 fn choose(context: Option<&str>) -> KubeConfigOptions {
@@ -327,6 +358,15 @@ fn choose(context: Option<&str>) -> KubeConfigOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_no_end_is_not_read() {
+        let said = read(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert_eq!(said, "/dev/zero is no kubeconfig: it is a device");
+        assert_eq!(instead(false, LARGEST), None);
+        let what = instead(false, LARGEST + 1);
+        assert_eq!(what.as_deref(), Some("larger than 16 MiB"));
+    }
 
     #[tokio::test]
     async fn an_endpoint_means_the_same_as_a_kubeconfig() {
