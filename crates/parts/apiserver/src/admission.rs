@@ -226,7 +226,7 @@ impl MultiClusterAdmission {
         let head = template.head();
         let is_meant = text("uid").is_empty() || text("uid") == head.uid;
         let is_there_to_stay = is_meant && !head.terminating;
-        is_there_to_stay.then(|| (kind.kind, template))
+        is_there_to_stay.then_some((kind.kind, template))
     }
 
     /// Writes what has to be written before the object is stored. Where somebody else was quicker the object is judged
