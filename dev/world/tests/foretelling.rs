@@ -28,6 +28,8 @@ const BLUE: &str =
     "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {colour: blue, size: large}}";
 const EVERYTHING: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}, {apiVersion: v1, kind: ConfigMap, name: a}, {apiVersion: v1, kind: Service}, {apiVersion: batch/v1, kind: Job}], placement: {clusterAffinity: {clusterNames: [m1, m2]}}}}";
 const TO_M3: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}, {apiVersion: v1, kind: ConfigMap, name: a}], placement: {clusterAffinity: {clusterNames: [m3]}}}}";
+const HELD_BACK: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: a}], suspension: {dispatching: true}, placement: {clusterAffinity: {clusterNames: [m1, m2]}}}}";
+const TO_NOBODY: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: a}], placement: {clusterAffinity: {clusterNames: [m9]}}}}";
 const OF_ALL: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterPropagationPolicy, metadata: {name: c}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}, {apiVersion: v1, kind: ConfigMap, name: a}], placement: {clusterAffinity: {clusterNames: [m3]}}}}";
 const FAILS_IN_M1: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: OverridePolicy, metadata: {name: o}, spec: {overrideRules: [{targetCluster: {clusterNames: [m1]}, overriders: {plaintext: [{path: /data/none/below, operator: replace, value: x}]}}]}}";
 const TWICE_IN_M1: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: OverridePolicy, metadata: {name: o}, spec: {overrideRules: [{targetCluster: {clusterNames: [m1]}, overriders: {plaintext: [{path: /spec/template/spec/containers/0/env, operator: add, value: [{name: A, value: one}, {name: A, value: two}]}]}}]}}";
@@ -51,6 +53,18 @@ const PLACES: &[Story] = &[
             "ConfigMap a: m1 deleted, m2 deleted, m3 created",
             "Deployment web: m1 deleted, m2 deleted, m3 created",
         ],
+    },
+    Story {
+        claim: "what was held back goes to the clusters that are new alone",
+        there: &[(HOME, BLUE), (HOME, HELD_BACK)],
+        change: TO_M3,
+        expected: &["ConfigMap a: m1 absent, m2 absent, m3 created"],
+    },
+    Story {
+        claim: "what was held back stays so where no place is found",
+        there: &[(HOME, BLUE), (HOME, HELD_BACK)],
+        change: TO_NOBODY,
+        expected: &["ConfigMap a: m1 absent, m2 absent"],
     },
     Story {
         claim: "replicas are divided anew",

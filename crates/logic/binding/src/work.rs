@@ -26,6 +26,9 @@ use crate::{completions, manifest::finish};
 /// Where a work says whether what it made stays in the cluster when the work goes.
 pub const PRESERVES: [&str; 2] = ["spec", "preserveResourcesOnDeletion"];
 
+/// Where a work says whether changes are held back from its cluster.
+const SUSPENDS: [&str; 2] = ["spec", "suspendDispatching"];
+
 /// All that a work is made of.
 #[derive(Clone, Debug)]
 pub struct Draft<'a> {
@@ -43,6 +46,8 @@ pub struct Draft<'a> {
     pub applied_overrides: BTreeMap<&'static str, String>,
     /// Labels inherited from a copy that failed.
     pub inherited_labels: Option<&'a BTreeMap<String, String>>,
+    /// Whether the binding's clusters are those of a placement that it has no longer, and others may be chosen in a moment.
+    pub awaits_decision: bool,
     /// The work as it is now, if there is one.
     pub existing: Option<&'a Object>,
 }
@@ -117,6 +122,26 @@ pub fn is_suspended(binding: &ResourceBindingSpec, cluster: &str) -> bool {
             .dispatching_on_clusters
             .as_ref()
             .is_some_and(|clusters| clusters.cluster_names.iter().any(|name| name == cluster))
+}
+
+/// Whether changes are held back from a cluster that has this work. What is held back stays so while a decision about the
+/// clusters is to come: whoever ends a suspension and moves the placement in one change does not mean the old clusters.
+///
+/// Upstream: what was held back is sent to the clusters that are about to be left.
+#[must_use]
+pub fn is_held_back(
+    binding: &ResourceBindingSpec,
+    cluster: &str,
+    work: Option<&Object>,
+    awaits_decision: bool,
+) -> bool {
+    is_suspended(binding, cluster) || (awaits_decision && work.is_some_and(holds_back))
+}
+
+/// Whether a work holds changes back from its cluster.
+#[must_use]
+pub fn holds_back(work: &Object) -> bool {
+    work.at(&SUSPENDS) == Some(&Value::Bool(true))
 }
 
 /// Whether what a work made stays in its cluster when the work goes. `policy_preserves` says whether the policy that
@@ -206,10 +231,8 @@ impl Draft<'_> {
             vec![manifest.into_value()],
         )?;
         let spec = self.binding.spec;
-        work.set(
-            &["spec", "suspendDispatching"],
-            is_suspended(spec, self.cluster),
-        )?;
+        let is_held_back = is_held_back(spec, self.cluster, existing, self.awaits_decision);
+        work.set(&SUSPENDS, is_held_back)?;
         work.set(
             &PRESERVES,
             spec.preserve_resources_on_deletion.unwrap_or_default(),

@@ -69,6 +69,12 @@ impl<'a> Glance<'a> {
         }
     }
 
+    /// Whether a scheduler is to decide about the binding at all, now or once that is held back no longer.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.has_owner || self.is_moving
+    }
+
     /// Whether the last decision was about the binding as it is.
     #[must_use]
     pub fn is_decided(&self) -> bool {
@@ -112,8 +118,7 @@ impl<'a> From<&BindingView<'a>> for Glance<'a> {
 /// with the hand-over and runs nowhere.
 #[must_use]
 pub fn is_taken(binding: &Glance<'_>, scheduler: &str) -> bool {
-    let is_wanted = binding.has_owner || binding.is_moving;
-    may_decide(binding, scheduler) && is_wanted
+    may_decide(binding, scheduler) && binding.is_wanted()
 }
 
 /// What a change of a binding means for the queue. `before` and `after` are as the watch delivers them.

@@ -2,13 +2,17 @@
 
 use std::fmt;
 
-use api::policy::{ClusterAffinityTerm, Placement, ReplicaSchedulingType};
+use api::{
+    policy::{ClusterAffinityTerm, Placement, ReplicaSchedulingType},
+    well_known::annotations::APPLIED_PLACEMENT,
+};
 
 use crate::{
     awaited,
     binding::{BindingView, is_fresh_wanted},
     cluster::Snapshot,
     cycle::{Components, Options},
+    intake::Glance,
 };
 
 /// The placement that led to the present targets, as the annotation `policy.karmada.io/applied-placement` keeps it.
@@ -171,6 +175,26 @@ pub fn is_placement_changed(applied: Applied<'_>, present: &Placement, observed:
     }
 }
 
+/// Whether the binding's targets are those of a placement that it had before, and a decision about the one that it has by
+/// now is still to come.
+///
+/// One that nobody decides about keeps its targets, and so does one of which nobody noted by which placement it got them.
+#[must_use]
+pub fn awaits_decision(binding: &BindingView<'_>) -> bool {
+    let placement = binding.spec.placement.as_ref();
+    let note = binding.metadata.annotations.get(APPLIED_PLACEMENT);
+    let (Some(placement), Some(note)) = (placement, note) else {
+        return false;
+    };
+    let applied: Option<Placement> = serde_json::from_str(note).ok();
+    let applied = match &applied {
+        None => Applied::Unreadable,
+        Some(applied) => Applied::Placement(applied),
+    };
+    let observed = &binding.status.scheduler_observed_affinity_name;
+    Glance::from(binding).is_wanted() && is_placement_changed(applied, placement, observed)
+}
+
 /// Whether the targets do not add up to the replicas.
 #[must_use]
 pub fn are_replicas_changed(
@@ -216,4 +240,56 @@ fn is_divided(placement: &Placement) -> bool {
     strategy.is_some_and(|strategy| {
         strategy.replica_scheduling_type != Some(ReplicaSchedulingType::Duplicated)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use api::work::v1alpha2::ResourceBinding;
+    use object::Object;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_binding_waits_for_a_decision_about_a_placement_that_is_new() {
+        let (east, west) = (
+            json!({"clusterAffinity": {"clusterNames": ["east"]}}),
+            json!({"clusterAffinity": {"clusterNames": ["west"]}}),
+        );
+        let (east_text, west_text) = (east.to_string(), west.to_string());
+        let policy = "propagationpolicy.karmada.io/permanent-id";
+        for (what, label, note, placement, expected) in [
+            ("it moves", policy, Some(&east_text), Some(&west), true),
+            ("it has moved", policy, Some(&west_text), Some(&west), false),
+            (
+                "it has no policy",
+                "other",
+                Some(&east_text),
+                Some(&west),
+                false,
+            ),
+            ("nobody noted anything", policy, None, Some(&west), false),
+            ("it is brought along", policy, Some(&east_text), None, false),
+            (
+                "nobody can read it",
+                policy,
+                Some(&"{".to_owned()),
+                Some(&west),
+                false,
+            ),
+        ] {
+            let mut object = json!({
+                "metadata": {"name": "b", "namespace": "test", "labels": {label: "id"}, "annotations": {}},
+                "spec": {"resource": {"apiVersion": "v1", "kind": "Pod", "name": "b"}},
+            });
+            if let Some(note) = note {
+                object["metadata"]["annotations"][APPLIED_PLACEMENT] = json!(note);
+            }
+            if let Some(placement) = placement {
+                object["spec"]["placement"] = placement.clone();
+            }
+            let binding: ResourceBinding = Object::from_value(object).unwrap().read().unwrap();
+            assert_eq!(awaits_decision(&(&binding).into()), expected, "{what}");
+        }
+    }
 }

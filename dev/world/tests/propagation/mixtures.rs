@@ -348,6 +348,54 @@ async fn what_is_suspended_from_the_beginning_comes_when_that_is_lifted() {
     copies[0].keeps("data.a", "c").await;
 }
 
+/// Whoever ends a suspension and moves the placement in one change does not mean the clusters that are left.
+#[tokio::test(start_paused = true)]
+async fn what_moves_as_its_suspension_ends_goes_to_its_new_clusters_alone() {
+    let stage = Stage::with(3).await;
+    let [in_m1, in_m2, in_m3] =
+        ["m1", "m2", "m3"].map(|member| stage.copy(member, "configmaps", "test/c"));
+    let suspended = format!("suspension: {{dispatching: true}}, {}", on("m1, m2"));
+    stage
+        .apply(&all(&[
+            config_map("c", "{a: b}"),
+            policy("p", CONFIG_MAPS, &suspended),
+        ]))
+        .await;
+    let waiting = stage.work_of("ConfigMap", "c", "m1").await;
+    waiting
+        .says("Dispatching", "False SuspendDispatching")
+        .await;
+    drop(stage.member("m1").calls());
+    // As long as nobody decides where it goes, it stays held back where it was.
+    let binding = stage.template("rb", "test/c-configmap");
+    let scheduling = |held: bool| json!({"spec": {"suspension": {"scheduling": held}}});
+    binding.patch(scheduling(true)).await;
+    // One of the old clusters is among the new ones.
+    stage.apply(&policy("p", CONFIG_MAPS, &on("m2, m3"))).await;
+    binding
+        .shows("spec.suspension", json!({"scheduling": true}))
+        .await;
+    stage.restart().await;
+    waiting.keeps("spec.suspendDispatching", true).await;
+    for copy in [&in_m1, &in_m2, &in_m3] {
+        assert!(copy.is_missing().await, "{copy}");
+    }
+    binding.patch(scheduling(false)).await;
+    in_m2.shows("data.a", "b").await;
+    in_m3.shows("data.a", "b").await;
+    stage
+        .until("the work is gone", SOON, async || {
+            stage.work("ConfigMap", "c", "m1").await.is_none()
+        })
+        .await;
+    let calls = stage.member("m1").calls();
+    let is_write = |call: &&String| {
+        call.contains("/configmaps/c") && (call.starts_with("PATCH") || call.starts_with("PUT"))
+    };
+    assert_eq!(calls.iter().find(is_write), None);
+    assert!(in_m1.is_missing().await);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_lazy_policy_that_preempts_waits_for_an_edit_too() {
     let stage = Stage::gated(2, "PropagationPolicyPreemption=true").await;

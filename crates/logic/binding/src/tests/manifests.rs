@@ -11,7 +11,7 @@ use super::{binding, one};
 use crate::{
     Draft, WorkError, draft,
     manifest::finish,
-    work::{conflict_resolution, is_suspended, key},
+    work::{conflict_resolution, is_held_back, is_suspended, key},
 };
 
 const WEB: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: nginx, namespace: default, uid: u1, generation: 3, labels: {app: web}}, spec: {replicas: 2}}";
@@ -29,6 +29,7 @@ fn made(
         share: None,
         applied_overrides: BTreeMap::new(),
         inherited_labels: None,
+        awaits_decision: false,
         existing,
     })
 }
@@ -115,6 +116,7 @@ status: {a: 1}
             "new".to_owned(),
         )]),
         inherited_labels: Some(&BTreeMap::from([("state".to_owned(), "7".to_owned())])),
+        awaits_decision: false,
         existing: Some(&existing),
     })
     .unwrap();
@@ -168,6 +170,7 @@ status: {a: 1}
             "new".to_owned(),
         )]),
         inherited_labels: Some(&BTreeMap::from([("state".to_owned(), "7".to_owned())])),
+        awaits_decision: false,
         existing: Some(&work),
     })
     .unwrap();
@@ -201,6 +204,7 @@ fn a_work_notes_the_completions_that_overrides_hide() {
                 share,
                 applied_overrides: BTreeMap::new(),
                 inherited_labels: None,
+                awaits_decision: false,
                 existing,
             })
             .unwrap()
@@ -317,6 +321,25 @@ fn dispatching_is_held_back_for_all_or_for_the_clusters_named() {
             (m1, m2),
             "{suspension}"
         );
+    }
+}
+
+#[test]
+fn what_is_held_back_stays_so_until_it_is_decided_where_it_goes() {
+    let work = |suspends: bool| one(&format!("{{spec: {{suspendDispatching: {suspends}}}}}"));
+    let (waiting, sent) = (work(true), work(false));
+    let (free, suspended) = (binding(""), binding("suspension: {dispatching: true}"));
+    for (binding, work, awaits_decision, expected) in [
+        (&free, Some(&waiting), true, true),
+        (&free, Some(&waiting), false, false),
+        // Nothing is held back that was not.
+        (&free, Some(&sent), true, false),
+        (&free, None, true, false),
+        (&suspended, Some(&sent), false, true),
+        (&suspended, None, false, true),
+    ] {
+        let found = is_held_back(&binding.spec, "m1", work, awaits_decision);
+        assert_eq!(found, expected, "{work:?} {awaits_decision}");
     }
 }
 

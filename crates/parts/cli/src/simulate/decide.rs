@@ -428,9 +428,21 @@ fn place(
             let _ = promised.promise(&taken, &key, &placed.spec, targets, now);
         }
         placed.spec.clusters = targets.iter().map(schedule::Target::to_api).collect();
+        if !decision.only_lets_go() {
+            note_placement(placed);
+        }
     }
     let refusal = decision.refusal()?;
     Some(format!("{}: {refusal}", refusal.reason()))
+}
+
+/// Notes on a binding that its targets are those of its placement.
+fn note_placement(placed: &mut Placed) {
+    let placement = placed.spec.placement.as_ref();
+    if let Some(text) = placement.and_then(|placement| serde_json::to_string(placement).ok()) {
+        let notes = &mut placed.metadata.annotations;
+        notes.insert(APPLIED_PLACEMENT.to_owned(), text);
+    }
 }
 
 #[cfg(test)]

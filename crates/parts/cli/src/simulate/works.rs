@@ -6,10 +6,11 @@ use api::names::{cluster_of_execution_space, work_name};
 use api::well_known::annotations::CONFLICT_RESOLUTION;
 use api::well_known::conditions::work::APPLIED;
 use api::well_known::labels::{RETAIN_REPLICAS, TRUE, permanent_id};
-use binding::work::{PRESERVES, is_preserved};
+use binding::work::{PRESERVES, holds_back, is_held_back, is_preserved};
 use binding::{Draft, targets, terms};
 use interpret::{Interpreter, KindRef, Operation};
 use object::{Object, Value};
+use schedule::trigger::awaits_decision;
 
 use super::claims::Claims;
 use super::fate::{ClusterFate, Look, What};
@@ -208,13 +209,9 @@ fn has_arrived(work: &Object) -> bool {
     applied(work).is_some_and(|status| status == "True")
 }
 
-fn is_suspended(work: &Object) -> bool {
-    work.at(&["spec", "suspendDispatching"]) == Some(&Value::Bool(true))
-}
-
 /// Whether a work has been held back ever since it was made, so that its cluster has nothing of it.
 fn has_waited(work: &Object) -> bool {
-    is_suspended(work) && applied(work).is_none()
+    holds_back(work) && applied(work).is_none()
 }
 
 /// What becomes of an object in a cluster that is lost: what is not known to have come is asked for, as long as one can.
@@ -280,6 +277,8 @@ fn write(
     let after = share
         .replicas
         .map(|share| count(rules, &rendered).unwrap_or(share));
+    let awaits_decision = awaits_decision(&placed.view());
+    let is_held = |work| is_held_back(&placed.spec, cluster, work, awaits_decision);
     let draft = binding::draft(Draft {
         binding: placed.view(),
         template: &template.object,
@@ -288,6 +287,7 @@ fn write(
         share: share.completions,
         applied_overrides,
         inherited_labels: None,
+        awaits_decision,
         existing: work.filter(|_| ending.is_none()),
     });
     let is_revised = share.replicas.is_some()
@@ -299,16 +299,11 @@ fn write(
         Ok(draft) if ending.is_some() => ClusterFate {
             note: Some("once what is being deleted there is gone".to_owned()),
             is_old: bound.had(cluster).is_some(),
-            ..compare(
-                None,
-                &draft,
-                (binding::work::is_suspended(&placed.spec, cluster), false),
-            )
+            ..compare(None, &draft, (is_held(None), false))
         },
         Ok(draft) => {
-            let is_held = binding::work::is_suspended(&placed.spec, cluster);
             let keeps = keeps_fields(rules, &template.object);
-            compare(work, &draft, (is_held, keeps))
+            compare(work, &draft, (is_held(work), keeps))
         }
         Err(error) => what(What::Refused(error.to_string())),
     };
@@ -341,7 +336,7 @@ fn keeps_fields(interpreter: &Interpreter, object: &Object) -> bool {
 /// A work as it would be against the one there is. `is_held` says whether its dispatching would be suspended, `keeps`
 /// whether members keep fields of such objects.
 fn compare(work: Option<&Object>, draft: &Object, (is_held, keeps): (bool, bool)) -> ClusterFate {
-    let was_held = work.is_some_and(is_suspended);
+    let was_held = work.is_some_and(holds_back);
     let sent = manifest_of(draft);
     let lines = work.map_or_else(Vec::new, |work| change::lines(&manifest_of(work), &sent));
     match (was_held, is_held) {

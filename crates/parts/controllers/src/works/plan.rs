@@ -20,6 +20,7 @@ use intent::{Action, EventKind, ObjectRef, Part, Plan};
 use object::{Object, ObjectKey, Value, patch, time::Time};
 use overrides::{ClusterFacts, OverrideError, Overrides, PolicyId, Template};
 use policy::activation::speaks_of;
+use schedule::trigger::awaits_decision;
 
 use crate::{
     kinds,
@@ -338,6 +339,8 @@ impl Inputs<'_> {
             applied_overrides,
             rendered: rendered.object,
             inherited_labels,
+            // Read only where it matters: it is a document inside a text.
+            awaits_decision: existing.is_some_and(work::holds_back) && awaits_decision(&self.view),
             existing,
         })
         .map_err(|error| match error {

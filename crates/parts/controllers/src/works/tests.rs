@@ -683,3 +683,30 @@ fn a_binding_for_what_is_elsewhere_makes_no_work_and_takes_none_away() {
         );
     }
 }
+
+#[test]
+fn what_is_held_back_is_not_sent_to_clusters_that_may_be_left() {
+    let moving = |suspension: &str, noted: &str| {
+        let spec = format!(
+            "{suspension}placement: {{clusterAffinity: {{clusterNames: [m2]}}}}, clusters: [{{name: m1, replicas: 5}}]"
+        );
+        let note = format!(
+            "labels: {{propagationpolicy.karmada.io/permanent-id: id, resourcebinding.karmada.io/permanent-id: rb1}}, annotations: {{policy.karmada.io/applied-placement: '{{\"clusterAffinity\":{{\"clusterNames\":[\"{noted}\"]}}}}'}}"
+        );
+        let labels = "labels: {resourcebinding.karmada.io/permanent-id: rb1}";
+        binding(&spec).replacen(labels, &note, 1)
+    };
+    let held = moving("suspension: {dispatching: true}, ", "m1");
+    let mut scene = scene(&format!("{WEB}\n---\n{held}")).after();
+    let is_held = |scene: &Scene| {
+        let work = scene.works.first().unwrap();
+        work.at(&["spec", "suspendDispatching"]) == Some(&json!(true))
+    };
+    assert!(is_held(&scene));
+    // Set free and moved in one change: nobody has decided yet whether m1 is to have it.
+    scene.binding = one(&moving("", "m1"));
+    scene = scene.after();
+    assert!(is_held(&scene));
+    scene.binding = one(&moving("", "m2"));
+    assert!(!is_held(&scene.after()));
+}
