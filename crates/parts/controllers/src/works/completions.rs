@@ -7,15 +7,20 @@ use binding::completions::{Division, division, running};
 use object::Object;
 use schedule::assign::apportion::{Ties, shares};
 
-use super::plan::Inputs;
 use crate::setback::Setback;
 
-/// For how many seconds after a binding was placed works may be missing from view that were made right before. Times are
-/// whole seconds, so it is at least two: long enough for a watch that is behind, and short enough for a Job that moves.
-const UNTIL_SEEN: i64 = 3;
-
-/// The generation of a binding that was made and then placed: it had no clusters before.
-const FIRST_PLACED: i64 = 2;
+/// Whether clusters are to get a share of a Job's completions that they then keep, given these works of its binding.
+///
+/// Invariant: whoever decides about such shares has asked the server itself for the binding and its works. What is in view
+/// may be older than what this controller itself has written, and what is given away a second time is run twice, for good.
+pub(super) fn are_to_be_given<'w>(
+    template: &Object,
+    binding: &ResourceBindingSpec,
+    works: impl IntoIterator<Item = &'w Object>,
+) -> bool {
+    let divided = division(template, binding, &running(works));
+    divided.is_some_and(|divided| !divided.is_elastic && !divided.weights.is_empty())
+}
 
 /// The completions of a Job, shared.
 pub(super) struct Completions<'b> {
@@ -27,8 +32,6 @@ pub(super) struct Completions<'b> {
     missing: i64,
     /// The clusters that have the Job, if one of them goes on with another share than it would get now.
     kept: Vec<(&'b str, i64)>,
-    /// The clusters that get what the others leave, and have to keep it.
-    newcomers: Vec<&'b str>,
 }
 
 impl<'b> Completions<'b> {
@@ -49,35 +52,17 @@ impl<'b> Completions<'b> {
         let afresh = division(template, binding, &BTreeMap::new()).map(share);
         let afresh = afresh.unwrap_or_default();
         let is_other = |(cluster, has): (&&str, &i64)| afresh.get(cluster).unwrap_or(&all) != has;
-        // What may change yet is not kept for good, and no share of it is.
-        let is_final = !divided.is_elastic;
-        let kept = match is_final && divided.kept.iter().any(is_other) {
+        // What may change yet is not kept for good.
+        let kept = match !divided.is_elastic && divided.kept.iter().any(is_other) {
             true => divided.kept.clone().into_iter().collect(),
             false => Vec::new(),
         };
-        let newcomers = divided.weights.iter().map(|(cluster, _)| *cluster);
         Some(Self {
             all,
             missing: divided.missing(),
             kept,
-            newcomers: newcomers.filter(|_| is_final).collect(),
             shares: share(divided),
         })
-    }
-
-    /// The clusters that wait for their shares because others may have works that are not in view.
-    ///
-    /// What such a cluster has would be given away a second time, for good. One cluster without a work in view need not
-    /// wait: what the others leave is its share whether or not it has it.
-    pub(super) fn waiting(&self, inputs: &Inputs<'_>) -> Vec<&'b str> {
-        let seen = inputs.clusters_with_work();
-        let newcomers = self.newcomers.iter().copied();
-        let unseen: Vec<&str> = newcomers.filter(|name| !seen.contains(name)).collect();
-        let is_ambiguous = unseen.len() > 1 && has_just_moved(inputs);
-        match is_ambiguous || !inputs.works.are_all {
-            true => unseen,
-            false => Vec::new(),
-        }
     }
 
     /// What is told where clusters go on with what they have.
@@ -109,14 +94,4 @@ impl<'b> Completions<'b> {
         let each = each.map(|(cluster, count)| format!("{cluster} has {count}"));
         each.collect::<Vec<String>>().join(", ")
     }
-}
-
-/// Whether the binding had other clusters a moment ago, so that works may have been made for those which are not in view.
-fn has_just_moved(inputs: &Inputs<'_>) -> bool {
-    let placed = inputs.view.status.last_scheduled_time;
-    let is_recent = placed.is_some_and(|placed| {
-        // A time to come is another server's clock, and no reason to wait for it.
-        (0..UNTIL_SEEN).contains(&inputs.now.seconds_since(placed))
-    });
-    is_recent && inputs.binding.generation() > FIRST_PLACED
 }

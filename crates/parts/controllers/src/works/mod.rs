@@ -1,7 +1,7 @@
 //! Turns a scheduled binding into one `Work` for each target cluster.
 //!
 //! Reads:  bindings, their templates, the override policies, clusters, works; asks the interpreter for templates with other
-//!         numbers of replicas.
+//!         numbers of replicas, and the server itself for a binding and its works before a Job's completions are given away.
 //! Writes: metadata and spec of works made from bindings, and deletes them; the binding's finalizer, and its condition
 //!         `Rendered` once a cluster cannot get what it should.
 //! Keeps:  exactly one work for each target, none for any other cluster; a work that is there says what its binding speaks
@@ -19,10 +19,12 @@ use std::{
     sync::Arc,
 };
 
+use api::work::v1alpha1::Work;
 use binding::{targets, work};
+use client::CallError;
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use futures_util::future::join_all;
-use object::{Object, ObjectKey, time::Time};
+use object::{Object, ObjectKey};
 use overrides::Template;
 use policy::Holder;
 use runtime::Spawner;
@@ -30,11 +32,15 @@ use telemetry::chain;
 use telemetry::metrics::Metric;
 use tokio::time::Instant;
 
-use self::plan::{Decision, Inputs, Works};
+use self::{
+    completions::are_to_be_given,
+    plan::{Decision, Inputs, Works},
+};
 use crate::{
     answers::{Answers, IN_THE_BACKGROUND, unanswered},
-    binding_view::Binding,
+    binding_view::{self, Binding},
     bindings::{binding_of, misplacement, template_of},
+    kinds,
     rulebook::Amendment,
     templates::Found,
     views::{UNTIL_IN_VIEW, Views, ending},
@@ -116,7 +122,7 @@ impl WorkMaker {
         &self,
         key: &ObjectKey,
         object: &Object,
-        now: Time,
+        cx: &Cx,
     ) -> Result<(Decision, Option<ReconcileError>), ReconcileError> {
         let binding =
             Binding::read(object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
@@ -125,7 +131,21 @@ impl WorkMaker {
         let goals = targets::targets(&binding.spec);
         let names = goals.iter().map(|target| target.name.as_str());
         let clusters = self.views.members.named(names.clone());
-        let (owned, view) = self.views.bindings.works_of(key);
+        let (mut owned, view) = self.views.bindings.works_of(key);
+        if let Some(template) = &template
+            && are_to_be_given(
+                &template.object,
+                &binding.spec,
+                owned.iter().map(Arc::as_ref),
+            )
+        {
+            if !is_as_seen(object, cx).await? {
+                let mut decision = Decision::default();
+                decision.news.wake = UNTIL_IN_VIEW;
+                return Ok((decision, None));
+            }
+            owned = ask_for_works(key, template, names.clone(), owned, cx).await?;
+        }
         let namesakes = self.namesakes(key, template.as_ref(), names);
         let overrides = self.views.rulebook.overrides();
         let templates = &self.views.templates;
@@ -148,7 +168,7 @@ impl WorkMaker {
                 are_all: view.is_some(),
             },
             hands_state_over: self.options.hands_state_over,
-            now,
+            now: cx.now(),
         });
         Ok((decision, again))
     }
@@ -242,6 +262,42 @@ impl WorkMaker {
     }
 }
 
+/// Asks the server itself whether a binding says what it says in view. If not, what became of it is about to be seen.
+async fn is_as_seen(binding: &Object, cx: &Cx) -> Result<bool, CallError> {
+    let resource = binding_view::resource(binding.namespace());
+    match cx.client.get_metadata(&resource, &binding.key()).await {
+        Ok(now) => Ok(now.uid() == binding.uid() && now.generation() == binding.generation()),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The works of a binding: those of the clusters as the server itself has them, and of those in view the others.
+async fn ask_for_works(
+    key: &ObjectKey,
+    template: &Found,
+    clusters: impl Iterator<Item = &str>,
+    mut seen: Vec<Arc<Object>>,
+    cx: &Cx,
+) -> Result<Vec<Arc<Object>>, CallError> {
+    let resource = kinds::of::<Work>();
+    let names: BTreeSet<ObjectKey> = clusters
+        .map(|cluster| work::key(&template.object, cluster))
+        .collect();
+    let asking = names.iter().map(|name| cx.client.get(&resource, name));
+    let answers = join_all(asking).await;
+    seen.retain(|work| !names.contains(&work.key()));
+    for answer in answers {
+        match answer {
+            Ok(work) if binding_of(&work).as_ref() == Some(key) => seen.push(Arc::new(work)),
+            Ok(_) => {}
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(seen)
+}
+
 impl Reconcile for WorkMaker {
     type Key = ObjectKey;
 
@@ -249,7 +305,7 @@ impl Reconcile for WorkMaker {
         self.views.ready().await;
         let binding = self.views.bindings.get(key);
         let (decision, again) = match &binding {
-            Some(binding) => self.decide(key, binding, cx.now()).await?,
+            Some(binding) => self.decide(key, binding, cx).await?,
             None => (self.decide_gone(key), None),
         };
         let carried = join_all(decision.plans.iter().map(|plan| cx.carry_out(plan))).await;

@@ -63,7 +63,8 @@ pub struct Inputs<'a> {
 /// The works a decision knows of.
 #[derive(Clone, Debug, Default)]
 pub struct Works<'a> {
-    /// Those that carry the binding's permanent id.
+    /// Those that carry the binding's permanent id. Where completions of a Job are to be shared, those of its clusters as
+    /// the server has them, and as they are in view elsewhere.
     pub owned: Vec<&'a Object>,
     /// Those of others that have the name of a work this binding wants.
     pub namesakes: Vec<&'a Object>,
@@ -132,16 +133,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Decision {
     let mut is_whole = true;
     let mut refused: Vec<(&str, Refusal)> = Vec::new();
     let completions = inputs.completions(&template);
-    let waiting = completions.as_ref().map(|shared| shared.waiting(inputs));
-    let waiting = waiting.unwrap_or_default();
-    if !waiting.is_empty() {
-        is_whole = false;
-        decision.news.wake = UNTIL_IN_VIEW;
-    }
     for (target, share) in inputs.shares(completions.as_ref()) {
-        if waiting.contains(&target.name.as_str()) {
-            continue;
-        }
         let drafted = inputs.draft(&template, target, share);
         if !is_spoken_of && inputs.keeps(target, &drafted) {
             is_whole &= drafted.is_ok();
@@ -263,7 +255,7 @@ impl Inputs<'_> {
     }
 
     /// The clusters that have a work of the binding, be it one that goes.
-    pub(super) fn clusters_with_work(&self) -> BTreeSet<&str> {
+    fn clusters_with_work(&self) -> BTreeSet<&str> {
         let spaces = self.works.owned.iter().map(|work| work.namespace());
         spaces
             .filter_map(names::cluster_of_execution_space)

@@ -27,7 +27,6 @@ use crate::{
     binding_view::Binding,
     bindings::misplacement,
     told::{documents, one, told},
-    views::UNTIL_IN_VIEW,
 };
 
 const WEB: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: test, uid: u1, generation: 3, labels: {app: web}}, spec: {replicas: 5}}";

@@ -11,6 +11,7 @@ use api::{
     work::{v1alpha1::Work, v1alpha2::ResourceBinding},
 };
 use intent::Part;
+use karavel_controllers::Options;
 use object::{Object, ObjectKey};
 use serde_json::json;
 
@@ -369,4 +370,50 @@ async fn new_rules_of_interpretation_are_taken_up_without_a_change_of_the_templa
             found.and_then(|binding| binding.integer_at(&["spec", "replicas"])) == Some(7)
         })
         .await;
+}
+
+/// What a Job's clusters were given they keep, whether or not that has been seen: nobody gets it a second time.
+#[tokio::test(start_paused = true)]
+async fn completions_are_shared_by_what_the_server_has_and_not_by_what_is_in_view() {
+    let plane = Plane::without_controllers().await;
+    plane
+        .create("{apiVersion: v1, kind: Namespace, metadata: {name: karmada-es-m3}}")
+        .await;
+    plane
+        .create("{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: m3}, spec: {syncMode: Push}}")
+        .await;
+    plane.start_behind(Options::default());
+    plane
+        .create(&policy("pp", "").replace("apps/v1, kind: Deployment", "batch/v1, kind: Job"))
+        .await;
+    plane
+        .create("{apiVersion: batch/v1, kind: Job, metadata: {name: web, namespace: test}, spec: {parallelism: 3, completions: 9, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}")
+        .await;
+    let binding = "test/web-job";
+    plane.appears(&of::<ResourceBinding>(), binding).await;
+    let given = |cluster: &str, parallelism: i64, completions: i64| {
+        let name = names::work_name("Job", "web", "test");
+        let work = ObjectKey::namespaced(names::execution_space(cluster), name);
+        let plane = &plane;
+        async move {
+            let is_so = |work: Option<&Object>| {
+                work.is_some_and(|work| {
+                    let spec = &manifest(work)["spec"];
+                    spec["parallelism"] == parallelism && spec["completions"] == completions
+                })
+            };
+            plane.until(&of::<Work>(), &work.to_string(), is_so).await;
+        }
+    };
+    let two = json!([{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 2}]);
+    plane.schedule(binding, two).await;
+    given("m1", 1, 3).await;
+    given("m2", 2, 6).await;
+    let three = json!([{"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 1}, {"name": "m3", "replicas": 3}]);
+    plane.schedule(binding, three).await;
+    given("m3", 3, 0).await;
+    given("m1", 2, 3).await;
+    given("m2", 1, 6).await;
+    plane.settle().await;
+    given("m3", 3, 0).await;
 }

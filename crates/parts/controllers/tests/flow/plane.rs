@@ -22,8 +22,14 @@ use api::{
         v1alpha2::{ClusterResourceBinding, ResourceBinding},
     },
 };
+use bytes::Bytes;
 use client::{Body, Caches, Client, DeleteOptions, PatchKind, Scope, WriteOptions};
 use control::{Cx, EventSink, Recorder};
+use futures_util::{
+    StreamExt as _,
+    future::ready,
+    stream::{self, Stream},
+};
 use http::{Request, Response};
 use intent::Part;
 use interpret::Interpreter;
@@ -132,6 +138,19 @@ impl Plane {
 
     /// Starts the controllers, as a process that has just been started would.
     pub(crate) fn start(&self, options: Options) {
+        self.start_seeing(&self.caches, options);
+    }
+
+    /// Starts the controllers with a view of works that stays as it is: nothing comes through its watch.
+    pub(crate) fn start_behind(&self, options: Options) {
+        let behind = Client::in_process(Behind(Door {
+            server: Arc::clone(&self.server),
+        }));
+        let caches = Caches::new(behind, self.tasks.spawner(), self.clock.clone());
+        self.start_seeing(&caches, options);
+    }
+
+    fn start_seeing(&self, caches: &Caches, options: Options) {
         let spawner = self.tasks.spawner();
         let sink = EventSink {
             client: self.client.clone(),
@@ -140,7 +159,7 @@ impl Plane {
         };
         let recorder = Recorder::start(sink, self.clock.clone(), &spawner);
         let cx = Cx::new(self.client.clone(), self.clock.clone(), recorder, "karavel");
-        karavel_controllers::run(&cx, &self.caches, &spawner, self.rules.subscribe(), options);
+        karavel_controllers::run(&cx, caches, &spawner, self.rules.subscribe(), options);
     }
 
     pub(crate) async fn create(&self, document: &str) -> Object {
@@ -354,6 +373,49 @@ impl tower_service::Service<Request<Body>> for Door {
             Ok(server.answer(user, request).await)
         })
     }
+}
+
+/// The same, but that watches of works say nothing beyond what there was when they began.
+#[derive(Clone)]
+struct Behind(Door);
+
+impl tower_service::Service<Request<Body>> for Behind {
+    type Response = Response<serve::body::Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let is_watch = request.uri().path().ends_with("/works")
+            && request.uri().query().unwrap_or_default().contains("watch=");
+        let answering = self.0.call(request);
+        if !is_watch {
+            return answering;
+        }
+        Box::pin(async move {
+            let answer = answering.await?;
+            Ok(answer.map(|body| match body {
+                serve::body::Body::Stream(chunks) => serve::body::Body::Stream(beginning(chunks)),
+                whole => whole,
+            }))
+        })
+    }
+}
+
+/// A watch up to the mark that all there was has been told; then nothing more.
+fn beginning(
+    chunks: Pin<Box<dyn Stream<Item = Bytes> + Send>>,
+) -> Pin<Box<dyn Stream<Item = Bytes> + Send>> {
+    let mut is_over = false;
+    let begins = move |chunk: &Bytes| {
+        let goes_on = !is_over;
+        is_over |= String::from_utf8_lossy(chunk).contains("initial-events-end");
+        ready(goes_on)
+    };
+    Box::pin(chunks.take_while(begins).chain(stream::pending()))
 }
 
 /// A clock tied to the test's, and uids that count.

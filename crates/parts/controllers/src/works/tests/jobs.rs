@@ -1,6 +1,7 @@
 //! Jobs, whose completions are shared among clusters.
 
 use super::*;
+use crate::works::completions::are_to_be_given;
 
 #[test]
 fn a_jobs_completions_are_shared_like_its_replicas() {
@@ -116,62 +117,42 @@ fn completions_of<'w>(works: impl IntoIterator<Item = &'w Object>) -> String {
     told.collect::<Vec<String>>().join(" ")
 }
 
-/// What a cluster is given it keeps, so nothing is given that another may have whose work is not in view.
+/// What a cluster is given it keeps, so the server itself is asked who has what.
 #[test]
-fn a_share_waits_until_it_is_sure_what_the_others_have() {
+fn shares_that_last_are_given_by_what_the_server_says() {
     let two = [("m1", 1), ("m2", 2)];
     let three = [("m1", 1), ("m2", 2), ("m3", 3)];
-    let first = [("m2", 2), ("m3", 1)];
-    // The clusters, those whose works are in view and whether all are, the generation and how long ago it was placed.
-    for (clusters, seen, are_all, generation, ago, expected) in [
-        (&three[..], &["m1", "m2"][..], true, 3, 0, "m3=0"),
-        (&three, &["m2"], true, 3, 0, "wait"),
-        (&three, &[], true, 3, 1, "wait"),
-        (&three, &["m1", "m2"], false, 3, 60, "wait"),
-        // What is not in view by now is not there.
-        (&three, &["m2"], true, 3, 3, "m1=1 m3=2"),
-        // What the others leave is its own.
-        (&two, &["m2"], true, 3, 0, "m1=3"),
-        // There was nothing before.
-        (&first, &[], true, 2, 0, "m2=6 m3=3"),
-        (&first, &[], false, 2, 0, "wait"),
-        // Another server's clock is ahead.
-        (&first, &[], true, 3, -60, "m2=6 m3=3"),
+    let elastic = PI.replace("completions: 9", "completions: 3, completionMode: Indexed");
+    let whole = PI.replace("completions: 9", "activeDeadlineSeconds: 9");
+    // The Job, its clusters, and those whose works there are; whether somebody is to be asked, and what is made then.
+    for (job, clusters, there, is_asked, expected) in [
+        (PI, &two[..], &["m1", "m2"][..], false, ""),
+        (PI, &two, &[], true, "m1=3 m2=6"),
+        (PI, &three, &["m1", "m2"], true, "m3=0"),
+        (PI, &three, &["m2"], true, "m1=1 m3=2"),
+        // These follow their parallelism whatever they were given before.
+        (&elastic, &two, &[], false, "m1=1 m2=2"),
+        // Nothing is shared.
+        (&whole, &two, &[], false, "m1=null m2=null"),
     ] {
         let mut scene = with_a_job("");
         scene.works.retain(|work| {
             let is_of = |name: &&str| work.namespace() == format!("karmada-es-{name}");
-            seen.iter().any(is_of)
+            there.iter().any(is_of)
         });
-        scene.are_all = are_all;
+        scene.template = Some(one(job));
         scene.binding = one(&binding(&dividing(clusters)));
-        scene
-            .binding
-            .set(&["metadata", "generation"], generation)
-            .unwrap();
-        let placed = now().plus_seconds(-ago).to_string();
-        scene
-            .binding
-            .set(&["status", "lastScheduledTime"], placed)
-            .unwrap();
+        let read = Binding::read(&scene.binding).unwrap();
+        let case = format!("{job} {clusters:?} {there:?}");
+        let asked = are_to_be_given(&one(job), &read.spec, &scene.works);
+        assert_eq!(asked, is_asked, "{case}");
         let decision = scene.decide();
         let actions = decision.plans.iter().flat_map(|plan| &plan.actions);
-        let made: Vec<&Object> = actions
-            .filter_map(|action| match action {
-                Action::Create { object, .. } => Some(object),
-                _ => None,
-            })
-            .collect();
-        let waits = decision.news.wake == UNTIL_IN_VIEW;
-        let found = match completions_of(made.iter().copied()).as_str() {
-            "" if waits => "wait".to_owned(),
-            made => made.to_owned(),
-        };
-        let case = format!("{clusters:?} {seen:?} {are_all} {generation} {ago}");
-        assert_eq!(found, expected, "{case}");
-        assert_eq!(waits, expected == "wait", "{case}");
-        let told = scene.story();
-        assert_eq!(told.contains("SyncWorkSucceed"), !waits, "{case}: {told}");
+        let made = actions.filter_map(|action| match action {
+            Action::Create { object, .. } => Some(object),
+            _ => None,
+        });
+        assert_eq!(completions_of(made), expected, "{case}");
         assert_eq!(decision.refusal, None, "{case}");
     }
 }
