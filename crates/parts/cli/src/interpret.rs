@@ -1,19 +1,27 @@
 //! A workbench for customizations: checks scripts, runs one rule on objects from files, says who answers.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
 
 pub use ::interpret::Operation;
-use ::interpret::script::{Limits, Secluded};
+use ::interpret::script::Limits;
 use ::interpret::{Engine, Interpreter, KindRef, Options, Problems};
 use api::config::ResourceInterpreterCustomization;
 use api::work::v1alpha2::AggregatedStatusItem;
 use object::{Object, Value, parse};
 use serde_json::json;
 
+use crate::bystander::Bystander;
 use crate::failure::Failure;
 use crate::manifests::Manifest;
 use crate::nearest::nearest;
 use crate::reading::{Sink, write_document};
+
+/// How long an answer is waited for. A script is stopped after a second, and this is for whatever cannot be stopped.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is to be tried.
 #[derive(Clone, Debug, Default)]
@@ -152,8 +160,15 @@ pub fn run(trial: &Trial, print: Sink<'_>) -> Result<(), Failure> {
         ));
     };
     refuse_others(&trial.customizations)?;
-    let interpreter = configured(&trial.customizations);
-    let answers = ask(&interpreter, operation, trial)
+    let interpreter = Arc::new(configured(&trial.customizations));
+    let (asked, about) = (Arc::clone(&interpreter), trial.clone());
+    let answers = within(PATIENCE, move || ask(&asked, operation, &about))
+        .unwrap_or_else(|| {
+            Err(Failure::refused(
+                format!("there is no answer after {}s", PATIENCE.as_secs()),
+                "look for what takes long in the rule: a search in a long text, or a long list that is sorted",
+            ))
+        })
         .map_err(|failure| failure.reworded(|what| format!("Execute {operation} error: {what}")))?;
     let about = trial.desired.iter().chain(&trial.observed).next();
     let layer = about.and_then(|about| interpreter.layer(KindRef::of(&about.object), operation));
@@ -171,6 +186,23 @@ pub fn run(trial: &Trial, print: Sink<'_>) -> Result<(), Failure> {
         ))?;
     }
     Ok(())
+}
+
+/// What comes of a question; `None` if that takes longer. Whoever is still busy with it then ends with the process.
+fn within<T: Send + 'static>(
+    limit: Duration,
+    ask: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (give, take) = sync_channel(1); // One answer, so nobody waits to give it.
+    let asking = thread::spawn(move || give.send(ask()));
+    match take.recv_timeout(limit) {
+        Ok(answer) => Some(answer),
+        Err(RecvTimeoutError::Timeout) => None,
+        Err(RecvTimeoutError::Disconnected) => match asking.join() {
+            Ok(_) => None,
+            Err(panic) => resume_unwind(panic),
+        },
+    }
 }
 
 fn ask(
@@ -316,7 +348,8 @@ fn statuses(values: &[Value]) -> Result<Vec<AggregatedStatusItem>, Failure> {
 
 fn configured(customizations: &[Manifest]) -> Interpreter {
     let options = Options::default();
-    let engine = Arc::new(Engine::new(Limits::default(), options, Arc::new(Secluded)));
+    let bystander = Arc::new(Bystander::new());
+    let engine = Arc::new(Engine::new(Limits::default(), options, bystander));
     let objects = customizations.iter().map(|manifest| &manifest.object);
     Interpreter::configured(&engine, objects, [], None, options)
 }
@@ -341,6 +374,34 @@ mod tests {
         assert_eq!(said, expected);
         let said = trace(&trial, &mut print).unwrap_err().to_string();
         assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn what_takes_too_long_is_given_up() {
+        let moment = Duration::from_millis(1);
+        let (end, ended) = sync_channel::<()>(1);
+        assert_eq!(within(moment, move || ended.recv()), None);
+        drop(end);
+        assert_eq!(within(PATIENCE, || 7), Some(7));
+        // A rule that takes long by many short steps is stopped as in the control plane, by what it spends or by the clock.
+        let script = "function InterpretHealth(o) local s = 'a' for i = 1, 18 do s = s .. s end while true do s:lower() end end";
+        let customization = format!(
+            "{{apiVersion: config.karmada.io/v1alpha1, kind: ResourceInterpreterCustomization, metadata: {{name: c}}, spec: {{target: {{apiVersion: shop.io/v1, kind: Cart}}, customizations: {{healthInterpretation: {{luaScript: \"{script}\"}}}}}}}}"
+        );
+        let cart = "{apiVersion: shop.io/v1, kind: Cart, metadata: {name: a}}";
+        let one = |text: &str| Manifest::parse("f.yaml", text).unwrap().remove(0);
+        let trial = Trial {
+            customizations: vec![one(&customization)],
+            operation: Some(Operation::InterpretHealth),
+            desired: Some(one(cart)),
+            ..Trial::default()
+        };
+        let failure = run(&trial, &mut |_: &str| Ok(())).unwrap_err();
+        let said = failure.to_string();
+        let start = "Execute InterpretHealth error: ";
+        assert!(said.starts_with(start), "{said}");
+        assert!(said.contains("stopped after 1000ms"), "{said}");
+        assert_eq!(failure.exit_code(), 1);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod acting;
 mod age;
 mod apis;
 mod backup;
+mod bystander;
 mod choices;
 mod clusters;
 mod definitions;

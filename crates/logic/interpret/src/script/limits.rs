@@ -20,7 +20,9 @@ pub struct Limits {
     pub effort: u64,
     /// How many bytes beyond those of its arguments.
     pub memory: usize,
-    /// How long, where [`Surroundings`] have a clock. It catches the few operations whose cost grows with their data.
+    /// How long, where [`Surroundings`] have a clock. It catches the few operations whose cost grows with their data. The
+    /// clock is looked at between steps, so a run lasts longer by what a few calls take, each of them on no more data than
+    /// fits into memory.
     pub time: Duration,
     /// How long a script may be, in bytes.
     pub text: usize,

@@ -15,6 +15,7 @@ use crate::{
         error::{self, CHUNK, ScriptError, ScriptProblem, raised},
         kube,
         limits::Meter,
+        search,
     },
 };
 
@@ -56,6 +57,7 @@ impl Machine {
         let globals = lua.globals();
         let native = lua.create_table()?;
         kube::install(&lua, &native, options)?;
+        search::install(&lua, &native)?;
         let asked = Arc::clone(&meter);
         native.raw_set(
             "now",

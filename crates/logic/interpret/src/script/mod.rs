@@ -23,6 +23,9 @@
 //!
 //! - A run sees nothing of an earlier one: every run has globals of its own, and what all share cannot be written.
 //! - A run ends: by its effort, its memory, or its time.
+//! - No single call of a library function takes more than a fraction of the time that a run has: what costs more than its
+//!   data is long is counted in steps (`table.sort`), done otherwise (`string.find` of a text) or refused (a pattern and a
+//!   text that are too long together).
 //! - A machine in which a run was stopped is thrown away, and the script is not run again for a while.
 
 mod answer;
@@ -34,6 +37,7 @@ mod kube;
 mod limits;
 mod machine;
 mod rest;
+mod search;
 
 pub use crate::script::{
     engine::{Engine, Script, Turnover, check},

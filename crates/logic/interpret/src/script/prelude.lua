@@ -4,7 +4,7 @@ local native = ...
 local error, ipairs, pairs, select, tostring, type = error, ipairs, pairs, select, tostring, type
 local concat, gmatch, gsub = table.concat, string.gmatch, string.gsub
 local date, floor, fmod, random, time = os.date, math.floor, math.fmod, math.random, os.time
-local byte, find, match, sub = string.byte, string.find, string.match, string.sub
+local byte, find, match, sort, sub = string.byte, string.find, string.match, table.sort, string.sub
 local tonumber, unpack = tonumber, unpack
 local globals = _G
 
@@ -54,6 +54,24 @@ local function place(number)
     return found
 end
 
+-- Nobody looks at the clock inside one call, and one search may compare every byte of a text with every byte of a pattern.
+-- Where that is too much, a text is looked for in another way, and nothing by a pattern. A number becomes a short text.
+local VAST = 2 ^ 26
+local function is_vast(text, pattern)
+    local length = type(text) == "string" and #text or 32
+    return length * (type(pattern) == "string" and #pattern or 32) > VAST
+end
+local function refuse_vast(name, text, pattern)
+    if is_vast(text, pattern) then
+        error(name .. ": text and pattern are too long together", 3)
+    end
+end
+
+-- As the machine compares by itself, in steps that are counted: two texts that begin alike may be long.
+local function is_less(one, other)
+    return one < other
+end
+
 keep(table, "concat getn insert maxn remove sort")
 keep(
     math,
@@ -62,15 +80,28 @@ keep(
 )
 math.mod = fmod
 keep(string, "byte char find format gmatch len lower match reverse sub upper")
-string.gfind = gmatch
+function string.gmatch(text, pattern)
+    refuse_vast("string.gmatch", text, pattern)
+    return gmatch(text, pattern)
+end
+string.gfind = string.gmatch
 function string.byte(text, first, last)
     return byte(text, place(first), place(last))
 end
 function string.find(text, pattern, first, plain)
-    return find(text, pattern, place(first), plain)
+    if not is_vast(text, pattern) then
+        return find(text, pattern, place(first), plain)
+    elseif not plain and native.isPattern(pattern) then
+        refuse_vast("string.find", text, pattern)
+    end
+    return native.find(text, pattern, place(first))
 end
 function string.match(text, pattern, first)
+    refuse_vast("string.match", text, pattern)
     return match(text, pattern, place(first))
+end
+function table.sort(list, is_before)
+    return sort(list, is_before == nil and is_less or is_before)
 end
 function string.sub(text, first, last)
     return sub(text, place(first), place(last))

@@ -438,6 +438,55 @@ fn hostile_scripts_are_stopped() {
     }
 }
 
+/// What is not stopped from outside must not take long by itself: without these rules each of them would take hours.
+#[test]
+fn no_single_call_takes_for_ever() {
+    let engine = Engine::default();
+    let text = "local s = 'a' for i = 1, 22 do s = s .. s end";
+    let too_long = "text and pattern are too long together";
+    for (body, expected) in [
+        (
+            "local t = s:sub(1, 2 ^ 21) .. 'b' return {at = tostring(s:find(t, 1, true))}",
+            Ok(r#"{"at":"nil"}"#),
+        ),
+        (
+            "local t = s:sub(1, 2 ^ 21) .. 'b' return {at = tostring(s:find(t))}",
+            Ok(r#"{"at":"nil"}"#),
+        ),
+        (
+            "local t = s:sub(1, 2 ^ 21) .. 'b' local from, to = (s .. 'b'):find(t, 9) return {from = from, to = to}",
+            Ok(r#"{"from":2097153,"to":4194305}"#),
+        ),
+        (
+            "local t = '[' .. s:sub(1, 2 ^ 18) .. ']*b' return {at = s:find(t)}",
+            Err(too_long),
+        ),
+        ("return {at = s:match('[' .. s .. ']*b')}", Err(too_long)),
+        ("for w in s:gmatch(s) do end", Err(too_long)),
+        ("for w in string.gfind(s, s) do end", Err(too_long)),
+        // Each comparison is a step, however long what it compares.
+        (
+            "local l = {} for i = 1, 600000 do l[i] = i * 7 % 600011 end table.sort(l)",
+            Err("stopped after 5000000 steps"),
+        ),
+    ] {
+        let body = format!("{text} {body}");
+        let found = run(&engine, &body, &object(json!({}))).map(|value| value.to_string());
+        match (&found, expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{body}"),
+            (Err(error), Err(expected)) => assert!(error.contains(expected), "{body}: {error}"),
+            other => panic!("{body}: {other:?}"),
+        }
+    }
+    let sorted = "local l = {3, 1, 2} table.sort(l) return {l = l}";
+    let sorted = run(&engine, sorted, &object(json!({})));
+    assert_eq!(sorted, Ok(json!({"l": [1, 2, 3]})));
+    let mixed = run(&engine, "table.sort({1, 'a'})", &object(json!({}))).unwrap_err();
+    assert!(mixed.starts_with("line 1: attempt to compare"), "{mixed}");
+    let wrong = run(&engine, "table.sort({2, 1}, 3)", &object(json!({}))).unwrap_err();
+    assert!(wrong.starts_with("line 1: invalid argument #2"), "{wrong}");
+}
+
 #[test]
 fn nothing_is_left_of_a_run() {
     let engine = Engine::default();

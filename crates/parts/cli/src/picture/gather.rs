@@ -12,7 +12,7 @@ use api::registry;
 use api::well_known::feature_gates::Gate;
 use client::{Client, ListOptions};
 use futures_util::future::try_join_all;
-use interpret::script::{Limits, Secluded};
+use interpret::script::Limits;
 use interpret::{Engine, Interpreter, Options};
 use object::{Object, ResourceType};
 use overrides::Overrides;
@@ -20,6 +20,7 @@ use policy::Index;
 
 use super::Picture;
 use super::settings::{Presumption, Settings};
+use crate::bystander::Bystander;
 use crate::failure::Failure;
 use crate::reach::call_failure;
 
@@ -94,7 +95,7 @@ impl Picture {
     /// Makes the interpreter anew from what says what objects mean.
     fn learn(&mut self) {
         let options = Options::default();
-        let engine = Engine::new(Limits::default(), options, Arc::new(Secluded));
+        let engine = Engine::new(Limits::default(), options, Arc::new(Bystander::new()));
         let (customizations, webhooks) = (&self.customizations, &self.webhooks);
         self.interpreter =
             Interpreter::configured(&Arc::new(engine), customizations, webhooks, None, options);
