@@ -241,7 +241,7 @@ impl Service<Request<client::Body>> for Hurried {
                 let options = JoinOptions::new(name, member.address());
                 join(&control, member.client(), &options).await?;
             }
-            Ok(control.send(request).await?)
+            control.send(request).await
         })
     }
 }
