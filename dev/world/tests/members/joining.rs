@@ -407,6 +407,7 @@ async fn a_join_waits_for_what_is_left_of_an_earlier_life() {
     world.until_ready("m1").await;
 }
 
+/// Neither another cluster's credentials, nor what a Secret of the cluster's name holds elsewhere in the control plane.
 #[tokio::test(start_paused = true)]
 async fn credentials_go_to_no_other_cluster() {
     let world = World::build()
@@ -416,28 +417,40 @@ async fn credentials_go_to_no_other_cluster() {
         .await;
     let thief = world.member("thief").address().to_owned();
     world
-        .apply(&format!(
-            "
-            apiVersion: cluster.karmada.io/v1alpha1
-            kind: Cluster
-            metadata: {{name: trap}}
-            spec:
-              syncMode: Push
-              apiEndpoint: {thief}
-              secretRef: {{namespace: karmada-cluster, name: m1}}
-            "
-        ))
+        .apply(
+            "{apiVersion: v1, kind: Secret, metadata: {name: treasure, namespace: kube-system},
+              stringData: {token: t, caBundle: ''}}",
+        )
         .await;
-    world
-        .until("the trap is told why", crate::SOON, async || {
-            let message = world
-                .field("clusters", "trap", "status.conditions.type=Ready.message")
-                .await;
-            message
-                .as_str()
-                .is_some_and(|text| text.contains("does not belong to cluster trap"))
-        })
-        .await;
+    for (name, secret) in [
+        ("trap", "{namespace: karmada-cluster, name: m1}"),
+        ("treasure", "{namespace: kube-system, name: treasure}"),
+    ] {
+        world
+            .apply(&format!(
+                "
+                apiVersion: cluster.karmada.io/v1alpha1
+                kind: Cluster
+                metadata: {{name: {name}}}
+                spec:
+                  syncMode: Push
+                  apiEndpoint: {thief}
+                  insecureSkipTLSVerification: true
+                  secretRef: {secret}
+                "
+            ))
+            .await;
+        let expected = format!("does not belong to cluster {name}");
+        world
+            .until("the trap is told why", crate::SOON, async || {
+                let message = world
+                    .field("clusters", name, "status.conditions.type=Ready.message")
+                    .await;
+                let message = message.as_str();
+                message.is_some_and(|text| text.contains(&expected))
+            })
+            .await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use api::cluster::{Cluster, LocalSecretReference};
-use api::names::impersonation_secret;
+use api::names::{CLUSTER_NAMESPACE, impersonation_secret};
 use client::{Endpoint, Identity};
 use object::{Object, ObjectKey};
 
@@ -39,7 +39,7 @@ pub enum LinkError {
     },
     /// The Secret belongs to something else.
     #[error(
-        "the secret {secret} does not belong to cluster {cluster}: it has another name or another owner"
+        "the secret {secret} does not belong to cluster {cluster}: the cluster does not own it, and it is not kept for the cluster by its name in namespace {CLUSTER_NAMESPACE}"
     )]
     SecretForeign {
         /// Which cluster.
@@ -137,17 +137,25 @@ pub(crate) fn impersonator_token(
     token(secret).ok_or_else(|| LinkError::NoToken(name.clone()))
 }
 
-/// Whether a secret is the cluster's own: by its owner, or by its name unless another cluster owns it. What holds the token
-/// of one cluster's impersonator has the name that the own secret of another would have.
+/// Whether a secret is the cluster's own: by its owner, or by its name and place unless another cluster owns it. What holds
+/// the token of one cluster's impersonator has the name that the own secret of another would have.
 ///
-/// Invariant: whoever may write Clusters cannot have other clusters' credentials sent to an endpoint of their choice.
+/// Invariant: whoever may write Clusters cannot have credentials that are not theirs sent to an endpoint of their choice:
+/// neither another cluster's nor, by calling a cluster after a Secret, anybody's in the control plane.
 pub(crate) fn is_own_secret(cluster: &Cluster, secret: &Object) -> bool {
     let (name, uid) = (&cluster.metadata.name, &cluster.metadata.uid);
-    let is_named_so = secret.name() == name || secret.name() == impersonation_secret(name);
+    let is_owned = !uid.is_empty() && secret.owner_references().any(|owner| owner.uid == *uid);
+    is_owned || is_kept_for(name, secret)
+}
+
+/// Whether a secret is where credentials of clusters are kept, under the name of this one.
+fn is_kept_for(cluster: &str, secret: &Object) -> bool {
+    let is_named_so = secret.name() == cluster || secret.name() == impersonation_secret(cluster);
     let mut owners = secret.owner_references();
-    let is_anothers = owners.any(|owner| owner.kind == "Cluster" && owner.name != *name);
-    (is_named_so && !is_anothers)
-        || (!uid.is_empty() && secret.owner_references().any(|owner| owner.uid == *uid))
+    let is_anothers = owners.any(|owner| owner.kind == "Cluster" && owner.name != cluster);
+    // Tokens of the control plane's own accounts are nothing that a member knows.
+    let is_our_token = secret.text_at(&["type"]) == Some("kubernetes.io/service-account-token");
+    secret.namespace() == CLUSTER_NAMESPACE && is_named_so && !is_anothers && !is_our_token
 }
 
 /// The secret that a cluster refers to, if it is there and its own.

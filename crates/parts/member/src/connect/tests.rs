@@ -6,7 +6,7 @@ use object::base64::encode;
 use object::{Object, Value};
 use serde_json::json;
 
-use crate::connect::{impersonator_token, link};
+use crate::connect::{impersonator_token, is_own_secret, link};
 use crate::testing::object;
 
 fn cluster(spec: Value) -> Cluster {
@@ -23,14 +23,14 @@ fn secret(name: &str, data: &[(&str, &str)]) -> Object {
         .map(|(key, value)| ((*key).to_owned(), Value::from(encode(value.as_bytes()))))
         .collect();
     object(
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "ns"}, "data": data}),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "karmada-cluster"}, "data": data}),
     )
 }
 
 #[test]
 fn what_is_missing_is_named() {
     let at = "https://m1.example:6443";
-    let reference = |name: &str| json!({"namespace": "ns", "name": name});
+    let reference = |name: &str| json!({"namespace": "karmada-cluster", "name": name});
     let full = secret("m1", &[("token", "t"), ("caBundle", "ca")]);
     for (claim, spec, secret, expected) in [
         (
@@ -49,7 +49,7 @@ fn what_is_missing_is_named() {
             "no secret",
             json!({"apiEndpoint": at, "secretRef": reference("m1")}),
             None,
-            "the secret ns/m1 of cluster m1 is not there",
+            "the secret karmada-cluster/m1 of cluster m1 is not there",
         ),
         (
             "no token",
@@ -67,7 +67,7 @@ fn what_is_missing_is_named() {
             "another cluster's secret",
             json!({"apiEndpoint": at, "secretRef": reference("m2")}),
             Some(&secret("m2", &[("token", "t"), ("caBundle", "ca")])),
-            "the secret ns/m2 does not belong to cluster m1: it has another name or another owner",
+            "the secret karmada-cluster/m2 does not belong to cluster m1: the cluster does not own it, and it is not kept for the cluster by its name in namespace karmada-cluster",
         ),
     ] {
         assert_eq!(
@@ -85,7 +85,7 @@ fn what_is_missing_is_named() {
 
 #[test]
 fn a_link_says_where_and_who_and_changes_with_both() {
-    let spec = json!({"apiEndpoint": "https://m1.example:6443", "secretRef": {"namespace": "ns", "name": "m1"}, "proxyURL": "http://p"});
+    let spec = json!({"apiEndpoint": "https://m1.example:6443", "secretRef": {"namespace": "karmada-cluster", "name": "m1"}, "proxyURL": "http://p"});
     let first = link(
         &cluster(spec.clone()),
         Some(&secret("m1", &[("token", "t"), ("caBundle", "ca")])),
@@ -131,14 +131,14 @@ fn a_link_says_where_and_who_and_changes_with_both() {
 #[test]
 fn a_secret_of_another_name_belongs_to_its_owner() {
     let mut owned = secret("x", &[("token", "t"), ("caBundle", "")]);
-    let spec = json!({"apiEndpoint": "https://m1", "secretRef": {"namespace": "ns", "name": "x"}});
+    let spec = json!({"apiEndpoint": "https://m1", "secretRef": {"namespace": "karmada-cluster", "name": "x"}});
     assert!(link(&cluster(spec.clone()), Some(&owned)).is_err());
     let owner = json!([{"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "name": "m1", "uid": "c"}]);
     owned.set(&["metadata", "ownerReferences"], owner).unwrap();
     assert!(link(&cluster(spec), Some(&owned)).is_ok());
     // The token of the impersonator of a cluster `m`, if this one were called `m-impersonator`.
     let mut anothers = secret("m1", &[("token", "t"), ("caBundle", "")]);
-    let spec = json!({"apiEndpoint": "https://m1", "secretRef": {"namespace": "ns", "name": "m1"}});
+    let spec = json!({"apiEndpoint": "https://m1", "secretRef": {"namespace": "karmada-cluster", "name": "m1"}});
     assert!(link(&cluster(spec.clone()), Some(&anothers)).is_ok());
     let owner = json!([{"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "name": "m", "uid": "d"}]);
     anothers
@@ -147,9 +147,30 @@ fn a_secret_of_another_name_belongs_to_its_owner() {
     assert!(link(&cluster(spec), Some(&anothers)).is_err());
 }
 
+/// Whoever names a cluster must not come by what has that name in the control plane.
+#[test]
+fn a_secret_is_not_a_clusters_by_its_name_alone() {
+    for (path, value, is_own) in [
+        (&["metadata", "namespace"][..], "karmada-cluster", true),
+        (&["metadata", "namespace"], "kube-system", false),
+        (&["type"], "Opaque", true),
+        (&["type"], "kubernetes.io/service-account-token", false),
+    ] {
+        for name in ["m1", "m1-impersonator"] {
+            let mut secret = secret(name, &[("token", "t"), ("caBundle", "")]);
+            secret.set(path, value).unwrap();
+            assert_eq!(
+                is_own_secret(&cluster(json!({})), &secret),
+                is_own,
+                "{secret:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_cluster_that_checks_nothing_needs_no_authority() {
-    let spec = json!({"apiEndpoint": "https://m1", "insecureSkipTLSVerification": true, "secretRef": {"namespace": "ns", "name": "m1"}});
+    let spec = json!({"apiEndpoint": "https://m1", "insecureSkipTLSVerification": true, "secretRef": {"namespace": "karmada-cluster", "name": "m1"}});
     let link = link(&cluster(spec), Some(&secret("m1", &[("token", "t")]))).unwrap();
     assert!(link.endpoint.insecure && link.endpoint.ca.is_empty());
 }
