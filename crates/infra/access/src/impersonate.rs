@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
 use serve::call::User;
 use serve::status::Status;
@@ -32,9 +32,9 @@ pub fn read(headers: &HeaderMap) -> Result<Option<Impersonation>, Status> {
     if !headers.keys().any(|name| name.as_str().starts_with(PREFIX)) {
         return Ok(None);
     }
-    let name = texts(headers, USER)?.pop().unwrap_or_default();
+    let name = first(headers, USER)?;
     let groups = texts(headers, GROUP)?;
-    let uid = texts(headers, UID)?.pop().unwrap_or_default();
+    let uid = first(headers, UID)?;
     let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for header in headers.keys() {
         let Some(key) = header.as_str().strip_prefix(EXTRA) else {
@@ -148,23 +148,29 @@ fn acting_user(
     }
 }
 
+/// What a header says that is meant to be there once. Upstream: of several the first counts, also where it is empty.
+fn first(headers: &HeaderMap, name: &str) -> Result<String, Status> {
+    let value = headers.get(name);
+    value.map_or_else(|| Ok(String::new()), |value| text(name, value))
+}
+
+fn text(name: &str, value: &HeaderValue) -> Result<String, Status> {
+    std::str::from_utf8(value.as_bytes())
+        .map(str::to_owned)
+        .map_err(|_| Status::bad_request(format!("header {name} is not valid UTF-8")))
+}
+
 fn texts(headers: &HeaderMap, name: &str) -> Result<Vec<String>, Status> {
     headers
         .get_all(name)
         .iter()
-        .map(|value| {
-            std::str::from_utf8(value.as_bytes())
-                .map(str::to_owned)
-                .map_err(|_| Status::bad_request(format!("header {name} is not valid UTF-8")))
-        })
+        .map(|value| text(name, value))
         .filter(|text| text.as_ref().map_or(true, |text| !text.is_empty()))
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     fn shown(pairs: &[(&'static str, &'static str)]) -> String {
@@ -235,6 +241,19 @@ mod tests {
                 "500: Internal error occurred: requested to act with groups, a uid or extras without impersonating a user",
             ),
             (&[("impersonate-user", "")], "nobody"),
+            (
+                &[
+                    ("impersonate-user", "ann"),
+                    ("impersonate-user", "root"),
+                    ("impersonate-uid", "7"),
+                    ("impersonate-uid", "8"),
+                ],
+                "ann 7 [\"system:authenticated\"] {} needs /users/ ann, authentication.k8s.io/uids/ 7",
+            ),
+            (
+                &[("impersonate-user", ""), ("impersonate-user", "root")],
+                "nobody",
+            ),
         ] {
             assert_eq!(shown(headers), expected, "{headers:?}");
         }
