@@ -157,6 +157,11 @@ fn signer(secret: &Value) -> Option<(String, String)> {
         secret_text(secret, "token-id")?,
         secret_text(secret, "token-secret")?,
     );
+    // Upstream: a Secret speaks for the token it is named after and for no other.
+    let name = secret["metadata"]["name"].as_str()?;
+    if name.strip_prefix(NAME_PREFIX)? != id {
+        return None;
+    }
     bootstrap_token::split(&format!("{id}.{key}"))?;
     Some((id, key))
 }
@@ -202,6 +207,25 @@ mod tests {
         assert_ne!(again["data"]["jws-kubeconfig-abcdef"], signature);
         let none = signed(Some(&made), "server: x", &BTreeMap::new()).unwrap();
         assert_eq!(none["data"], json!({KUBECONFIG: "server: x"}));
+    }
+
+    #[test]
+    fn a_secret_signs_by_the_token_it_is_named_after() {
+        for (name, id, usage, signs) in [
+            ("bootstrap-token-abcdef", "abcdef", "true", true),
+            ("bootstrap-token-abcdef", "abcdeg", "true", false),
+            ("bootstrap-token-abcdef", "abcdef", "false", false),
+            ("bootstrap-token-", "", "true", false),
+            ("abcdef", "abcdef", "true", false),
+        ] {
+            let data = json!({
+                "token-id": STANDARD.encode(id), "token-secret": STANDARD.encode("0123456789abcdef"),
+                "usage-bootstrap-signing": STANDARD.encode(usage),
+            });
+            let secret = json!({"metadata": {"name": name}, "data": data});
+            let found = signer(&secret).map(|(id, _)| id);
+            assert_eq!(found.as_deref(), signs.then_some(id), "{name} {id} {usage}");
+        }
     }
 
     #[test]
