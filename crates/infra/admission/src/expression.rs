@@ -177,7 +177,7 @@ impl<'a> Scene<'a> {
                 group: target.group.as_str().into(),
                 resource: target.resource.as_str().into(),
                 subresource: target.subresource.as_str().into(),
-                namespace: target.namespace.as_str().into(),
+                namespace: asked.namespace().into(),
                 name: asked.name().into(),
                 ..Question::default()
             },

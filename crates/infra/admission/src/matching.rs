@@ -110,13 +110,16 @@ impl<'a> Asked<'a> {
     /// The namespace of the request. Upstream: that of a request about a namespace is the namespace itself.
     pub(crate) fn namespace(&self) -> &str {
         if self.is_namespace() {
-            return &self.call.target.name;
+            return self.name();
         }
         &self.call.target.namespace
     }
 
-    /// The name of the object.
+    /// The name of the object. Upstream: none where the server makes one up, also once it has.
     pub(crate) fn name(&self) -> &str {
+        if self.call.generates_name {
+            return "";
+        }
         let named = |object: &'a Value| object.get("metadata")?.get("name")?.as_str();
         let target = self.call.target.name.as_str();
         if !target.is_empty() {

@@ -39,6 +39,8 @@ pub struct Call {
     pub applies: bool,
     /// What admission is shown of a write.
     pub exhibit: Exhibit,
+    /// Whether the server makes up the name of what is created.
+    pub generates_name: bool,
 }
 
 /// What admission is shown of a write.

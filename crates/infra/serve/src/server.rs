@@ -274,6 +274,7 @@ impl Server {
             options,
             applies,
             exhibit: Exhibit::Object,
+            generates_name: false,
         };
         let answer = Answer::negotiate(&parts.headers, pretty, table.sendable(&call.served));
         let measured = Measured::begin(&self.metrics, &call);

@@ -210,6 +210,7 @@ impl Server {
             options: call.options.clone(),
             applies: false,
             exhibit: Exhibit::Object,
+            generates_name: false,
         };
         // Only the object that was selected: not one that took its name since.
         let options = DeleteOptions {

@@ -140,9 +140,13 @@ impl Server {
         if !name_of(&object).is_empty() {
             return self.try_store_new(call, object, warnings).await;
         }
+        let call = Call {
+            generates_name: call.target.name.is_empty(),
+            ..call.clone()
+        };
         let mut refusal = None;
         for _ in 0..NAME_ATTEMPTS {
-            match self.try_store_new(call, object.clone(), warnings).await {
+            match self.try_store_new(&call, object.clone(), warnings).await {
                 Err(NotMade::Taken(status)) => refusal = Some(status),
                 other => return other,
             }

@@ -688,3 +688,75 @@ async fn who_asks_for_a_certificate_is_what_the_server_saw_whatever_a_webhook_ma
     let asked = &hook.seen()[0]["request"]["object"]["spec"]["username"];
     assert_eq!(asked, "root", "the webhook is told too");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_namespace_of_a_namespace_is_its_name_once_it_has_one() {
+    let world = world().await;
+    let hook = Hook::always(Reply::Allow).await;
+    let rules = json!([{"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["namespaces"]}]);
+    let chosen = json!({"namespaceSelector": {"matchLabels": {"tier": "web"}}, "rules": rules});
+    let one = webhook("h.example.com", hook.client(), chosen);
+    configure(&world, "validating", "h", &[one]).await;
+    let constraints = json!({"resourceRules": rules});
+    let policy = json!({"metadata": {"name": "p"}, "spec": {
+        "matchConstraints": constraints,
+        "validations": [{
+            "expression": "has(request.namespace) == has(request.name) && (!has(request.name) || request.namespace == request.name)",
+        }, {
+            "expression": "request.operation != 'CREATE' || has(request.name) == !has(object.metadata.generateName)",
+        }],
+    }});
+    let path = format!("{GROUP}/validatingadmissionpolicies");
+    world.create(&path, policy).await;
+    let bound = json!({"metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}});
+    let path = format!("{GROUP}/validatingadmissionpolicybindings");
+    world.create(&path, bound).await;
+    let labels = json!({"tier": "web"});
+    let declared = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "said", "labels": labels}});
+    let apply = [("content-type", "application/apply-patch+yaml")];
+    for (headers, line, body, code, expected) in [
+        (
+            &[][..],
+            "POST /api/v1/namespaces",
+            json!({"metadata": {"name": "shop", "labels": labels}}),
+            201,
+            json!(["CREATE", "shop", "shop"]),
+        ),
+        (
+            &[],
+            "POST /api/v1/namespaces",
+            json!({"metadata": {"generateName": "shop-", "labels": labels}}),
+            201,
+            json!(["CREATE", null, null]),
+        ),
+        (
+            &apply,
+            "PATCH /api/v1/namespaces/said?fieldManager=m",
+            declared,
+            201,
+            json!(["CREATE", "said", "said"]),
+        ),
+        (
+            &[],
+            "PATCH /api/v1/namespaces/shop",
+            json!({"metadata": {"labels": {"more": "yes"}}}),
+            200,
+            json!(["UPDATE", "shop", "shop"]),
+        ),
+        (
+            &[],
+            "DELETE /api/v1/namespaces/shop",
+            json!(null),
+            200,
+            json!(["DELETE", "shop", "shop"]),
+        ),
+    ] {
+        let before = hook.seen().len();
+        let answer = world.ask_with(&master(), headers, line, body).await;
+        assert_eq!(answer.code, code, "{line}: {}", answer.body);
+        let seen = hook.seen();
+        let request = &seen[before]["request"];
+        let shown = json!([request["operation"], request["name"], request["namespace"]]);
+        assert_eq!(shown, expected, "{line}");
+    }
+}
