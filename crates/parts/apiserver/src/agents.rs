@@ -29,9 +29,7 @@ use serve::record::Record;
 use serve::server::Server;
 use serve::target::ResourceTarget;
 
-pub(crate) use crate::agents::confinement::{
-    Confinement, confine, is_shown_no_data, plainly, without_data,
-};
+pub(crate) use crate::agents::confinement::{Confinement, confine, is_shown_no_data, without_data};
 
 const GROUP: &str = "certificates.k8s.io";
 const RESOURCE: &str = "certificatesigningrequests";

@@ -30,6 +30,7 @@ use tokio::time::Instant;
 use crate::admission::MultiClusterAdmission;
 use crate::agents;
 use crate::audit::{AUDIT_ID, Audit, RequestId};
+use crate::form;
 use crate::redaction;
 use crate::registrations;
 use crate::roles::COMPONENTS;
@@ -274,11 +275,13 @@ impl Front {
         let is_kept_back = redaction::concerns(&self.access, &admitted.user, &admitted.attempt);
         let is_agents = agents::is_shown_no_data(&admitted);
         let mut request = request;
-        if is_kept_back {
-            redaction::plainly(request.headers_mut());
-        }
-        if is_agents {
-            agents::plainly(request.headers_mut());
+        let mut wanted = Encoding::Json;
+        if is_kept_back || is_agents {
+            let table = self.server.table();
+            wanted = match form::plainly(&table, &admitted.attempt, request.headers_mut()) {
+                Ok(wanted) => wanted,
+                Err(status) => return body::refusal(&status, Encoding::Json),
+            };
         }
         let uri = request.uri().clone();
         let may_take = is_kept_back && redaction::may_take(&request);
@@ -301,8 +304,8 @@ impl Front {
                 return refusal;
             }
             match (is_kept_back, is_agents) {
-                (true, _) => redaction::redacted(response),
-                (false, true) => agents::without_data(response),
+                (true, _) => form::encoded(redaction::redacted(response), wanted),
+                (false, true) => form::encoded(agents::without_data(response), wanted),
                 (false, false) => response,
             }
         };

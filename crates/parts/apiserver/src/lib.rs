@@ -18,6 +18,7 @@ mod certificates;
 mod chores;
 mod definitions;
 mod errands;
+mod form;
 mod front;
 mod identity;
 mod issuers;

@@ -10,9 +10,7 @@ use access::attempt::{Attempt, What};
 use access::policy::Decision;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
-use http::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE,
-};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{Request, Response};
 use http_body_util::Full;
 use object::Value;
@@ -122,26 +120,7 @@ fn is_within(pointer: &str, place: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Asks for an answer that can be gone over: as JSON, neither packed nor over another protocol.
-pub(crate) fn plainly(headers: &mut HeaderMap) {
-    headers.remove(ACCEPT_ENCODING);
-    headers.remove(UPGRADE);
-    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-    let kinds: Vec<&str> = accepted
-        .unwrap_or_default()
-        .split(',')
-        .map(str::trim)
-        .filter(|kind| kind.starts_with("application/json"))
-        .collect();
-    let kinds = HeaderValue::from_str(&kinds.join(",")).ok();
-    let kinds = kinds.filter(|kinds| !kinds.is_empty());
-    headers.insert(
-        ACCEPT,
-        kinds.unwrap_or(HeaderValue::from_static("application/json")),
-    );
-}
-
-/// The answer without what is kept back.
+/// An answer in JSON without what is kept back.
 pub(crate) fn redacted(response: Response<Body>) -> Response<Body> {
     // A refusal says nothing of what such objects hold.
     if !response.status().is_success() {
@@ -334,24 +313,5 @@ mod tests {
             assert_eq!(takes(patch.as_bytes()), expected, "{patch}");
         }
         assert!(!takes(b"{"));
-    }
-
-    #[test]
-    fn what_cannot_be_gone_over_is_not_asked_for() {
-        for (accept, expected) in [
-            ("application/yaml", "application/json"),
-            (
-                "application/json;as=Table;v=v1;g=meta.k8s.io,application/yaml",
-                "application/json;as=Table;v=v1;g=meta.k8s.io",
-            ),
-            ("*/*", "application/json"),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(ACCEPT, accept.parse().unwrap());
-            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
-            plainly(&mut headers);
-            assert_eq!(headers.get(ACCEPT).unwrap(), expected);
-            assert!(!headers.contains_key(ACCEPT_ENCODING));
-        }
     }
 }

@@ -12,11 +12,8 @@ use api::cluster::sync_mode;
 use api::names::{CLUSTER_NAMESPACE, SYSTEM_NAMESPACE, impersonation_secret};
 use bytes::Bytes;
 use http::Response;
-use http::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE,
-};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use object::Value;
-use serde_json::json;
 use serve::body::Body;
 use serve::call::{Admission, Call, Verdict, at_once};
 use serve::server::Server;
@@ -113,34 +110,39 @@ pub(crate) fn is_shown_no_data(admitted: &Admitted) -> bool {
     is_secret && !is_creation && cluster_of_agent(&admitted.user).is_some()
 }
 
-/// Asks for an answer that [`without_data`] can read.
-pub(crate) fn plainly(headers: &mut HeaderMap) {
-    headers.remove(ACCEPT_ENCODING);
-    headers.remove(UPGRADE);
-    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-}
-
-/// An answer with a Secret, of which only who and what it is remains. Whoever applies Secrets with kubectl has what is in
-/// them in an annotation too.
+/// An answer in JSON with a Secret, of which only who and what it is remains. Whoever applies Secrets with kubectl has
+/// what is in them in an annotation too.
 pub(crate) fn without_data(response: Response<Body>) -> Response<Body> {
     if !response.status().is_success() {
         return response;
     }
     let (mut head, body) = response.into_parts();
     head.headers.remove(CONTENT_LENGTH);
-    let secret = match &body {
+    let document = match &body {
         Body::Whole(bytes) => serde_json::from_slice::<Value>(bytes).ok(),
         Body::Stream(_) => None,
     };
-    let shown = secret.map_or_else(Bytes::new, |secret| {
-        let metadata = secret["metadata"].as_object().into_iter().flatten();
-        let metadata = metadata.filter(|(name, _)| *name != "annotations");
-        let metadata: object::Map = metadata.map(|(k, v)| (k.clone(), v.clone())).collect();
-        json!({
-            "kind": secret["kind"], "apiVersion": secret["apiVersion"], "metadata": metadata, "type": secret["type"],
-        })
-        .to_string()
-        .into()
-    });
+    let shown = document.map_or_else(Bytes::new, |document| bare(&document).to_string().into());
     Response::from_parts(head, Body::Whole(shown))
+}
+
+/// Who and what a Secret is; of a table, its cells too, which tell how much is in a Secret and nothing of it.
+fn bare(document: &Value) -> Value {
+    let mut shown = object::Map::new();
+    for (name, field) in document.as_object().into_iter().flatten() {
+        let field = match (name.as_str(), field) {
+            ("kind" | "apiVersion" | "type" | "columnDefinitions" | "cells", field) => {
+                field.clone()
+            }
+            ("metadata", Value::Object(metadata)) => {
+                let metadata = metadata.iter().filter(|(name, _)| *name != "annotations");
+                Value::Object(metadata.map(|(k, v)| (k.clone(), v.clone())).collect())
+            }
+            ("rows", Value::Array(rows)) => rows.iter().map(bare).collect(),
+            ("object", Value::Object(_)) => bare(field),
+            _ => continue,
+        };
+        shown.insert(name.clone(), field);
+    }
+    Value::Object(shown)
 }

@@ -300,6 +300,41 @@ async fn whoever_joins_a_cluster_leaves_nothing_to_an_agent_that_took_its_name()
             answer.body
         );
     }
+    let protobuf = "application/vnd.kubernetes.protobuf";
+    let metadata = format!("{protobuf};as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+    let table = "application/json;as=Table;g=meta.k8s.io;v=v1";
+    for (path, accept, form, part) in [
+        (secret.clone(), protobuf, protobuf, "k8s\0"),
+        (secret.clone(), &metadata, protobuf, "k8s\0"),
+        (secret.clone(), "application/yaml", "application/yaml", ""),
+        (
+            secret.clone(),
+            table,
+            "application/json",
+            "\"kind\":\"Table\"",
+        ),
+        (
+            format!("{secret}?includeObject=Object"),
+            table,
+            "application/json",
+            "\"kind\":\"Table\"",
+        ),
+    ] {
+        let (code, media, text) = world.read(&stranger, &path, accept).await;
+        assert_eq!((code, &*media), (200, form), "{accept}: {text}");
+        assert!(
+            text.contains(part) && text.contains("prod"),
+            "{accept}: {text}"
+        );
+        for hidden in ["c2VjcmV0", "\"secret\""] {
+            assert!(!text.contains(hidden), "{accept}: {text}");
+        }
+    }
+    // In a message the data is as it is, not in base64.
+    let (_, _, text) = world.read(&master(), &secret, protobuf).await;
+    let (_, _, hidden) = world.read(&stranger, &secret, protobuf).await;
+    let sees = |text: &str| text.contains("\u{6}secret");
+    assert_eq!((sees(&text), sees(&hidden)), (true, false), "{text}");
     let copied = json!([{"op": "copy", "from": "/data/token", "path": "/metadata/labels/x"}]);
     let typed = [("content-type", "application/json-patch+json")];
     let line = format!("PATCH {secret}");

@@ -145,3 +145,56 @@ async fn no_patch_takes_passwords_of_proxies_to_where_they_are_seen() {
         assert!(!answer.body.to_string().contains(HUSH), "{patch}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_hidden_comes_in_the_form_wanted_or_not_at_all() {
+    let world = start().await;
+    let (json, yaml) = ("application/json", "application/yaml");
+    let protobuf = "application/vnd.kubernetes.protobuf";
+    let as_metadata = |media: &str| format!("{media};as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+    let metadata = as_metadata(protobuf);
+    let either = format!("{metadata},{}", as_metadata(json));
+    let (one, all) = (format!("{CLUSTERS}/m"), CLUSTERS.to_owned());
+    let watch = format!("{CLUSTERS}?watch=true&timeoutSeconds=1");
+    for (path, accept, code, media, part) in [
+        (&one, "*/*", 200, json, "\"kind\":\"Cluster\""),
+        (&one, yaml, 200, yaml, "kind: Cluster"),
+        (&all, yaml, 200, yaml, "kind: ClusterList"),
+        (
+            &one,
+            "application/json;as=Table;g=meta.k8s.io;v=v1",
+            200,
+            json,
+            "\"kind\":\"Table\"",
+        ),
+        (
+            &one,
+            "application/yaml,application/json;as=Table;g=meta.k8s.io;v=v1",
+            200,
+            yaml,
+            "kind: Cluster",
+        ),
+        (&one, &metadata, 200, protobuf, "k8s\0"),
+        (&one, protobuf, 406, json, "\"kind\":\"Status\""),
+        (&all, protobuf, 406, json, "\"kind\":\"Status\""),
+        (
+            &one,
+            "application/vnd.kubernetes.protobuf,application/json",
+            200,
+            json,
+            "\"kind\":\"Cluster\"",
+        ),
+        (&one, "text/html", 406, json, "\"kind\":\"Status\""),
+        (&watch, json, 200, json, ""),
+        (&watch, &either, 200, json, ""),
+        (&watch, &metadata, 406, json, ""),
+    ] {
+        let (found, form, text) = world.read(&known("reader"), path, accept).await;
+        assert_eq!((found, &*form), (code, media), "{path} {accept}: {text}");
+        assert!(text.contains(part), "{path} {accept}: {text}");
+        assert!(!text.contains(HUSH), "{path} {accept}: {text}");
+        // Whoever sees everything is told the same, but for events.
+        let (whole, ..) = world.read(&master(), path, accept).await;
+        assert!(whole == code || path == &watch, "{path} {accept}: {whole}");
+    }
+}

@@ -103,6 +103,26 @@ impl World {
         self.ask_with(user, &[], line, body).await
     }
 
+    /// Reads in a form: the code, the form of the answer and its bytes, as text with whatever is none left out.
+    pub(crate) async fn read(
+        &self,
+        user: &User,
+        path: &str,
+        accept: &str,
+    ) -> (u16, String, String) {
+        let request = Request::get(path).header("accept", accept);
+        let request = request.body(Full::new(Bytes::new())).unwrap();
+        let answer = self.handle.as_user(user.clone()).call(request).await;
+        let (head, body) = answer.unwrap().into_parts();
+        let media = head.headers["content-type"].to_str().unwrap().to_owned();
+        let bytes = match path.contains("watch=") {
+            true => Bytes::new(),
+            false => body.collect().await.unwrap().to_bytes(),
+        };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        (head.status.as_u16(), media, text)
+    }
+
     /// Writes an object as the administrator, who must be let.
     pub(crate) async fn create(&self, path: &str, object: Value) -> Value {
         let answer = self.ask(&master(), &format!("POST {path}"), object).await;
