@@ -1,5 +1,7 @@
 //! How much is written about which requests.
 
+mod fields;
+
 use std::collections::BTreeSet;
 
 use object::{Value, names};
@@ -95,8 +97,9 @@ impl Level {
 }
 
 impl AuditPolicy {
-    /// Reads an `audit.k8s.io/v1` Policy.
+    /// Reads an `audit.k8s.io/v1` Policy. One without rules would note nothing, and nobody writes one for that.
     pub fn read(policy: &Value) -> Result<Self, AuditPolicyError> {
+        fields::check(policy)?;
         let mut read = Self {
             rules: Vec::new(),
             omitted: stages(policy, "omitStages")?,
@@ -112,6 +115,10 @@ impl AuditPolicy {
                         why,
                     })?;
             read.rules.push(rule);
+        }
+        if read.rules.is_empty() {
+            let why = "there are none, so nothing would be noted";
+            return Err(wrong("rules", why.to_owned()));
         }
         Ok(read)
     }

@@ -184,3 +184,78 @@ fn a_policy_that_makes_no_sense_is_refused_with_the_place() {
         assert_eq!(refused.to_string(), expected);
     }
 }
+
+#[test]
+fn a_policy_that_would_note_something_else_by_a_slip_is_refused() {
+    let rule_fields = "level, users, userGroups, verbs, resources, namespaces, nonResourceURLs, omitStages, omitManagedFields";
+    let unknown =
+        |path: &str, fields: &str| format!("{path}: there is no such field; there are {fields}");
+    let top = "apiVersion, kind, metadata, omitStages, omitManagedFields, rules";
+    let none = "rules: there are none, so nothing would be noted".to_owned();
+    let with = |fields: Value| {
+        let mut rule = json!({"level": "Metadata"});
+        rule.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
+        json!({"rules": [{"level": "None"}, rule]})
+    };
+    for (policy, expected) in [
+        (json!({}), none.clone()),
+        (json!({"rules": []}), none.clone()),
+        (json!({"rules": null}), none),
+        (json!({"rule": [{"level": "None"}]}), unknown("rule", top)),
+        (json!({"Rules": [{"level": "None"}]}), unknown("Rules", top)),
+        (
+            json!({"rules": {"level": "None"}}),
+            "rules: it must be a list".to_owned(),
+        ),
+        (
+            json!({"rules": ["None"]}),
+            "rules[0]: it is no object".to_owned(),
+        ),
+        (
+            with(json!({"user": ["ann"]})),
+            unknown("rules[1].user", rule_fields),
+        ),
+        (
+            with(json!({"Users": ["ann"]})),
+            unknown("rules[1].Users", rule_fields),
+        ),
+        (
+            with(json!({"users": "ann"})),
+            "rules[1].users: it must be a list of texts".to_owned(),
+        ),
+        (
+            with(json!({"verbs": ["get", 1]})),
+            "rules[1].verbs: it must be a list of texts".to_owned(),
+        ),
+        (
+            with(json!({"omitManagedFields": "yes"})),
+            "rules[1].omitManagedFields: it must be true or false".to_owned(),
+        ),
+        (
+            with(json!({"resources": [{"group": "", "resource": ["pods"]}]})),
+            unknown(
+                "rules[1].resources[0].resource",
+                "group, resources, resourceNames",
+            ),
+        ),
+    ] {
+        let refused = AuditPolicy::read(&policy).unwrap_err();
+        assert_eq!(refused.to_string(), expected, "{policy}");
+    }
+    // Everything there is, and what is said to be nothing.
+    let whole = json!({
+        "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "metadata": {"name": "p", "labels": {"a": "b"}},
+        "omitStages": ["Panic"], "omitManagedFields": true,
+        "rules": [
+            {
+                "level": "Metadata", "users": ["ann"], "userGroups": ["ops"], "verbs": ["get"], "namespaces": ["shop"],
+                "resources": [{"group": "", "resources": ["pods"], "resourceNames": ["p"]}],
+                "omitStages": ["RequestReceived"], "omitManagedFields": false,
+            },
+            {"level": "None", "users": null, "nonResourceURLs": ["/healthz"]},
+        ],
+    });
+    assert!(AuditPolicy::read(&whole).is_ok());
+}
