@@ -1,6 +1,7 @@
 //! How the server protects itself: from what was typed to what it means.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -110,7 +111,7 @@ fn audit(typed: Audit) -> Result<Option<(access::audit::AuditPolicy, LogOptions)
     let log = LogOptions {
         path,
         largest: typed.audit_log_maxsize.saturating_mul(MEGABYTE),
-        kept: usize::from(typed.audit_log_maxbackup),
+        kept: NonZeroUsize::new(typed.audit_log_maxbackup.into()),
         oldest: (days > 0).then(|| DAY * days),
     };
     Ok(Some((parsed, log)))

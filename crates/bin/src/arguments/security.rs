@@ -127,7 +127,7 @@ pub(crate) struct Audit {
     /// How large the file may become before it is put aside, in megabytes.
     #[arg(long, value_name = "MB", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) audit_log_maxsize: u64,
-    /// How many files put aside are kept.
+    /// How many files put aside are kept; 0 for all of them.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(0..=10_000))]
     pub(crate) audit_log_maxbackup: u16,
     /// How many days files put aside are kept; 0 for as long as there are not too many.

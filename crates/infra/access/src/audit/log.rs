@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,8 +19,8 @@ pub struct LogOptions {
     pub path: PathBuf,
     /// A larger file is put aside and a new one begun.
     pub largest: u64,
-    /// How many files put aside are kept.
-    pub kept: usize,
+    /// How many files put aside are kept; `None` keeps all.
+    pub kept: Option<NonZeroUsize>,
     /// Files put aside longer ago than this are removed; `None` keeps them.
     pub oldest: Option<Duration>,
 }
@@ -178,7 +179,7 @@ impl RotatingFile {
         Ok(())
     }
 
-    /// `audit.log` becomes `audit.log.1`, that `audit.log.2`, and the oldest goes.
+    /// `audit.log` becomes `audit.log.1`, that `audit.log.2`, and the oldest goes if there are too many.
     fn put_aside(&mut self) -> io::Result<()> {
         let aside = |number: usize| {
             let mut name = self.options.path.clone().into_os_string();
@@ -186,20 +187,23 @@ impl RotatingFile {
             PathBuf::from(name)
         };
         let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-        for number in (1..self.options.kept).rev() {
+        let last = match self.options.kept {
+            Some(kept) => kept.get(),
+            // The first that is free, so that nothing is written over.
+            None => (1..usize::MAX)
+                .find(|number| !aside(*number).exists())
+                .unwrap_or(usize::MAX),
+        };
+        for number in (1..last).rev() {
             match fs::rename(aside(number), aside(number + 1)) {
                 Err(error) if !is_missing(&error) => return Err(error),
                 _ => {}
             }
         }
-        if self.options.kept == 0 {
-            fs::remove_file(&self.options.path)?;
-        } else {
-            fs::rename(&self.options.path, aside(1))?;
-        }
+        fs::rename(&self.options.path, aside(1))?;
         self.file = append_to(&self.options.path)?;
         self.length = 0;
-        self.forget(SystemTime::now(), (1..=self.options.kept).map(aside))
+        self.forget(SystemTime::now(), (1..=last).map(aside))
     }
 
     /// Removes files that were put aside too long ago.
@@ -241,7 +245,7 @@ mod tests {
         let options = LogOptions {
             path: path.clone(),
             largest: 8,
-            kept: 2,
+            kept: NonZeroUsize::new(2),
             oldest: None,
         };
         let mut file = RotatingFile::open(options).unwrap();
@@ -277,12 +281,54 @@ mod tests {
     }
 
     #[test]
+    fn without_a_limit_every_file_is_kept_until_it_is_too_old() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit.log");
+        let options = LogOptions {
+            path: path.clone(),
+            largest: 8,
+            kept: None,
+            oldest: None,
+        };
+        let mut file = RotatingFile::open(options).unwrap();
+        let names = || {
+            let found = fs::read_dir(directory.path()).unwrap();
+            let mut names: Vec<String> = found
+                .map(|entry| entry.unwrap())
+                .map(|entry| {
+                    let text = fs::read_to_string(entry.path()).unwrap();
+                    format!("{} {text}", entry.file_name().display())
+                })
+                .collect();
+            names.sort();
+            names.join(" ")
+        };
+        for number in 0..4 {
+            file.write(format!("line {number}").as_bytes()).unwrap();
+        }
+        assert_eq!(
+            names(),
+            "audit.log line 3 audit.log.1 line 2 audit.log.2 line 1 audit.log.3 line 0"
+        );
+        // Somebody took one away: nothing older has to move.
+        fs::remove_file(path.with_extension("log.2")).unwrap();
+        file.write(b"line 4").unwrap();
+        assert_eq!(
+            names(),
+            "audit.log line 4 audit.log.1 line 3 audit.log.2 line 2 audit.log.3 line 0"
+        );
+        file.options.oldest = Some(Duration::ZERO);
+        file.write(b"line 5").unwrap();
+        assert_eq!(names(), "audit.log line 5");
+    }
+
+    #[test]
     fn a_dash_is_standard_output_and_no_file() {
         for (path, is_output) in [("-", true), ("/dev/null", false)] {
             let options = LogOptions {
                 path: path.into(),
                 largest: 8,
-                kept: 0,
+                kept: None,
                 oldest: None,
             };
             let mut sink = Sink::open(options).unwrap();
@@ -305,7 +351,7 @@ mod tests {
         let options = LogOptions {
             path: directory.join("audit.log"),
             largest: 8,
-            kept: 2,
+            kept: NonZeroUsize::new(2),
             oldest: None,
         };
         RotatingFile::open(options).unwrap();
@@ -322,7 +368,7 @@ mod tests {
         let (log, writer) = AuditLog::open(LogOptions {
             path: path.clone(),
             largest: 1 << 20,
-            kept: 1,
+            kept: None,
             oldest: None,
         })
         .unwrap();

@@ -41,7 +41,7 @@ impl Watched {
         let options = LogOptions {
             path: path.clone(),
             largest: 1 << 20,
-            kept: 1,
+            kept: None,
             oldest: None,
         };
         let (log, writer) = AuditLog::open(options).unwrap();

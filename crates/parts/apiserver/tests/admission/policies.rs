@@ -398,7 +398,7 @@ async fn failed_checks_may_warn_and_be_noted_instead() {
     let options = LogOptions {
         path: directory.path().join("audit.log"),
         largest: 1 << 20,
-        kept: 1,
+        kept: None,
         oldest: None,
     };
     let (log, writer) = AuditLog::open(options.clone()).unwrap();

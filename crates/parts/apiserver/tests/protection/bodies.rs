@@ -62,7 +62,7 @@ async fn a_body_that_comes_in_drops_is_cut_off_after_a_minute() {
         let options = LogOptions {
             path: directory.path().join("audit.log"),
             largest: 1 << 20,
-            kept: 1,
+            kept: None,
             oldest: None,
         };
         let (log, writer) = AuditLog::open(options).unwrap();

@@ -99,7 +99,7 @@ async fn planted_secrets_appear_neither_in_logs_nor_errors_nor_files_nor_backups
     let options = LogOptions {
         path: directory.path().join("audit.log"),
         largest: 1 << 30,
-        kept: 1,
+        kept: None,
         oldest: None,
     };
     let security = Security {
