@@ -1,6 +1,6 @@
 //! The roles that keep running.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -23,7 +23,7 @@ pub(crate) struct Server {
     )]
     pub(crate) listen: SocketAddr,
     /// A further name or address clients reach the server under; may be given several times.
-    #[arg(long = "tls-san", value_name = "NAME")]
+    #[arg(long = "tls-san", value_name = "NAME", value_parser = server_name)]
     pub(crate) names: Vec<String>,
     #[command(flatten)]
     pub(crate) storage: Storage,
@@ -117,6 +117,20 @@ pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
+/// A name that a certificate can be for: an address, or a name of the DNS, whose first label may be a star.
+pub(crate) fn server_name(text: &str) -> Result<String, String> {
+    let name = text.to_ascii_lowercase();
+    let rest = name.strip_prefix("*.").unwrap_or(&name);
+    // What ends in a number is meant to be an address; clients would not take it for a name.
+    let last = rest.rsplit('.').next().unwrap_or_default();
+    let is_name = !last.bytes().all(|byte| byte.is_ascii_digit())
+        && object::names::check_dns1123_subdomain(rest).is_empty();
+    if is_name || text.parse::<IpAddr>().is_ok() {
+        return Ok(text.to_owned());
+    }
+    Err("write a DNS name or an IP address, such as fleet.example.com, *.example.com or 10.0.0.1, without a port".to_owned())
+}
+
 /// How log lines look.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum LogFormat {
@@ -129,6 +143,30 @@ pub(crate) enum LogFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn certificates_are_for_names_and_addresses() {
+        for (text, is_one) in [
+            ("fleet.example.com", true),
+            ("Fleet.Example.com", true),
+            ("localhost", true),
+            ("*.example.com", true),
+            ("10.9.8.7", true),
+            ("::1", true),
+            ("bad name!", false),
+            ("", false),
+            ("*", false),
+            ("a.*.example.com", false),
+            ("*.10.0.0.1", false),
+            ("10.9.8.777", false),
+            ("10.9.8.7:443", false),
+            ("[::1]", false),
+            ("https://fleet.example.com", false),
+            ("fleet.example.com.", false),
+        ] {
+            assert_eq!(server_name(text).is_ok(), is_one, "{text}");
+        }
+    }
 
     #[test]
     fn a_wrong_address_is_answered_with_a_right_one() {

@@ -29,7 +29,7 @@ pub(crate) struct Sim {
     )]
     pub(crate) listen: SocketAddr,
     /// A further name or address clients reach it under; may be given several times.
-    #[arg(long = "tls-san", value_name = "NAME")]
+    #[arg(long = "tls-san", value_name = "NAME", value_parser = super::server::server_name)]
     pub(crate) names: Vec<String>,
     /// How many nodes each member has.
     #[arg(long, value_name = "N", default_value_t = 3)]
