@@ -1,6 +1,6 @@
 //! How the server protects itself: from what was typed to what it means.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
@@ -25,8 +25,7 @@ pub(crate) fn security(typed: Security) -> Result<apiserver::Security, Failure> 
         (Some(certificate), Some(key)) => Some(AuthorityFiles { certificate, key }),
         _ => None,
     };
-    let mut resources = typed.encrypt;
-    resources.retain(|resource| !matches!(resource.as_str(), "" | "none"));
+    let resources = encrypted(&typed.encrypt)?;
     let lifetimes = Lifetimes {
         server: lifetime(
             "--server-certificate-lifetime",
@@ -48,6 +47,45 @@ pub(crate) fn security(typed: Security) -> Result<apiserver::Security, Failure> 
         audit: audit(typed.audit)?,
         ..apiserver::Security::default()
     })
+}
+
+/// The resources to encrypt. A name that is none would leave in the clear what its author meant, without a word.
+fn encrypted(typed: &[String]) -> Result<Vec<String>, Failure> {
+    let names: Vec<&str> = typed.iter().map(|name| name.trim()).collect();
+    if names == ["none"] {
+        return Ok(Vec::new());
+    }
+    let known = apiserver::encryptable();
+    let compiled_in = apiserver::built_in().iter();
+    let groups: BTreeSet<&str> = compiled_in.map(|(group, _)| *group).collect();
+    for name in &names {
+        let (plural, group) = parts(name);
+        // Upstream: the group of a definition has a dot in it.
+        let is_defined = group.contains('.')
+            && !groups.contains(group)
+            && object::names::check_dns1123_subdomain(group).is_empty()
+            && object::names::check_dns1035_label(plural).is_empty();
+        if is_defined || known.contains(*name) {
+            continue;
+        }
+        let what = match *name {
+            "" => "--encrypt: a name is empty".to_owned(),
+            "none" => "--encrypt: none stands alone".to_owned(),
+            name => format!("--encrypt: no resource that is kept is called {name:?}"),
+        };
+        let meant = cli::nearest(&name.to_lowercase(), known.iter().map(String::as_str));
+        let hint = match meant {
+            Some(meant) if *name != "none" => format!("did you mean {meant}?"),
+            _ => "write plural or plural.group, such as secrets or works.work.karmada.io, or none alone".to_owned(),
+        };
+        return Err(Failure::refused(what, hint));
+    }
+    Ok(names.into_iter().map(str::to_owned).collect())
+}
+
+/// The plural and the group of a resource; the core group is empty.
+fn parts(name: &str) -> (&str, &str) {
+    name.split_once('.').unwrap_or((name, ""))
 }
 
 /// How long a certificate lasts: long enough that there is time to replace it, and no longer than its authority.
@@ -119,4 +157,58 @@ fn audit(typed: Audit) -> Result<Option<(access::audit::AuditPolicy, LogOptions)
 
 fn read(path: &Path) -> Result<String, Failure> {
     cli::read_text(path).map_err(|why| why.of("", &path.display().to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_kept_is_encrypted_and_a_slip_is_told() {
+        for (typed, expected) in [
+            ("none", Ok("")),
+            ("secrets", Ok("secrets")),
+            ("secrets, deployments.apps", Ok("secrets,deployments.apps")),
+            ("things.example.com", Ok("things.example.com")),
+            (
+                "customresourcedefinitions.apiextensions.k8s.io",
+                Ok("customresourcedefinitions.apiextensions.k8s.io"),
+            ),
+            (
+                &apiserver::Encryption::default().resources.join(","),
+                Ok("secrets,works.work.karmada.io,clusters.cluster.karmada.io"),
+            ),
+            ("", Err("a name is empty")),
+            ("secrets,", Err("a name is empty")),
+            ("secrets,none", Err("none stands alone")),
+            ("secret", Err("called \"secret\" | did you mean secrets?")),
+            ("Secrets", Err("called \"Secrets\" | did you mean secrets?")),
+            (
+                "secrets.v1",
+                Err("called \"secrets.v1\" | did you mean secrets?"),
+            ),
+            (
+                "work.work.karmada.io",
+                Err("called \"work.work.karmada.io\" | did you mean works.work.karmada.io?"),
+            ),
+            (
+                "Things.example.com",
+                Err("called \"Things.example.com\" | write plural"),
+            ),
+            ("deployments", Err("called \"deployments\"")),
+            // Answered and not kept, or kept under another name.
+            ("tokenreviews.authentication.k8s.io", Err("called")),
+            ("events.events.k8s.io", Err("called")),
+        ] {
+            let words: Vec<String> = typed.split(',').map(str::to_owned).collect();
+            match (encrypted(&words), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found.join(","), expected),
+                (Err(Failure::Refused { what, hint }), Err(expected)) => {
+                    let said = format!("{what} | {hint}");
+                    assert!(said.contains(expected), "{typed}: {said}");
+                }
+                (found, _) => panic!("{typed}: {found:?}"),
+            }
+        }
+    }
 }

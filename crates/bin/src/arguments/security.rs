@@ -43,7 +43,8 @@ pub(crate) struct Security {
     /// `pki/encryption.key` in the data directory, made at the first start, if absent.
     #[arg(long, env = "KARAVEL_ENCRYPTION_KEY_FILE", value_name = "FILE")]
     pub(crate) encryption_key_file: Option<PathBuf>,
-    /// The resources to encrypt at rest, as plural or plural.group, with commas in between; `none` for none.
+    /// The resources to encrypt at rest, as plural or plural.group, with commas in between; `none`, alone, for none.
+    /// Names of definitions are taken as they are.
     #[arg(
         long,
         env = "KARAVEL_ENCRYPT",

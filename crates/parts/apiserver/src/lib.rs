@@ -44,7 +44,7 @@ pub use definitions::built_in;
 pub use front::{Handle, InProcess};
 pub use sealing::SealingError;
 pub use security::{AuthorityFiles, Encryption, Issuer, Lifetimes, Security, audit_policy};
-pub use server::{ApiServer, Extensions, Inside, Options, StartError, Storage};
+pub use server::{ApiServer, Extensions, Inside, Options, StartError, Storage, encryptable};
 pub use sharing::SharingError;
 pub use store::Store;
 pub use store::embedded::OpenError as StoreError;

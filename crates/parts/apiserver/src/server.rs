@@ -1,5 +1,6 @@
 //! Starting, running and stopping the API server.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -21,9 +22,10 @@ use http_body_util::Full;
 use listen::{Authority, Limits, Listener};
 use runtime::{Clock, Tasks};
 use serde_json::json;
+use serve::cache;
 use serve::call::Admission;
 use serve::handler::Handlers;
-use serve::resource::Table;
+use serve::resource::{Resource, Table};
 use serve::server::{About, Server, Surroundings};
 use store::Store;
 use store::embedded::{self, Embedded};
@@ -583,13 +585,30 @@ fn base_table(encrypted: &[String]) -> Table {
         let (plural, group) = name.split_once('.').unwrap_or((name, ""));
         table.keep_secret(group, plural);
     }
-    for resource in kinds::template_resources()
-        .into_iter()
-        .chain(multicluster::resources())
-    {
+    for resource in compiled_in() {
         table.insert(resource);
     }
     table
+}
+
+fn compiled_in() -> impl Iterator<Item = Resource> {
+    let templates = kinds::template_resources().into_iter();
+    templates.chain(multicluster::resources())
+}
+
+/// The resources that are compiled in and can be encrypted at rest, as `plural` or `plural.group`: those whose objects
+/// are kept, and kept under their own name.
+#[must_use]
+pub fn encryptable() -> BTreeSet<String> {
+    let kept = compiled_in().filter(|resource| {
+        let own = cache::name_of(&resource.group, &resource.plural);
+        resource.rules.is_stored() && *resource.collection == *own
+    });
+    kept.map(|resource| match &*resource.group {
+        "" => resource.plural.to_string(),
+        group => format!("{}.{group}", resource.plural),
+    })
+    .collect()
 }
 
 /// Secrets, the works that carry copies of them, and the clusters with what is shown to the proxies before them.
