@@ -43,8 +43,8 @@ pub(crate) fn get(reach: &Reach, mut typed: arguments::Get) -> Result<(), Failur
         let control = reach.connect().await?;
         let mut show = print;
         let mut note = tell;
-        let watching = cli::watch(&control, &query, (only, events), &mut show, &mut note);
-        until_interrupted(watching).await
+        let sinks: (cli::Sink<'_>, cli::Sink<'_>) = (&mut show, &mut note);
+        cli::watch(&control, &query, (only, events), sinks, interrupted()).await
     })?
 }
 
@@ -150,8 +150,8 @@ pub(crate) fn events(reach: &Reach, typed: arguments::Events) -> Result<(), Fail
         return block_on(async {
             let control = reach.connect().await?;
             let (mut show, mut note) = (print, tell);
-            let watching = cli::watch_events(&control, &query, &mut show, &mut note);
-            until_interrupted(watching).await
+            let sinks: (cli::Sink<'_>, cli::Sink<'_>) = (&mut show, &mut note);
+            cli::watch_events(&control, &query, sinks, interrupted()).await
         })?;
     }
     answer(block_on(async {
@@ -229,6 +229,14 @@ where
 {
     tokio::select! {
         ended = endless => ended,
-        _ = tokio::signal::ctrl_c() => Ok(()),
+        () = interrupted() => Ok(()),
+    }
+}
+
+/// Until somebody has seen enough.
+async fn interrupted() {
+    // Where nobody can say so, nobody does.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
     }
 }

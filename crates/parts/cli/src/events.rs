@@ -99,8 +99,8 @@ pub async fn events(control: &Client, query: &EventsQuery, now: Time) -> Result<
 pub async fn watch_events(
     control: &Client,
     query: &EventsQuery,
-    print: Sink<'_>,
-    note: Sink<'_>,
+    sinks: (Sink<'_>, Sink<'_>),
+    enough: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
     let mut fields = Vec::new();
     if let Some(about) = &query.about {
@@ -123,7 +123,7 @@ pub async fn watch_events(
         no_adoption: true,
         ..Query::default()
     };
-    reading::watch(control, &query, (false, false), print, note).await
+    reading::watch(control, &query, (false, false), sinks, enough).await
 }
 
 /// How events about `TYPE/NAME` are chosen.

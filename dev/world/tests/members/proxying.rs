@@ -95,6 +95,49 @@ async fn impersonated(world: &World, member: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_watches_is_told_at_once_which_member_refuses() {
+    let world = World::with_members(2).await;
+    let_in(&world, "vera").await;
+    world
+        .until("the member may take her for herself", SOON, async || {
+            impersonated(&world, "m1").await.contains("vera")
+        })
+        .await;
+    let vera = world.as_user("vera", &[]).await;
+    let query = cli::Query {
+        words: vec!["configmaps".to_owned()],
+        scope: cli::Scope::Members,
+        clusters: vec!["m1".to_owned(), "m2".to_owned()],
+        ..cli::Query::default()
+    };
+    let told = std::sync::Mutex::new(String::new());
+    let mut rows = |_: &str| Ok(());
+    let mut notes = |text: &str| {
+        told.lock().unwrap().push_str(text);
+        Ok(())
+    };
+    let sinks: (cli::Sink<'_>, cli::Sink<'_>) = (&mut rows, &mut notes);
+    let seen = async {
+        world
+            .until("it is told", SOON, async || {
+                told.lock().unwrap().contains("it is not followed")
+            })
+            .await;
+    };
+    let watching = cli::watch(vera.client(), &query, (false, false), sinks, seen);
+    let Err(failure) = watching.await else {
+        panic!("it ended well");
+    };
+    assert_eq!(failure.exit_code(), 1, "{failure}");
+    assert!(
+        failure.to_string().starts_with("cluster(m2): "),
+        "{failure}"
+    );
+    let told = told.lock().unwrap();
+    assert!(told.starts_with("cluster(m2): "), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn c32_and_c34_users_are_themselves_in_members_they_are_let_into() {
     let world = World::with_members(2).await;
     let_in(&world, "vera").await;

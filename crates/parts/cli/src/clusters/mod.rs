@@ -18,6 +18,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::nearest::cluster_hint;
 use crate::reach::call_failure;
+use crate::reading::clusters_failure;
 
 /// Who writes, in the fields' records.
 const MANAGER: &str = "karavel-cli";
@@ -32,10 +33,10 @@ async fn find(control: &Client, name: &str) -> Result<Object, Failure> {
     let key = ObjectKey::cluster(name);
     match control.get(&resource(), &key).await {
         Ok(found) => Ok(found),
-        Err(error) if error.is_not_found() => {
+        Err(error) if error.is_absence_of(name) => {
             Err(unknown(control, name, call_failure(&error).to_string()).await)
         }
-        Err(error) => Err(call_failure(&error)),
+        Err(error) => Err(clusters_failure(&error)),
     }
 }
 

@@ -9,7 +9,6 @@ use object::{Object, Value, condition};
 use super::{find, resource};
 use crate::age;
 use crate::failure::Failure;
-use crate::reach::call_failure;
 use crate::reading::{self, Answer, Output, clean};
 use crate::table::Table;
 use crate::writing::name_of;
@@ -69,7 +68,7 @@ async fn find_all(
             ..ListOptions::default()
         };
         let listed = control.list_all(&resource(), "", &options).await;
-        let listed = listed.map_err(|error| call_failure(&error))?;
+        let listed = listed.map_err(|error| reading::clusters_failure(&error))?;
         return Ok((listed.items, Vec::new()));
     }
     let (mut found, mut failures) = (Vec::new(), Vec::new());

@@ -14,7 +14,7 @@ use crate::nearest::{absent_space, missing};
 use crate::writing;
 
 /// How many rows a page of a long table has. Upstream: the same.
-const PAGE: u32 = 500;
+pub(super) const PAGE: u32 = 500;
 
 /// What every place is asked.
 pub(super) struct Asked<'a> {
@@ -203,7 +203,7 @@ async fn read_objects(
     objects
 }
 
-async fn read(client: &Client, path: &str) -> Result<Value, CallError> {
+pub(super) async fn read(client: &Client, path: &str) -> Result<Value, CallError> {
     let bytes = client
         .request(Method::GET, path, "application/json", Vec::new().into())
         .await?;

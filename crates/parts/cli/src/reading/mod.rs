@@ -4,6 +4,7 @@
 //! went wrong is named for each place.
 
 mod fetch;
+mod follow;
 mod format;
 mod kinds;
 mod kyaml;
@@ -34,7 +35,7 @@ pub(crate) use fetch::key;
 pub(crate) use format::write_document;
 pub(crate) use kinds::{expand, resolve};
 pub(crate) use lists::mark;
-pub(crate) use place::{Place, READINESS, place, places, within_reach};
+pub(crate) use place::{Place, READINESS, clusters_failure, place, places, within_reach};
 pub(crate) use tables::clean;
 pub(crate) use words::{Wanted, read as read_words, read_one};
 

@@ -88,6 +88,10 @@ impl Place {
         if !self.is_member() {
             return failure;
         }
+        // Whoever asks was known to the control plane, so it is the control plane that the member does not know.
+        if error.code() == 401 {
+            return failure.advised(stranger_hint(&self.name));
+        }
         if error.is_forbidden() {
             return failure.advised(permission_hint(&self.name, error));
         }
@@ -131,20 +135,20 @@ impl Place {
     /// failure says in which member it happened.
     pub(crate) async fn open(&self, path: &str) -> Result<AnswerBody, Failure> {
         let opened = self.open_as(path, false).await;
-        opened.map_err(|failure| match self.is_member() {
+        opened.map_err(|Unopened { failure, .. }| match self.is_member() {
             true => failure.in_cluster(&self.name),
             false => failure,
         })
     }
 
     /// The same, with tables instead of objects if the server can make them; a failure does not say where.
-    pub(crate) async fn open_as(&self, path: &str, tables: bool) -> Result<AnswerBody, Failure> {
-        let silent = || {
-            let what = format!("no answer within {:?}", self.patience);
-            Failure::failed(what, self.advice())
+    pub(crate) async fn open_as(&self, path: &str, tables: bool) -> Result<AnswerBody, Unopened> {
+        let unanswered = |what: String| Unopened {
+            code: 0,
+            failure: Failure::failed(what, self.advice()),
         };
-        let broken =
-            |error: &BoxError| Failure::failed(chain(error.as_ref()).to_string(), self.advice());
+        let silent = || unanswered(format!("no answer within {:?}", self.patience));
+        let broken = |error: &BoxError| unanswered(chain(error.as_ref()).to_string());
         let accept = match tables {
             true => TABLE,
             false => "application/json, */*",
@@ -168,14 +172,16 @@ impl Place {
         let said = String::from_utf8_lossy(&bytes.to_bytes()).into_owned();
         let status: Value = serde_json::from_str(&said).unwrap_or_default();
         let text = |field: &str| status[field].as_str().map(str::to_owned);
-        Err(self.failure(&CallError::Refused(Box::new(Refusal {
+        let refusal = Refusal {
             request: format!("GET {}", path.split('?').next().unwrap_or_default()),
             code,
             reason: text("reason").unwrap_or_default(),
             message: text("message").unwrap_or_else(|| said.trim().to_owned()),
             details: Value::Null,
             retry_after: None,
-        }))))
+        };
+        let failure = self.failure(&CallError::Refused(Box::new(refusal)));
+        Err(Unopened { code, failure })
     }
 
     fn advice(&self) -> &'static str {
@@ -195,6 +201,28 @@ impl Place {
             .named("karavel")
             .limited(self.patience, CALLS)
     }
+}
+
+/// A stream that did not begin.
+pub(crate) struct Unopened {
+    /// The HTTP status; 0 if there was no answer.
+    code: u16,
+    pub(crate) failure: Failure,
+}
+
+impl Unopened {
+    /// Whether the place does not know the state any more from which changes were asked for, or not as one of its own.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        let said = self.failure.to_string();
+        self.code == 410 || self.code == 504 && said.contains("Too large resource version")
+    }
+}
+
+/// What to do about a member that does not know the control plane.
+fn stranger_hint(member: &str) -> String {
+    format!(
+        "{member} does not know the control plane's credentials any more: `karavel describe cluster {member}` shows its condition Ready; let it go with `karavel unjoin {member} --force` and join it again"
+    )
 }
 
 /// Whom to ask for what: the control plane lets users through to a member, where they need a role of their own.
@@ -276,7 +304,7 @@ pub(crate) async fn within_reach(
             );
             return Ok((places, Some(failure)));
         }
-        Err(error) => return Err(call_failure(&error)),
+        Err(error) => return Err(clusters_failure(&error)),
     };
     listed.sort_by(|one, other| one.name().cmp(other.name()));
     places.extend(
@@ -285,6 +313,17 @@ pub(crate) async fn within_reach(
             .map(|cluster| Place::of_cluster(control, cluster)),
     );
     Ok((places, None))
+}
+
+/// A call about all clusters that failed: where there is no such kind, the kubeconfig leads elsewhere.
+pub(crate) fn clusters_failure(error: &CallError) -> Failure {
+    let failure = call_failure(error);
+    match error.is_not_found() {
+        true => failure.advised(
+            "this server is no control plane, but perhaps a member: choose the control plane with --karmada-context or --kubeconfig",
+        ),
+        false => failure,
+    }
 }
 
 fn kind() -> ResourceType {
@@ -356,5 +395,98 @@ impl Service<Request<Body>> for Through {
             }
             control.send(request).await
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(code: u16, message: &str) -> CallError {
+        CallError::Refused(Box::new(Refusal {
+            request: "GET /x".to_owned(),
+            code,
+            reason: String::new(),
+            message: message.to_owned(),
+            details: Value::Null,
+            retry_after: None,
+        }))
+    }
+
+    fn silent() -> Client {
+        Client::in_process(Through {
+            control: Client::in_process(Nobody),
+            prefix: String::new(),
+            accept: None,
+        })
+    }
+
+    /// Answers nothing.
+    #[derive(Clone)]
+    struct Nobody;
+
+    impl Service<Request<Body>> for Nobody {
+        type Response = Response<AnswerBody>;
+        type Error = BoxError;
+        type Future = std::future::Pending<Result<Response<AnswerBody>, BoxError>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Request<Body>) -> Self::Future {
+            std::future::pending()
+        }
+    }
+
+    #[tokio::test]
+    async fn who_is_not_known_in_a_member_is_told_apart_from_who_may_not() {
+        let member = Place::member(&silent(), "m1");
+        for (code, message, expected) in [
+            (
+                401,
+                "Unauthorized",
+                "m1 does not know the control plane's credentials any more",
+            ),
+            (403, "pods is forbidden", "lacks a role there"),
+            (
+                403,
+                "cannot get clusters/proxy",
+                "ClusterRole cluster-proxy-admin",
+            ),
+            (503, "it is late", READINESS),
+        ] {
+            let failure = member.failure(&refused(code, message));
+            assert!(failure.hint().contains(expected), "{}", failure.hint());
+        }
+        let own = Place::control_plane(&silent()).failure(&refused(401, "Unauthorized"));
+        assert!(own.hint().contains("kubeconfig"), "{}", own.hint());
+    }
+
+    #[test]
+    fn a_server_without_clusters_is_no_control_plane() {
+        for (code, is_one) in [(404, false), (403, true)] {
+            let failure = clusters_failure(&refused(code, "no"));
+            let says = failure.hint().contains("this server is no control plane");
+            assert_eq!(says, !is_one, "{code}: {}", failure.hint());
+        }
+    }
+
+    #[test]
+    fn only_a_state_that_is_not_known_is_forgotten() {
+        for (code, what, expected) in [
+            (410, "too old resource version: 1 (9)", true),
+            (504, "Too large resource version: 9, current: 1", true),
+            (504, "no answer", false),
+            (403, "no", false),
+            (0, "no answer", false),
+        ] {
+            let failure = Failure::failed(what, "");
+            assert_eq!(
+                Unopened { code, failure }.is_forgotten(),
+                expected,
+                "{what}"
+            );
+        }
     }
 }
