@@ -19,7 +19,8 @@ const NAMESPACE: &str = "shop";
 const NAME: &str = "web";
 
 /// Applies the application and says how far it has come. `members` are those of the `running` ones that have joined; without
-/// any there is nothing to show, and nothing is applied; nor where it is already, perhaps changed since.
+/// any there is nothing to show, and nothing is applied; nor where it is already, perhaps changed since. Says whether there is
+/// anything to look at now.
 pub(crate) async fn show(
     control: &Client,
     begun: Instant,
@@ -44,7 +45,7 @@ pub(crate) async fn show(
                 begun,
                 "demo: the namespace shop is there already, and is left as it is",
             )?;
-            return Ok(true);
+            return has_application(control).await;
         }
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(cli::call_failure(&error)),
@@ -116,6 +117,17 @@ pub(crate) async fn show(
     };
     step(begun, &said)?;
     Ok(true)
+}
+
+/// Whether what is there already is the application, so that there is something to look at: the namespace may be anybody's.
+async fn has_application(control: &Client) -> Result<bool, Failure> {
+    let deployment = ResourceType::namespaced("apps", "v1", "Deployment", "deployments");
+    let key = ObjectKey::namespaced(NAMESPACE, NAME);
+    match control.get_metadata(&deployment, &key).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(cli::call_failure(&error)),
+    }
 }
 
 /// Looks at an object until it says something; `None` if it does not in time.

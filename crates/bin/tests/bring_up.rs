@@ -206,6 +206,25 @@ fn a_member_that_was_let_go_stays_away_and_one_that_is_not_run_is_named() {
         "get deployment web -n shop -o jsonpath={.spec.replicas}",
     );
     assert_eq!(replicas, "1");
+    assert!(
+        up.has_said("explain deployment/web -n shop"),
+        "{:?}",
+        up.said
+    );
+
+    // A namespace of the name may be anybody's: nothing in it is proposed to be looked at.
+    let (code, said) = karavel(&data, "delete deployment web -n shop");
+    assert_eq!(code, 0, "{said}");
+    drop(up);
+    let up = Up::start(&data, &["--members", "1", "--demo"]);
+    let kept = "the namespace shop is there already";
+    assert!(up.has_said(kept), "{:?}", up.said);
+    assert!(!up.has_said("deployment/web -n shop"), "{:?}", up.said);
+    assert!(
+        up.has_said("karavel create deployment web"),
+        "{:?}",
+        up.said
+    );
     drop(up);
 
     // Those that were let go run, and are not there to demonstrate anything.
