@@ -54,7 +54,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let program = Program::of_process();
     match program.parse(std::env::args_os()) {
-        Ok(arguments) => end(run(&program, arguments)),
+        Ok(arguments) => {
+            let reach: Reach = arguments.reach.clone().into();
+            let ended = run(&program, arguments);
+            end(ended.map_err(|failure| reach.explain(failure, clusters::now())))
+        }
         Err(program::Unusable::Usage(error)) => usage(program, &error),
         Err(program::Unusable::Apart(failure) | program::Unusable::Configuration(failure)) => {
             end(Err(failure))

@@ -440,5 +440,9 @@ fn refuse(error: &StartError) -> Failure {
         StartError::Roles(_) => "this is a mistake in the program; please report it",
     };
     let hint = trouble::hint(error).unwrap_or(hint);
-    Failure::refused(telemetry::chain(error).to_string(), hint)
+    let what = telemetry::chain(error).to_string();
+    match trouble::is_full(error) {
+        true => Failure::failed(what, hint),
+        false => Failure::refused(what, hint),
+    }
 }

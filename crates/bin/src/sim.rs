@@ -119,5 +119,9 @@ pub(crate) fn refuse(error: &RunError) -> Failure {
         }
     };
     let hint = assembly::trouble::hint(error).unwrap_or(hint);
-    Failure::refused(telemetry::chain(error).to_string(), hint)
+    let what = telemetry::chain(error).to_string();
+    match assembly::trouble::is_full(error) {
+        true => Failure::failed(what, hint),
+        false => Failure::refused(what, hint),
+    }
 }

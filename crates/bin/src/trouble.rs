@@ -3,30 +3,41 @@
 use std::error::Error;
 use std::io::{self, ErrorKind};
 
+/// What a store says that takes no more writes.
+const CLOSED: &str = "takes no more writes";
+
 /// What to do about an error, if the system itself is what it comes from.
 #[must_use]
 pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
-    let mut link = Some(error);
-    while let Some(error) = link {
-        let system = error.downcast_ref::<io::Error>();
-        if let Some(hint) = system.and_then(|error| about(error.kind())) {
-            return Some(hint);
-        }
-        link = error.source();
+    if is_full(error) {
+        return Some("make room there and start again: it goes on where it was");
     }
-    None
+    match kind(error)? {
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
+            Some("let this user write there, or choose another directory with --data-dir")
+        }
+        _ => None,
+    }
 }
 
-fn about(kind: ErrorKind) -> Option<&'static str> {
-    Some(match kind {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "make room there and start again: it goes on where it was"
-        }
-        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
-            "let this user write there, or choose another directory with --data-dir"
-        }
-        _ => return None,
-    })
+/// Whether there is no room left on the disk. Nothing that was asked for is wrong then: it has failed.
+#[must_use]
+pub fn is_full(error: &(dyn Error + 'static)) -> bool {
+    let is_closed = links(error).any(|link| link.to_string().contains(CLOSED));
+    is_closed
+        || matches!(
+            kind(error),
+            Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+        )
+}
+
+/// What the system says, if it is what an error comes from.
+fn kind(error: &(dyn Error + 'static)) -> Option<ErrorKind> {
+    links(error).find_map(|link| Some(link.downcast_ref::<io::Error>()?.kind()))
+}
+
+fn links<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&link| link.source())
 }
 
 #[cfg(test)]
@@ -59,6 +70,10 @@ mod tests {
             assert_eq!(found.is_some(), expected.is_some(), "{kind}");
             let expected = expected.unwrap_or_default();
             assert!(found.unwrap_or_default().starts_with(expected), "{kind}");
+            let is_full = is_full(&Above(io::Error::from(kind)));
+            assert_eq!(is_full, kind == ErrorKind::StorageFull, "{kind}");
         }
+        let closed = io::Error::other("the store takes no more writes: no space left");
+        assert!(is_full(&Above(closed)));
     }
 }

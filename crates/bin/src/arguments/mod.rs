@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
 }
 
 /// Which control plane a command is for.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct Reach {
     /// The control plane's kubeconfig; KUBECONFIG or the file in the home directory if absent.
     #[arg(long, value_name = "FILE", global = true)]

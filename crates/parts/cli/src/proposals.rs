@@ -1,10 +1,9 @@
 //! Names that may be typed next.
 
-use std::path::PathBuf;
-
 use client::{Client, ListOptions};
-use object::{Object, Value};
+use object::Object;
 
+use crate::chosen::Chosen;
 use crate::failure::Failure;
 use crate::pods;
 use crate::reach::{Reach, call_failure};
@@ -90,24 +89,7 @@ pub async fn proposals(
 /// The contexts of the kubeconfigs that are meant; none if they cannot be read.
 #[must_use]
 pub fn contexts(reach: &Reach) -> Vec<String> {
-    let files = match &reach.kubeconfig {
-        Some(path) => vec![path.clone()],
-        None => match std::env::var_os("KUBECONFIG") {
-            Some(paths) if !paths.is_empty() => std::env::split_paths(&paths).collect(),
-            _ => std::env::home_dir()
-                .map(|home| home.join(".kube").join("config"))
-                .into_iter()
-                .collect::<Vec<PathBuf>>(),
-        },
-    };
-    let texts = files
-        .iter()
-        .filter_map(|path| std::fs::read_to_string(path).ok());
-    let configs = texts.filter_map(|text| serde_saphyr::from_str::<Value>(&text).ok());
-    configs
-        .flat_map(|config| config["contexts"].as_array().cloned().unwrap_or_default())
-        .filter_map(|context| context["name"].as_str().map(str::to_owned))
-        .collect()
+    Chosen::read(reach).contexts()
 }
 
 #[cfg(test)]

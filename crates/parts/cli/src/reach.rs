@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 
 use client::{Address, CallError, Client, ConfigError, KubeconfigSource};
+use object::time::Time;
 use telemetry::chain;
 
 use crate::acting::{Actor, act_as};
+use crate::chosen::Chosen;
 use crate::failure::Failure;
 use crate::nearest::nearest;
-use crate::proposals::contexts;
+use crate::plugin::{self, plugin_failure};
+use crate::reading::clean;
 
 /// More is not said of why a kubeconfig is of no use.
 const LONGEST: usize = 300;
@@ -44,7 +47,10 @@ impl Reach {
     pub async fn connect_member(&self) -> Result<Client, Failure> {
         let connected = Client::from_kubeconfig(&self.source()).await;
         let connected = connected.map_err(|error| {
-            let failure = unusable(&error).advised("name the member's own kubeconfig with --cluster-kubeconfig, and one of its contexts with --cluster-context");
+            let failure = match unusable(&error) {
+                failure if failure.hint() == plugin::CHECK => failure,
+                failure => failure.advised("name the member's own kubeconfig with --cluster-kubeconfig, and one of its contexts with --cluster-context"),
+            };
             self.advise(failure)
         });
         Ok(connected?.named("karavel"))
@@ -56,12 +62,38 @@ impl Reach {
         address.map_err(|error| self.advise(unusable(&error)))
     }
 
-    /// The same with the context that was probably meant, or with those there are, if there is none of the name.
+    /// The same with the context that was probably meant, or with those there are, if there is none of the name; of a
+    /// credential plugin, with its name.
     fn advise(&self, failure: Failure) -> Failure {
-        let hint = |wrong| context_hint(wrong, &contexts(self));
-        match self.context.as_deref().and_then(hint) {
+        let chosen = Chosen::read(self);
+        if failure.hint() == plugin::CHECK {
+            let Some(command) = chosen.plugin() else {
+                return failure;
+            };
+            let named = format!("the command {:?} in", clean(command));
+            let hint = plugin::CHECK.replacen("the command in", &named, 1);
+            return failure.advised(hint);
+        }
+        let hint = |wrong| context_hint(wrong, &chosen.contexts());
+        match chosen.context().and_then(hint) {
             Some(hint) => failure.advised(hint),
             None => failure,
+        }
+    }
+
+    /// The end of a command, with what only the kubeconfig can tell: whoever is not known may come with a certificate that
+    /// holds no longer.
+    #[must_use]
+    pub fn explain(&self, failure: Failure, now: Time) -> Failure {
+        let is_unknown = failure.hint() == UNKNOWN;
+        if !is_unknown && !failure.to_string().contains("CertificateExpired") {
+            return failure;
+        }
+        match Chosen::read(self).certificate_end() {
+            Some(end) if end < now => failure.advised(format!(
+                "the client certificate in the kubeconfig holds no longer: it ended at {end}; take a new one from the server's data directory, or from whoever gave it out"
+            )),
+            _ => failure,
         }
     }
 
@@ -92,6 +124,9 @@ fn context_hint(wrong: &str, known: &[String]) -> Option<String> {
 
 /// Why a kubeconfig is of no use. What stands in it may be anything, secrets among it, so it is not told at length.
 fn unusable(error: &ConfigError) -> Failure {
+    if let Some(failure) = plugin_failure(error) {
+        return failure;
+    }
     let mut what = of_kubeconfig(&said_once(&chain(error).to_string()));
     if let Some((end, _)) = what.char_indices().nth(LONGEST) {
         what.truncate(end);
@@ -143,6 +178,9 @@ fn said_once(causes: &str) -> String {
 pub(crate) const UNREACHED: &str =
     "check that the server runs and that the address in the kubeconfig is right";
 
+/// What to do about a server that does not know who asks.
+const UNKNOWN: &str = "the server does not know this user: check the kubeconfig's credentials";
+
 /// What to do about a server that runs and is not who the kubeconfig says it is.
 fn certificate_hint(what: &str) -> Option<&'static str> {
     let (_, why) = what.split_once("invalid peer certificate: ")?;
@@ -165,6 +203,9 @@ fn certificate_hint(what: &str) -> Option<&'static str> {
 /// What would be refused again is refused; what may work a little later has failed.
 #[must_use]
 pub fn call_failure(error: &CallError) -> Failure {
+    if let Some(failure) = plugin_failure(error) {
+        return failure;
+    }
     let Some(refusal) = error.refusal() else {
         let what = said_once(&chain(error).to_string());
         return match error {
@@ -182,7 +223,7 @@ pub fn call_failure(error: &CallError) -> Failure {
     let hint = match refusal.code {
         413 => "an object may have 3 MiB at most: make it smaller, or divide it",
         400 | 406 | 415 => "correct what was given and repeat",
-        401 => "the server does not know this user: check the kubeconfig's credentials",
+        401 => UNKNOWN,
         // What a rule of admission says is about the object, not about who sends it.
         403 if refusal.message.contains("denied the request") => {
             "correct what the rule complains about and repeat"
@@ -211,6 +252,13 @@ pub fn call_failure(error: &CallError) -> Failure {
         410 => "it is gone: look again and repeat",
         422 => "correct the named fields and repeat",
         429 => return Failure::failed(what, "the server is busy: repeat a little later"),
+        // A store that could not write does not try again by itself.
+        500..=504 if refusal.message.contains("takes no more writes") => {
+            return Failure::failed(
+                what,
+                "make room on the server's disk, or repair it, and start the server again: it goes on where it was",
+            );
+        }
         502..=504 => return Failure::failed(what, "repeat a little later"),
         // Upstream: an apply with unknown fields is answered as if the server were at fault.
         500 if refusal.message.contains(": expected string, got ") => {
@@ -316,6 +364,13 @@ mod tests {
             ),
             (502, "", "m", 2, "later"),
             (503, "ServiceUnavailable", "m", 2, "later"),
+            (
+                503,
+                "ServiceUnavailable",
+                "the store takes no more writes: No space left on device",
+                2,
+                "make room on the server's disk",
+            ),
             (504, "Timeout", "m", 2, "later"),
         ] {
             let failure = call_failure(&refused(code, reason, message));
@@ -406,6 +461,76 @@ mod tests {
         ] {
             assert_eq!(of_kubeconfig(&causes), expected);
         }
+    }
+
+    fn reach(directory: &tempfile::TempDir, text: &str) -> Reach {
+        let path = directory.path().join("config");
+        std::fs::write(&path, text).unwrap();
+        Reach {
+            kubeconfig: Some(path),
+            context: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_current_context_that_is_misspelt_is_answered_with_the_right_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = "current-context: karmada-apisever
+contexts: [{name: karmada-apiserver, context: {cluster: c, user: u}}]";
+        let failure = reach(&directory, text).connect().await.err().unwrap();
+        assert_eq!(failure.hint(), "did you mean \"karmada-apiserver\"?");
+    }
+
+    #[tokio::test]
+    async fn a_credential_plugin_that_fails_is_heard() {
+        let directory = tempfile::tempdir().unwrap();
+        for (command, expected) in [
+            (
+                "{command: sh, args: ['-c', 'echo token expired >&2; exit 3'], env: [{name: A, value: secret}]",
+                "the credential plugin failed (exit status: 3): token expired",
+            ),
+            (
+                "{command: /nowhere/plugin",
+                "the credential plugin cannot be run: No such file or directory (os error 2)",
+            ),
+            (
+                "{command: sh, args: ['-c', 'echo secret']",
+                "the credential plugin answers with no credentials",
+            ),
+        ] {
+            let text = format!(
+                "current-context: c
+contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
+clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'}}}}]
+users: [{{name: u, user: {{exec: {command}, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never}}}}}}]"
+            );
+            let failure = reach(&directory, &text).connect().await.err().unwrap();
+            assert_eq!(failure.to_string(), expected);
+            let hint = failure.hint();
+            assert!(hint.contains("users[].user.exec") && hint.contains("the command \""));
+        }
+    }
+
+    #[test]
+    fn a_certificate_that_holds_no_longer_is_told_with_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let authority = include_str!("../testdata/client.pem");
+        std::fs::write(directory.path().join("client.pem"), authority).unwrap();
+        let reach = reach(
+            &directory,
+            "current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+users: [{name: u, user: {client-certificate: client.pem}}]",
+        );
+        let now = |seconds| Time::from_unix_seconds(seconds);
+        let unknown = || call_failure(&refused(401, "Unauthorized", "Unauthorized"));
+        let late = reach.explain(unknown(), now(4_000_000_000));
+        let hint = late.hint();
+        assert!(hint.contains("it ended at 2025-01-02T00:00:00Z"), "{hint}");
+        assert_eq!(reach.explain(unknown(), now(1_000_000)).hint(), UNKNOWN);
+        let other = call_failure(&refused(404, "NotFound", "m"));
+        let other = reach.explain(other, now(4_000_000_000));
+        assert!(!other.hint().contains("certificate"), "{}", other.hint());
     }
 
     #[tokio::test]
