@@ -4,6 +4,7 @@
 //! inside a WebSocket, as today's kubectl wants it, by SPDY alone, or by channels.
 
 mod forward;
+mod keyboard;
 mod session;
 mod spdy;
 mod websocket;

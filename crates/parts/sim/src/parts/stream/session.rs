@@ -10,8 +10,12 @@ use object::time::Time;
 use runtime::Clock;
 use serde_json::json;
 
+use super::keyboard::{self, Keyboard, Typed};
 use crate::parts::shell::{self, Appetite};
 use crate::sessions::Sessions;
+
+/// What a command ends with that was interrupted.
+const INTERRUPTED: i32 = 130;
 
 /// Input, output and the end of a session.
 pub(crate) trait Line: Send {
@@ -121,6 +125,9 @@ impl Place {
             return self.shell(line).await;
         }
         if let Some(appetite) = shell::appetite(command).filter(|_| self.streamed.stdin) {
+            if self.streamed.tty {
+                return self.answer_back(line, appetite).await;
+            }
             while let Some(data) = line.hear().await {
                 if appetite == Appetite::Echoes {
                     line.say(Output::Stdout, &data).await;
@@ -154,36 +161,20 @@ impl Place {
 
     /// Answers line after line until the client has no more or says `exit`.
     async fn shell(&self, line: &mut impl Line) -> i32 {
-        let tty = self.streamed.tty;
-        let mut pending = String::new();
+        let mut keyboard = Keyboard::new(self.streamed.tty);
         let mut code = 0;
         loop {
-            if tty {
+            if self.streamed.tty {
                 line.say(Output::Stdout, b"/ # ").await;
             }
-            let typed = loop {
-                if let Some(end) = pending.find(['\n', '\r']) {
-                    let rest = pending.split_off(end + 1);
-                    break Some(std::mem::replace(&mut pending, rest));
+            let typed = match self.typed(line, &mut keyboard).await {
+                Typed::Line(typed) => typed,
+                Typed::Interrupt => {
+                    code = INTERRUPTED;
+                    continue;
                 }
-                match line.hear().await {
-                    Some(data) => {
-                        let text = String::from_utf8_lossy(&data);
-                        if tty {
-                            let echo = text.replace('\r', "\r\n");
-                            line.say(Output::Stdout, echo.as_bytes()).await;
-                        }
-                        pending.push_str(&text);
-                    }
-                    None if pending.is_empty() => break None,
-                    None => break Some(std::mem::take(&mut pending)),
-                }
+                Typed::End => return code,
             };
-            let Some(typed) = typed else { return code };
-            // What a terminal sends at the end of input.
-            if typed.starts_with('\u{4}') {
-                return code;
-            }
             let typed = typed.trim();
             let output = shell::run_line(typed, &self.pod, self.clock.now());
             code = output.code;
@@ -193,9 +184,43 @@ impl Place {
             }
         }
     }
+
+    /// What a command does on a terminal that reads until there is no more.
+    async fn answer_back(&self, line: &mut impl Line, appetite: Appetite) -> i32 {
+        let mut keyboard = Keyboard::new(true);
+        loop {
+            match self.typed(line, &mut keyboard).await {
+                Typed::Line(typed) if appetite == Appetite::Echoes => {
+                    let echo = format!("{typed}\r\n");
+                    line.say(Output::Stdout, echo.as_bytes()).await;
+                }
+                Typed::Line(_) => {}
+                Typed::Interrupt => return INTERRUPTED,
+                Typed::End => return 0,
+            }
+        }
+    }
+
+    /// The next that is typed, shown as it comes if there is a terminal.
+    async fn typed(&self, line: &mut impl Line, keyboard: &mut Keyboard) -> Typed {
+        loop {
+            let (typed, shown) = keyboard.next();
+            if self.streamed.tty && !shown.is_empty() {
+                line.say(Output::Stdout, &shown).await;
+            }
+            if let Some(typed) = typed {
+                return typed;
+            }
+            match line.hear().await {
+                Some(data) => keyboard.press(&data),
+                None => return keyboard.close(),
+            }
+        }
+    }
 }
 
-/// Shows what the container writes until it ends or the client goes. What is typed is taken and changes nothing.
+/// Shows what the container writes until it ends or the client goes. What is typed is taken and changes nothing, but for
+/// the keys that end things on a terminal: they end the session, as nothing here runs that they could be meant for.
 async fn attach(line: &mut impl Line, mut told: Told, streamed: Streamed) -> i32 {
     let mut listens = streamed.stdin;
     loop {
@@ -211,6 +236,10 @@ async fn attach(line: &mut impl Line, mut told: Told, streamed: Streamed) -> i32
         let said = tokio::select! {
             heard = heard => {
                 if heard.is_none() && !listens {
+                    return 0;
+                }
+                let ends = |data: &Bytes| data.iter().any(|key| keyboard::ENDING.contains(key));
+                if streamed.tty && heard.as_ref().is_some_and(ends) {
                     return 0;
                 }
                 listens &= heard.is_some();
@@ -234,4 +263,112 @@ fn failure(code: i32) -> String {
         "details": {"causes": [{"reason": "ExitCode", "message": code.to_string()}]},
     })
     .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    /// What is typed, and what came of it. The client stays when it has typed everything.
+    #[derive(Default)]
+    struct Typist {
+        keys: VecDeque<&'static str>,
+        seen: String,
+    }
+
+    impl Line for Typist {
+        async fn say(&mut self, _: Output, data: &[u8]) {
+            self.seen.push_str(&String::from_utf8_lossy(data));
+        }
+
+        async fn hear(&mut self) -> Option<Bytes> {
+            match self.keys.pop_front() {
+                Some(keys) => Some(Bytes::from_static(keys.as_bytes())),
+                None => std::future::pending().await,
+            }
+        }
+
+        async fn gone(&mut self) {
+            std::future::pending().await
+        }
+
+        async fn end(&mut self, status: &str) {
+            self.seen.push_str(status);
+        }
+    }
+
+    const TERMINAL: Streamed = Streamed {
+        stdin: true,
+        stdout: true,
+        stderr: false,
+        tty: true,
+    };
+
+    /// What a terminal shows, and the code; `None` if the session goes on.
+    async fn exec(command: &str, keys: &[&'static str]) -> (String, Option<i32>) {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-1"}});
+        let place = Place {
+            pod: Object::from_value(pod).unwrap(),
+            clock: Clock::system(),
+            streamed: TERMINAL,
+        };
+        let mut line = Typist {
+            keys: keys.iter().copied().collect(),
+            ..Typist::default()
+        };
+        let command = [command.to_owned()];
+        let code = tokio::time::timeout(PATIENCE, place.exec(&mut line, &command)).await;
+        (line.seen.replace('\r', ""), code.ok())
+    }
+
+    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_trapped_in_a_terminal() {
+        for (command, keys, seen, code) in [
+            ("sh", vec!["\x04"], "/ # \n", Some(0)),
+            (
+                "sh",
+                vec!["echo a", "\x03", "exit\r"],
+                "/ # echo a^C\n/ # exit\n",
+                Some(0),
+            ),
+            ("sh", vec!["\x03\x04"], "/ # ^C\n/ # \n", Some(130)),
+            (
+                "sh",
+                vec!["echo ab\x7fc\r\x04"],
+                "/ # echo ab\u{8} \u{8}c\nac\n/ # \n",
+                Some(0),
+            ),
+            ("sh", vec!["echo\x04"], "/ # echo", None),
+            ("cat", vec!["a\r", "\x04"], "a\na\n\n", Some(0)),
+            ("cat", vec!["a\x03"], "a^C\n", Some(130)),
+            ("cat", vec!["a"], "a", None),
+        ] {
+            let found = exec(command, &keys).await;
+            assert_eq!(found, (seen.to_owned(), code), "{command} {keys:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_that_end_things_end_a_session_that_only_shows() {
+        for (keys, tty, code) in [
+            ("\x03", true, Some(0)),
+            ("a\x04", true, Some(0)),
+            ("a\r", true, None),
+            ("\x03", false, None),
+        ] {
+            let mut line = Typist {
+                keys: VecDeque::from([keys]),
+                ..Typist::default()
+            };
+            let told: Told = Box::pin(futures_util::stream::pending());
+            let streamed = Streamed { tty, ..TERMINAL };
+            let attached = attach(&mut line, told, streamed);
+            let found = tokio::time::timeout(PATIENCE, attached).await.ok();
+            assert_eq!(found, code, "{keys:?} {tty}");
+        }
+    }
 }
