@@ -296,6 +296,42 @@ async fn groups_keep_apart_as_at_the_server() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_same_question_has_the_same_answer_and_says_what_hangs_on_a_uid() {
+    let world = World::with_members(["m1", "m2", "m3"]).await;
+    let divided = "  placement: {replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Weighted}}";
+    let four = deployment("web").replace("replicas: 2", "replicas: 4") + &policy("p", divided);
+    let told = foresee(&world, &four, true).await;
+    // A server makes another uid up for every dry run: as many as show that they make no difference.
+    for _ in 0..4 {
+        assert_eq!(foresee(&world, &four, true).await, told);
+    }
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(
+        told["doubts"],
+        json!([
+            "which of m1, m3 gets the odd replica of Deployment default/web is decided by its uid, which is not known yet"
+        ])
+    );
+    let text = foresee(&world, &four, false).await;
+    assert!(text.contains("Note: which of m1, m3 gets"), "{text}");
+    world.apply(&four).await;
+    world.advance(WHILE).await;
+    // Now the uid is known.
+    foreseen(&world, &four, "Deployment", "web").await;
+    let question = Question {
+        words: vec!["deployment/web".to_owned()],
+        ..Question::default()
+    };
+    let said = explain(world.control().client(), &question).await.unwrap();
+    let tie = "name comes first, by the template's uid";
+    assert!(said.text.contains(tie), "{}", said.text);
+    let even = four
+        .replace("replicas: 4", "replicas: 6")
+        .replace("web", "even");
+    foreseen(&world, &even, "Deployment", "even").await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_has_no_place_is_no_change_and_what_nobody_selects_is_said() {
     let world = World::with_members(["m1"]).await;
     let nowhere = deployment("web") + &policy("p", &to("nowhere"));

@@ -23,6 +23,7 @@ use super::along::{self, Along};
 use super::claims::{self, Claims, Settled, Standing};
 use super::fate::{Fate, Simulated};
 use super::groups::Groups;
+use super::ties::{self, Ties};
 use super::works::{Bound, Scene, in_clusters};
 use super::{Template, spaces};
 use crate::picture::{HELD_BACK, Picture, Placed, is_namespace, speaks_of};
@@ -43,6 +44,7 @@ struct Course {
     assumptions: Assumptions,
     groups: Groups,
     along: Along,
+    ties: Ties,
     now: Time,
 }
 
@@ -66,6 +68,7 @@ pub(super) fn decide(scene: Scene<'_>, now: Time) -> Simulated {
         assumptions: Assumptions::default(),
         groups: Groups::of(templates.bindings.values()),
         along: Along::default(),
+        ties: Ties::default(),
         now,
     };
     let (mut fates, mut held, mut followers) = (Vec::new(), Vec::new(), Vec::new());
@@ -92,10 +95,12 @@ pub(super) fn decide(scene: Scene<'_>, now: Time) -> Simulated {
         });
     }
     fates.sort_by_key(|fate| (fate.kind.clone(), fate.namespace.clone(), fate.name.clone()));
+    let mut doubts = doubts(scene, now);
+    doubts.extend(course.ties.told());
     Simulated {
         templates: fates,
         lost: scene.lost.to_vec(),
-        doubts: doubts(scene, now),
+        doubts,
     }
 }
 
@@ -313,7 +318,12 @@ fn fate<'a>(
     match after.left_alone(&placed) {
         Some(why) => fate.remarks.push(why),
         None => {
-            if let Some(problem) = place(after, &mut placed, binding, lives_on_lost, course) {
+            let at = At {
+                binding,
+                is_there: template.is_there,
+                lives_on_lost,
+            };
+            if let Some(problem) = place(after, &mut placed, at, course) {
                 fate.problem = Some(problem);
                 fate.is_old_problem = existing.as_ref().is_some_and(is_unplaced);
             }
@@ -322,6 +332,9 @@ fn fate<'a>(
     if spaces::travels(scene, object) {
         let remark = "goes to clusters by itself too, as namespaces do";
         fate.remarks.push(remark.to_owned());
+    }
+    if !template.is_there {
+        course.ties.note_completions(object, &placed);
     }
     course.groups.put(&placed);
     course.along.note(after, object, &placed);
@@ -385,14 +398,20 @@ fn with_spec(
     }
 }
 
-/// Lets the scheduler decide if it would; gives the problem if it finds no place.
-fn place(
-    after: &Picture,
-    placed: &mut Placed,
-    binding: Option<&Object>,
+/// How things are with a template that is to be placed.
+struct At<'a> {
+    binding: Option<&'a Object>,
+    is_there: bool,
     lives_on_lost: bool,
-    course: &mut Course,
-) -> Option<String> {
+}
+
+/// Lets the scheduler decide if it would; gives the problem if it finds no place.
+fn place(after: &Picture, placed: &mut Placed, at: At<'_>, course: &mut Course) -> Option<String> {
+    let At {
+        binding,
+        is_there,
+        lives_on_lost,
+    } = at;
     let (settings, now) = (&after.settings, course.now);
     let applied = binding.and_then(|binding| binding.annotation(APPLIED_PLACEMENT));
     let applied = applied.map(serde_json::from_str::<object::Value>);
@@ -420,7 +439,12 @@ fn place(
         false => View::default(),
     };
     let peers = course.groups.peers_of(placed);
-    let decision = after.schedule(placed, &course.clusters, &taken.by_cluster, &peers)?;
+    let decide =
+        |placed: &Placed| after.schedule(placed, &course.clusters, &taken.by_cluster, &peers);
+    let decision = decide(placed)?;
+    if !is_there && let Some(other) = decide(&ties::with_other_uid(placed)) {
+        course.ties.note_replicas(placed, &decision, &other);
+    }
     if let Some(targets) = decision.targets_to_write() {
         let key = placed.view().key().to_string();
         if is_guarded {

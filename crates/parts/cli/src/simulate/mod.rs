@@ -20,6 +20,7 @@ mod spaces;
 mod stage;
 mod templates;
 mod text;
+mod ties;
 mod troubles;
 mod verdict;
 mod works;

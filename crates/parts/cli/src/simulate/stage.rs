@@ -160,13 +160,15 @@ impl Stage {
             "" => None,
             _ => self.find(resource, &object.key()).await?,
         };
-        // What is not there yet has no revision, whatever the server says it would have.
+        // What is not there yet has no revision and no uid, whatever the server says it would have: it says something else
+        // every time.
         if was.is_some() {
             tried = finish_rehearsal(&self.control, resource, tried, &self.options())
                 .await
                 .map_err(failed)?;
         } else {
             tried.remove(&["metadata", "resourceVersion"]);
+            tried.remove(&["metadata", "uid"]);
         }
         tried.remove(&["metadata", "managedFields"]);
         Ok(Supposed { object: tried, was })

@@ -217,7 +217,26 @@ fn write_decision(page: &mut Page, told: &Value) {
                 count(step["replicas"].as_i64().unwrap_or(0))
             ),
         );
+        if let Some(first) = broken_tie(items(&step["rows"])) {
+            let said =
+                format!("of equal weights the {first} name comes first, by the template's uid");
+            line(page, "", &said);
+        }
     }
+}
+
+/// Which name came first where clusters with the same weight got different numbers; `None` if none did.
+fn broken_tie(rows: &[Value]) -> Option<&'static str> {
+    // By weight, what the first and the last name got.
+    let mut ends: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+    let mut rows: Vec<&Value> = rows.iter().collect();
+    rows.sort_by_key(|row| text(&row["cluster"]));
+    for row in rows {
+        let (weight, given) = (row["weight"].as_i64()?, row["given"].as_i64()?);
+        ends.entry(weight).or_insert((given, given)).1 = given;
+    }
+    let (first, last) = ends.into_values().find(|(first, last)| first != last)?;
+    Some(if first > last { "first" } else { "last" })
 }
 
 /// When, why and what; and how often, if decisions before it said the same.

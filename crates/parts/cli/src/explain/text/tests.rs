@@ -352,3 +352,21 @@ west        3 replicas, Healthy
             in the member: generation 4 replicas=3",
     );
 }
+
+#[test]
+fn a_tie_that_was_broken_is_told() {
+    let rows = |rows: &[(&str, i64, i64)]| -> Vec<Value> {
+        let rows = rows.iter();
+        rows.map(|(cluster, weight, given)| json!({"cluster": cluster, "weight": weight, "given": given}))
+            .collect()
+    };
+    for (step, expected) in [
+        (vec![("a", 1, 2), ("b", 1, 1), ("c", 1, 1)], Some("first")),
+        (vec![("c", 1, 2), ("b", 1, 1), ("a", 1, 1)], Some("last")),
+        (vec![("a", 2, 2), ("b", 1, 1)], None),
+        (vec![("a", 1, 1), ("b", 1, 1)], None),
+        (vec![], None),
+    ] {
+        assert_eq!(broken_tie(&rows(&step)), expected, "{step:?}");
+    }
+}
