@@ -1,5 +1,7 @@
 //! When an old copy may go.
 
+use std::collections::BTreeSet;
+
 use api::work::{
     ResourceHealth,
     v1alpha2::{GracefulEvictionTask, ResourceBindingSpec, ResourceBindingStatus},
@@ -28,6 +30,8 @@ pub enum End {
     TimedOut,
     /// All new copies are healthy.
     Replaced,
+    /// The cluster has left, and the copy with it as far as anybody here can tell.
+    ClusterGone,
 }
 
 impl End {
@@ -38,22 +42,32 @@ impl End {
             Self::Released => "it was released",
             Self::TimedOut => "its grace period is over",
             Self::Replaced => "its replacement is healthy",
+            Self::ClusterGone => "the cluster is gone",
         }
     }
 }
 
-/// Looks through the tasks of a binding. `grace_seconds` is for tasks that do not say how long they may take.
+/// Looks through the tasks of a binding. `gone` has those of its clusters that are known not to exist any more,
+/// `grace_seconds` is for tasks that do not say how long they may take.
 #[must_use]
 pub fn look(
     spec: &ResourceBindingSpec,
     status: &ResourceBindingStatus,
     generation: i64,
+    gone: &BTreeSet<String>,
     grace_seconds: i64,
     now: Time,
 ) -> Handover {
     let is_replaced = is_replaced(spec, status, generation);
     let mut handover = Handover::default();
     for task in &spec.graceful_eviction_tasks {
+        // Upstream: waits all the same, and keeps away from a cluster that joins by that name meanwhile.
+        if gone.contains(&task.from_cluster) {
+            let ended = (task.from_cluster.clone(), End::ClusterGone);
+            handover.ended.push(ended);
+            handover.is_changed = true;
+            continue;
+        }
         let Some(since) = task.creation_timestamp else {
             // Its time begins now.
             let stamped = GracefulEvictionTask {

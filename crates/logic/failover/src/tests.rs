@@ -1,6 +1,6 @@
 //! Cases: bindings, taints and times in, who leaves and who may go out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::{
     apps::WorkloadRebalancer,
@@ -147,7 +147,14 @@ fn an_old_copy_goes_when_its_replacement_is_healthy_or_its_time_is_up() {
             None,
         ),
     ] {
-        let found = look(&spec(&tasks), &status(status_text), 2, 600, at(now));
+        let found = look(
+            &spec(&tasks),
+            &status(status_text),
+            2,
+            &BTreeSet::new(),
+            600,
+            at(now),
+        );
         let ended = found.ended.first().map(|(_, end)| *end);
         assert_eq!(
             (ended, found.next),
@@ -161,9 +168,31 @@ fn an_old_copy_goes_when_its_replacement_is_healthy_or_its_time_is_up() {
 #[test]
 fn a_tasks_time_begins_when_it_is_first_seen() {
     let fresh = spec("{gracefulEvictionTasks: [{fromCluster: m1, reason: R, producer: P}]}");
-    let found = look(&fresh, &status("{}"), 1, 600, at(7));
+    let found = look(&fresh, &status("{}"), 1, &BTreeSet::new(), 600, at(7));
     assert_eq!(found.kept[0].creation_timestamp, Some(at(7)));
     assert!(found.is_changed && found.next == Some(at(608)));
+}
+
+#[test]
+fn a_task_ends_with_its_cluster() {
+    let gone = BTreeSet::from(["m1".to_owned()]);
+    for (fields, is_over) in [
+        ("fromCluster: m1", true),
+        ("fromCluster: m1, suppressDeletion: true", true),
+        (
+            "fromCluster: m1, creationTimestamp: '2026-01-02T03:00:00Z'",
+            true,
+        ),
+        ("fromCluster: m2", false),
+    ] {
+        let spec = spec(&format!(
+            "{{gracefulEvictionTasks: [{{{fields}, reason: R, producer: P}}]}}"
+        ));
+        let found = look(&spec, &status("{}"), 1, &gone, 600, at(7));
+        let ended = found.ended.first().map(|(_, end)| *end);
+        assert_eq!(ended, is_over.then_some(End::ClusterGone), "{fields}");
+        assert_eq!(found.kept.is_empty(), is_over, "{fields}");
+    }
 }
 
 const FAILING: &str = "{propagateDeps: true, clusters: [{name: m1}, {name: m2}], failover: {application: {decisionConditions: {tolerationSeconds: 30}}}}";

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use member::join::UnjoinOptions;
 use object::Value;
 use world::{World, json};
 
@@ -226,6 +227,38 @@ async fn c25_a_copy_that_nothing_replaces_goes_when_its_time_is_up() {
     world.stays("it stays", seconds(9 * 60), is_there).await;
     world
         .until("it goes", seconds(120), async || !is_there().await)
+        .await;
+}
+
+/// What waits for a cluster that is gone waits for nothing, and would keep away from the one that joins by its name.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_joins_again_takes_what_had_to_leave_it() {
+    let limited = one_of_all("", "").replace(
+        "clusterTolerations",
+        "clusterAffinity: {clusterNames: [m1]}\n            clusterTolerations",
+    );
+    let (world, place) = running(ON, &limited).await;
+    taint(&world, &place).await;
+    world
+        .until("it is to go", SOON, async || !tasks(&world).await.is_null())
+        .await;
+    let options = UnjoinOptions {
+        wait: seconds(120),
+        force: true,
+        ..UnjoinOptions::new("m1")
+    };
+    world.unjoin("m1", &options).await;
+    assert_eq!(world.get("clusters", "m1").await, None);
+    world
+        .until("nothing is left to wait for", SOON, async || {
+            tasks(&world).await.is_null()
+        })
+        .await;
+    world.join("m1").await;
+    world
+        .until("it runs there again", SOON, async || {
+            clusters(&world).await == ["m1"] && is_healthy(&world, "m1").await
+        })
         .await;
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Three controllers: one takes bindings off clusters whose `NoExecute` taints they do not tolerate, and back if the taints go
 //! before anybody has taken over; one takes applications off clusters where they fail; one ends the hand-over when the new
-//! copies are healthy or time is up.
+//! copies are healthy, time is up or the cluster that is left is gone.
 //!
 //! Reads:  bindings, clusters, templates.
 //! Writes: takes clusters out of `spec.clusters`, which is otherwise the scheduler's, and puts back what it took out;
@@ -15,7 +15,7 @@ pub mod plan;
 mod tests;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -25,7 +25,7 @@ use api::{
     kubernetes::scheduling::Toleration,
     policy::Placement,
     well_known::annotations::APPLIED_PLACEMENT,
-    work::v1alpha2::{ClusterResourceBinding, ResourceBinding},
+    work::v1alpha2::{ClusterResourceBinding, ResourceBinding, ResourceBindingSpec},
 };
 use client::Change;
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
@@ -98,6 +98,10 @@ pub fn start(views: &Views, options: Options, spawner: &Spawner, cx: &Cx) {
             .workers(2)
             .watch(&views().bindings.namespaced, keys_with_tasks)
             .watch(&views().bindings.cluster, keys_with_tasks)
+            .watch(&views().clusters, {
+                let bindings = views().bindings;
+                move |change| keys_of_gone(change, |cluster| bindings.on_cluster(cluster))
+            })
             .run(spawner, cx.clone());
     }
     if options.moves_applications {
@@ -209,6 +213,18 @@ pub fn keys_of_cluster(
     on_cluster(&change.key().name)
 }
 
+/// The bindings that go to a cluster or leave it, once it is gone.
+#[must_use]
+pub fn keys_of_gone(
+    change: &Change,
+    on_cluster: impl Fn(&str) -> Vec<ObjectKey>,
+) -> Vec<ObjectKey> {
+    match change.after {
+        Some(_) => Vec::new(),
+        None => on_cluster(&change.key().name),
+    }
+}
+
 /// What is gathered about a binding.
 struct Facts {
     object: Arc<Object>,
@@ -250,9 +266,24 @@ impl Reconcile for Handover {
         let Some(facts) = Facts::gather(&self.views, key).map_err(ReconcileError::Terminal)? else {
             return Ok(Wake::OnChange);
         };
-        let plan = plan::hand_over(facts.subject(cx.now()), self.rules);
+        let gone = self.gone(&facts.binding.spec);
+        let plan = plan::hand_over(facts.subject(cx.now()), &gone, self.rules);
         cx.carry_out(&plan).await?;
         Ok(plan.wake)
+    }
+}
+
+impl Handover {
+    /// The clusters that a binding leaves and that do not exist; none while not all clusters are in view.
+    fn gone(&self, spec: &ResourceBindingSpec) -> BTreeSet<String> {
+        let Some(clusters) = self.views.clusters.complete() else {
+            return BTreeSet::new();
+        };
+        let left = spec.graceful_eviction_tasks.iter();
+        left.map(|task| &task.from_cluster)
+            .filter(|cluster| clusters.get(&ObjectKey::cluster(*cluster)).is_none())
+            .cloned()
+            .collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is written when a workload leaves a cluster, and when its old copy may go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::{
     TypeName,
@@ -57,9 +57,9 @@ pub struct Rules {
     pub default_purge: PurgeMode,
 }
 
-/// Ends the tasks whose old copy may go.
+/// Ends the tasks whose old copy may go. `gone` has the clusters of tasks that are known not to exist.
 #[must_use]
-pub fn hand_over(subject: Subject<'_>, rules: Rules) -> Plan {
+pub fn hand_over(subject: Subject<'_>, gone: &BTreeSet<String>, rules: Rules) -> Plan {
     let mut plan = Plan::default();
     if subject.binding.is_terminating() || subject.spec.graceful_eviction_tasks.is_empty() {
         return plan;
@@ -68,6 +68,7 @@ pub fn hand_over(subject: Subject<'_>, rules: Rules) -> Plan {
         subject.spec,
         subject.status,
         subject.binding.generation(),
+        gone,
         rules.grace_seconds,
         subject.now,
     );

@@ -1,6 +1,9 @@
 //! Cases: bindings in trouble in, what is written out.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use api::{
     kubernetes::scheduling::{Taint, Toleration},
@@ -12,7 +15,7 @@ use object::{ObjectKey, time::Time};
 
 use super::{
     awaited::Awaited,
-    keys_of_binding, keys_of_cluster, keys_with_failover, keys_with_tasks,
+    keys_of_binding, keys_of_cluster, keys_of_gone, keys_with_failover, keys_with_tasks,
     plan::{Rules, Subject, hand_over, leave_failing, leave_tainted, stay_after_all},
 };
 use crate::{
@@ -59,21 +62,41 @@ fn an_old_copy_goes_when_its_replacement_is_healthy() {
     let healthy =
         "schedulerObservedGeneration: 2, aggregatedStatus: [{clusterName: m2, health: Healthy}]";
     let plan = with(&binding(TASK, healthy), 1, |subject| {
-        hand_over(subject, RULES)
+        hand_over(subject, &BTreeSet::new(), RULES)
     });
     insta::assert_snapshot!(told(&plan), @r#"
     patch ResourceBinding test/b@9 {"spec":{"gracefulEvictionTasks":[]}}
     report ResourceBinding test/b Normal EvictWorkloadFromClusterSucceed: left cluster m1: its replacement is healthy
     "#);
-    let waiting = with(&binding(TASK, ""), 1, |subject| hand_over(subject, RULES));
+    let waiting = with(&binding(TASK, ""), 1, |subject| {
+        hand_over(subject, &BTreeSet::new(), RULES)
+    });
     assert_eq!(
         (told(&waiting).as_str(), waiting.wake),
         ("nothing", intent::Wake::At(at(601)))
     );
     let none = with(&binding("clusters: []", ""), 1, |subject| {
-        hand_over(subject, RULES)
+        hand_over(subject, &BTreeSet::new(), RULES)
     });
     assert_eq!(none, Plan::default());
+}
+
+#[test]
+fn nothing_waits_for_a_cluster_that_is_gone() {
+    let gone = BTreeSet::from(["m1".to_owned()]);
+    let plan = with(&binding(TASK, ""), 1, |subject| {
+        hand_over(subject, &gone, RULES)
+    });
+    insta::assert_snapshot!(told(&plan), @r#"
+    patch ResourceBinding test/b@9 {"spec":{"gracefulEvictionTasks":[]}}
+    report ResourceBinding test/b Normal EvictWorkloadFromClusterSucceed: left cluster m1: the cluster is gone
+    "#);
+    let cluster = "{metadata: {name: m1}}";
+    let bindings = |_: &str| vec![ObjectKey::namespaced("test", "b")];
+    for (after, wakes) in [(None, true), (Some(cluster), false)] {
+        let keys = keys_of_gone(&change(Some(cluster), after), bindings);
+        assert_eq!(!keys.is_empty(), wakes);
+    }
 }
 
 fn tainted(tolerations: &str, now: i64) -> Plan {
