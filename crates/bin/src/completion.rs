@@ -1,7 +1,7 @@
 //! What may come next on a line, and the scripts that ask for it.
 
 use clap::{Arg, ArgAction, Command};
-use cli::{Failure, Proposal, Reach};
+use cli::{Failure, Proposal, Reach, Scope};
 
 use crate::print;
 use crate::program::Program;
@@ -227,6 +227,51 @@ impl Line {
         let named = self.value("cluster").or_else(|| self.value("clusters"))?;
         (!named.contains(',')).then(|| named.to_owned())
     }
+
+    /// The objects of a kind, where the line speaks of: a cluster that is named is meant, also where no scope is.
+    fn objects(&self, kind: &str, prefixed: bool) -> Wanted {
+        let named = self.value("cluster").or_else(|| self.value("clusters"));
+        let scope = match (self.value("operation-scope"), named) {
+            // The cluster is one that a template of the control plane goes to.
+            _ if self
+                .commands
+                .first()
+                .is_some_and(|first| first == "explain") =>
+            {
+                Scope::Karmada
+            }
+            (Some("members"), _) => Scope::Members,
+            (Some("all"), _) => Scope::All,
+            (Some(_), _) | (None, None) => Scope::Karmada,
+            (None, Some(_)) => Scope::Members,
+        };
+        let names = named.into_iter().flat_map(|names| names.split(','));
+        let names = names.filter(|name| !name.is_empty() && scope != Scope::Karmada);
+        Wanted::Some(Proposal::Names {
+            kind: kind.to_owned(),
+            prefixed,
+            scope,
+            clusters: names.map(str::to_owned).collect(),
+        })
+    }
+
+    /// The objects of a kind that only members have.
+    fn in_members(&self, kind: &str) -> Wanted {
+        match self.objects(kind, false) {
+            Wanted::Some(Proposal::Names {
+                kind,
+                prefixed,
+                clusters,
+                ..
+            }) => Wanted::Some(Proposal::Names {
+                kind,
+                prefixed,
+                scope: Scope::Members,
+                clusters,
+            }),
+            other => other,
+        }
+    }
 }
 
 fn wanted(root: &Command, before: &[String], last: &str) -> Wanted {
@@ -256,6 +301,8 @@ fn names_of(kind: &str, prefixed: bool) -> Wanted {
     Wanted::Some(Proposal::Names {
         kind: kind.to_owned(),
         prefixed,
+        scope: Scope::Karmada,
+        clusters: Vec::new(),
     })
 }
 
@@ -274,25 +321,32 @@ fn of_position(command: &str, line: &Line, last: &str) -> Wanted {
             | "explain"
             | "promote"
     );
+    let is_below = |parent: &str| line.commands.first().is_some_and(|first| first == parent);
     match (command, plain.as_slice()) {
         ("cordon" | "uncordon" | "unjoin", []) | ("clusters", _) => names_of("clusters", false),
         ("taint", []) => Wanted::Words(vec!["clusters".to_owned()]),
         ("taint", _) => names_of("clusters", false),
         ("create", words) => Wanted::Words(cli::words_to_create(words)),
         ("completion", []) => Wanted::Words(SHELLS.map(str::to_owned).to_vec()),
-        ("logs" | "exec" | "attach" | "port-forward", []) => match line.cluster() {
-            Some(cluster) => Wanted::Some(Proposal::Pods { cluster }),
-            None => Wanted::Words(Vec::new()),
-        },
+        ("logs" | "exec" | "attach" | "port-forward", []) => {
+            match (line.cluster(), last.split_once('/')) {
+                (Some(_), Some((kind, _))) => line.objects(kind, true),
+                (Some(cluster), None) => Wanted::Some(Proposal::Pods { cluster }),
+                (None, _) => Wanted::Words(Vec::new()),
+            }
+        }
+        ("pod", []) if is_below("top") => line.in_members("pods"),
+        ("node", []) if is_below("top") => line.in_members("nodes"),
+        ("delete", _) if is_below("token") => Wanted::Some(Proposal::Tokens),
         (_, _) if !takes_objects => Wanted::Words(Vec::new()),
         (_, []) => match last.split_once('/') {
-            Some((kind, _)) => names_of(kind, true),
+            Some((kind, _)) => line.objects(kind, true),
             None => Wanted::Some(Proposal::Kinds),
         },
         (_, [first, ..]) => match (first.split_once('/'), last.split_once('/')) {
-            (Some(_), Some((kind, _))) => names_of(kind, true),
+            (Some(_), Some((kind, _))) => line.objects(kind, true),
             (Some(_), None) => Wanted::Some(Proposal::Kinds),
-            (None, _) => names_of(first, false),
+            (None, _) => line.objects(first, false),
         },
     }
 }
@@ -425,6 +479,59 @@ mod tests {
             ),
         ] {
             assert_eq!(at(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn names_come_from_where_the_line_speaks_of() {
+        let root = Program::Karavel.command();
+        let in_members = |kind: &str, prefixed: bool, clusters: &[&str]| {
+            Wanted::Some(Proposal::Names {
+                kind: kind.to_owned(),
+                prefixed,
+                scope: Scope::Members,
+                clusters: clusters.iter().map(|name| (*name).to_owned()).collect(),
+            })
+        };
+        let everywhere = Wanted::Some(Proposal::Names {
+            kind: "pods".to_owned(),
+            prefixed: false,
+            scope: Scope::All,
+            clusters: Vec::new(),
+        });
+        for (line, expected) in [
+            ("token delete ", Wanted::Some(Proposal::Tokens)),
+            ("token delete abcdef ", Wanted::Some(Proposal::Tokens)),
+            (
+                "promote deployment -C m1 ",
+                in_members("deployment", false, &["m1"]),
+            ),
+            (
+                "logs -n shop -C m1 deployment/",
+                in_members("deployment", true, &["m1"]),
+            ),
+            ("exec -C m1 deploy/w", in_members("deploy", true, &["m1"])),
+            ("attach -C m1 deploy/", in_members("deploy", true, &["m1"])),
+            (
+                "get pods -s members -n shop ",
+                in_members("pods", false, &[]),
+            ),
+            (
+                "get pods -s members -C m1,m2 ",
+                in_members("pods", false, &["m1", "m2"]),
+            ),
+            ("get pods -s all ", everywhere),
+            ("get pods -s karmada -C m1 ", names_of("pods", false)),
+            ("describe pods -C m1 ", in_members("pods", false, &["m1"])),
+            ("explain deploy -C m1 ", names_of("deploy", false)),
+            ("top pods ", in_members("pods", false, &[])),
+            ("top pod -C m1 ", in_members("pods", false, &["m1"])),
+            ("top nodes ", in_members("nodes", false, &[])),
+            ("delete deploy ", names_of("deploy", false)),
+        ] {
+            let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let last = words.pop().unwrap_or_default();
+            assert_eq!(wanted(&root, &words, &last), expected, "{line}");
         }
     }
 

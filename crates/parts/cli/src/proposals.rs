@@ -7,7 +7,8 @@ use crate::chosen::Chosen;
 use crate::failure::Failure;
 use crate::pods;
 use crate::reach::{Reach, call_failure};
-use crate::reading::{self, Place};
+use crate::reading::{self, Place, Scope};
+use crate::tokens;
 
 /// What is to be proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +21,13 @@ pub enum Proposal {
         kind: String,
         /// With the kind and a slash before each name.
         prefixed: bool,
+        /// Where they are.
+        scope: Scope,
+        /// In which members, if in any; all of them if empty.
+        clusters: Vec<String>,
     },
+    /// The ids of the tokens that newcomers introduce themselves with.
+    Tokens,
     /// The pods of a member.
     Pods {
         /// The member.
@@ -56,25 +63,25 @@ pub async fn proposals(
             let kinds = discovery.resources.iter().filter(|found| found.can("list"));
             Ok(kinds.map(|found| found.resource.plural.clone()).collect())
         }
-        Proposal::Names { kind, prefixed } => {
-            let discovery = control.discover().await;
-            let discovery = discovery.map_err(|error| call_failure(&error))?;
-            let resource = &reading::resolve(&discovery, kind)?.resource;
-            let namespace = if resource.namespaced { namespace } else { "" };
-            let options = ListOptions {
-                metadata_only: true,
-                ..ListOptions::default()
-            };
-            let listed = control.list_all(resource, namespace, &options).await;
-            let listed = listed.map_err(|error| call_failure(&error))?.items;
+        Proposal::Names {
+            kind,
+            prefixed,
+            scope,
+            clusters,
+        } => {
+            let places = reading::places(control, *scope, clusters).await?;
+            let asked = places
+                .into_iter()
+                .map(|place| names_in(place.with_little_patience(), kind, namespace));
+            // What one member does not tell, others may.
+            let found = futures_util::future::join_all(asked).await.into_iter();
+            let found = found.flat_map(Result::unwrap_or_default);
             Ok(match prefixed {
-                true => listed
-                    .iter()
-                    .map(|object| format!("{kind}/{}", object.name()))
-                    .collect(),
-                false => names(&listed),
+                true => found.map(|name| format!("{kind}/{name}")).collect(),
+                false => found.collect(),
             })
         }
+        Proposal::Tokens => tokens::ids(control).await,
         Proposal::Pods { cluster } => {
             let place = Place::member(control, cluster).with_little_patience();
             Ok(names(&pods::all(&place, namespace).await?))
@@ -84,6 +91,25 @@ pub async fn proposals(
             pods::containers_of(&place, namespace, pod).await
         }
     }
+}
+
+/// The names of the objects of a kind in one place.
+async fn names_in(place: Place, kind: &str, namespace: &str) -> Result<Vec<String>, Failure> {
+    let client = place.client();
+    let discovery = client.discover().await;
+    let discovery = discovery.map_err(|error| place.failure(&error))?;
+    let resource = &reading::resolve(&discovery, kind)?.resource;
+    let namespace = if resource.namespaced { namespace } else { "" };
+    let options = ListOptions {
+        metadata_only: true,
+        ..ListOptions::default()
+    };
+    let listed = client.list_all(resource, namespace, &options).await;
+    let listed = listed.map_err(|error| place.failure(&error))?.items;
+    Ok(listed
+        .iter()
+        .map(|object| object.name().to_owned())
+        .collect())
 }
 
 /// The contexts of the kubeconfigs that are meant; none if they cannot be read.

@@ -120,6 +120,21 @@ pub async fn tokens(control: &Client, now: Time) -> Result<Answer, Failure> {
     })
 }
 
+/// The ids of all tokens.
+pub(crate) async fn ids(control: &Client) -> Result<Vec<String>, Failure> {
+    let options = ListOptions {
+        field_selector: format!("type={SECRET_TYPE}"),
+        metadata_only: true,
+        ..ListOptions::default()
+    };
+    let listed = control.list_all(&secrets(), NAMESPACE, &options).await;
+    let listed = listed.map_err(|error| call_failure(&error))?.items;
+    let ids = listed
+        .iter()
+        .filter_map(|secret| secret.name().strip_prefix(PREFIX));
+    Ok(ids.map(str::to_owned).collect())
+}
+
 /// Deletes the token with this id, or this whole token, and says so.
 pub async fn delete_token(control: &Client, word: &str) -> Result<String, Failure> {
     let id = word.split('.').next().unwrap_or_default();
