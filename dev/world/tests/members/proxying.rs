@@ -123,6 +123,8 @@ async fn whoever_watches_is_told_at_once_which_member_refuses() {
                 told.lock().unwrap().contains("it is not followed")
             })
             .await;
+        // Until the other has answered.
+        world.advance(SOON).await;
     };
     let watching = cli::watch(vera.client(), &query, (false, false), sinks, seen);
     let Err(failure) = watching.await else {

@@ -38,8 +38,8 @@ pub(super) enum Heard {
     Rows(Changed),
     /// It cannot be reached for the moment.
     Trouble(String, Failure),
-    /// It can be reached again.
-    Again(String),
+    /// It can be reached, for the first time or again.
+    Answer(String),
     /// It will not say anything more.
     Refused(String, Failure),
 }
@@ -69,6 +69,7 @@ pub(super) struct Follower {
     /// How often it has been asked whether it is there since something was heard.
     unheard: u32,
     pause: Duration,
+    has_answered: bool,
     is_lost: bool,
     is_over: bool,
     /// What is still to be told.
@@ -101,6 +102,7 @@ impl Follower {
             lines: None,
             unheard: 0,
             pause: Duration::ZERO,
+            has_answered: false,
             is_lost: false,
             is_over: false,
             said: VecDeque::new(),
@@ -281,8 +283,9 @@ impl Follower {
 
     /// The place has answered.
     fn answer(&mut self) {
-        if std::mem::take(&mut self.is_lost) {
-            self.said.push_back(Heard::Again(self.place.name.clone()));
+        let answered = std::mem::replace(&mut self.has_answered, true);
+        if std::mem::take(&mut self.is_lost) || !answered {
+            self.said.push_back(Heard::Answer(self.place.name.clone()));
         }
     }
 

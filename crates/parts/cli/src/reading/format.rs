@@ -202,6 +202,11 @@ pub(super) fn write_columns(
     items: &[Value],
     is_bare: bool,
 ) -> String {
+    tabulate(columns, items, is_bare).to_string()
+}
+
+/// The same, to be laid out along with others.
+pub(super) fn tabulate(columns: &[(String, JsonPath)], items: &[Value], is_bare: bool) -> Table {
     let header = columns.iter().map(|(head, _)| head.clone());
     let row = |item: &Value| {
         columns
@@ -219,15 +224,14 @@ pub(super) fn write_columns(
             })
             .collect()
     };
-    let table = Table {
+    Table {
         header: if is_bare {
             Vec::new()
         } else {
             header.collect()
         },
         rows: items.iter().map(row).collect(),
-    };
-    table.to_string()
+    }
 }
 
 fn plain(value: &Value) -> String {

@@ -399,7 +399,7 @@ impl Service<Request<Body>> for Through {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn refused(code: u16, message: &str) -> CallError {
@@ -413,7 +413,8 @@ mod tests {
         }))
     }
 
-    fn silent() -> Client {
+    /// A client of somebody who answers nothing.
+    pub(in crate::reading) fn silent() -> Client {
         Client::in_process(Through {
             control: Client::in_process(Nobody),
             prefix: String::new(),
