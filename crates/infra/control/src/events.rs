@@ -3,9 +3,10 @@
 //! Reconciles put events into a table and go on; one task writes them. The same event again only counts, a source that
 //! talks too much about one object is cut short, and a full table drops and counts: nothing here holds a reconcile up.
 //!
-//! News wait a moment, so that what several members say of one object is one write, and they give way: the writer rests
-//! for a multiple of what a write took, so that a server with much to do writes few of them and an idle one all. Warnings
-//! go first and do not rest. Of steps that went as they should, so many are told a second and no more.
+//! News wait a moment, so that what several members say of one object is one write, and they give way: several are written
+//! at once, which a store puts on disk together, and the writer rests for a multiple of what that took, so that a server
+//! with much to do writes few of them and an idle one all. Warnings go first and do not rest. Of steps that went as they
+//! should, so many are told a second and no more.
 //!
 //! Upstream: core/v1 Events with a source component, named `{object}.{time in hexadecimal}`, counted by patching.
 
@@ -18,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use client::{CallError, Client, PatchKind, WriteOptions};
+use futures_util::future::join_all;
 use intent::{EventKind, ObjectRef, Part};
 use object::time::Time;
 use object::{Object, ObjectKey, ResourceType};
@@ -37,10 +39,13 @@ pub(crate) const DELETED: &str = "Deleted";
 
 /// How long the first of several events waits for others like it.
 const GATHERING: Duration = Duration::from_millis(250);
-/// How many times as long as a write took the writer rests after it: a fifth of a busy server's time is for news at most.
-const REST: u32 = 4;
+/// How many events are written at once: few enough not to be felt by who writes at the same time.
+const TOGETHER: usize = 16;
+/// How many times as long as the writes took the writer rests after them: a tenth of a busy server's time is for news at
+/// most.
+const REST: u32 = 9;
 /// How long it rests at most.
-const LONGEST_REST: Duration = Duration::from_millis(100);
+const LONGEST_REST: Duration = Duration::from_millis(400);
 
 /// Takes events from reconciles; clones write through the same table.
 #[derive(Clone)]
@@ -157,24 +162,29 @@ impl Shared {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what has to be written. An event that cannot be is logged and forgotten: the next one counts it.
+    /// Writes what has to be written, some at a time.
     async fn write(&self, sink: &EventSink) {
         loop {
-            let Some(entry) = self.lock().next() else {
+            let entries = self.lock().next_few(TOGETHER);
+            if entries.is_empty() {
                 return;
-            };
-            let begun = Instant::now();
-            let written = write(sink, &entry).await;
-            let took = begun.elapsed();
-            match written {
-                Ok(key) => self.lock().written(&entry.note, key),
-                Err(error) => {
-                    tracing::debug!(error = %chain(&error), reason = entry.note.reason, "event not written");
-                    self.lock().lost(&entry.note);
-                }
             }
-            if entry.note.kind != EventKind::Warning {
-                sleep((took * REST).min(LONGEST_REST)).await;
+            let begun = Instant::now();
+            join_all(entries.iter().map(|entry| self.write_one(sink, entry))).await;
+            let are_news = |entry: &Entry| entry.note.kind != EventKind::Warning;
+            if entries.iter().all(are_news) {
+                sleep((begun.elapsed() * REST).min(LONGEST_REST)).await;
+            }
+        }
+    }
+
+    /// Writes an event. One that cannot be written is logged and forgotten: the next one counts it.
+    async fn write_one(&self, sink: &EventSink, entry: &Entry) {
+        match write(sink, entry).await {
+            Ok(key) => self.lock().written(&entry.note, key),
+            Err(error) => {
+                tracing::debug!(error = %chain(&error), reason = entry.note.reason, "event not written");
+                self.lock().lost(&entry.note);
             }
         }
     }

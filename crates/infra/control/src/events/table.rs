@@ -152,6 +152,19 @@ impl Table {
         true
     }
 
+    /// The next events to write, so many at most: warnings alone, or news.
+    pub(super) fn next_few(&mut self, most: usize) -> Vec<Entry> {
+        let first = self.next();
+        let is_warning = |entry: &Entry| entry.note.kind == EventKind::Warning;
+        let warns = first.as_ref().is_some_and(is_warning);
+        let mut entries: Vec<Entry> = first.into_iter().collect();
+        while !entries.is_empty() && entries.len() < most && self.warnings.is_empty() != warns {
+            let Some(entry) = self.next() else { break };
+            entries.push(entry);
+        }
+        entries
+    }
+
     /// The next event to write.
     pub(super) fn next(&mut self) -> Option<Entry> {
         loop {

@@ -154,6 +154,30 @@ fn warnings_go_before_news_and_take_their_place_when_there_is_no_room() {
 }
 
 #[test]
+fn events_are_written_some_at_a_time_and_warnings_apart() {
+    let mut table = Table::new(at(0));
+    let kinds = [EventKind::Normal, EventKind::Warning, EventKind::Progress];
+    for number in 0..12 {
+        let mut note = note("a");
+        note.about.uid = number.to_string();
+        note.kind = kinds[number % 3];
+        table.add(note, at(1));
+    }
+    let mut told = Vec::new();
+    loop {
+        let entries = table.next_few(5);
+        if entries.is_empty() {
+            break;
+        }
+        let warnings = entries
+            .iter()
+            .filter(|entry| entry.note.kind == EventKind::Warning);
+        told.push((entries.len(), warnings.count()));
+    }
+    assert_eq!(told, [(4, 4), (5, 0), (3, 0)]);
+}
+
+#[test]
 fn an_event_that_was_lost_starts_anew() {
     let mut table = Table::new(at(0));
     table.add(note("a"), at(1));
