@@ -199,7 +199,7 @@ pub(super) fn in_namespace(objects: &OrdSet<Packed>, namespace: &str) -> Vec<Pac
 /// An object that took the place of another is no change of it: one went and one came.
 fn as_steps(before: Option<Packed>, after: Packed) -> Vec<Step> {
     match before {
-        Some(before) if before.open().uid() != after.open().uid() => {
+        Some(before) if before.is_another(&after) => {
             vec![Step::went(before), Step::came(after)]
         }
         before => vec![Step {

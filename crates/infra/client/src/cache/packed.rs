@@ -8,7 +8,6 @@
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -32,8 +31,7 @@ pub(crate) struct Packed(Arc<Rest>);
 #[derive(Debug)]
 struct Rest {
     key: ObjectKey,
-    /// Tells apart most objects by their uid without opening them.
-    uid: u64,
+    uid: Uid,
     /// The text, packed.
     kept: Box<[u8]>,
     /// How long the text is.
@@ -51,7 +49,7 @@ impl Packed {
             .expect("invariant: a tree of JSON values can be written as JSON");
         let packed = Self(Arc::new(Rest {
             key: object.key(),
-            uid: digest(object.uid()),
+            uid: Uid::of(object.uid()),
             kept: packing::pack(&text),
             length: text.len(),
             revision: numbered(object.resource_version()),
@@ -65,7 +63,7 @@ impl Packed {
     pub(crate) fn taken(object: Skimmed) -> Self {
         Self(Arc::new(Rest {
             key: object.key,
-            uid: digest(&object.uid),
+            uid: Uid::of(&object.uid),
             kept: packing::pack(&object.text),
             length: object.text.len(),
             revision: numbered(&object.revision),
@@ -90,7 +88,12 @@ impl Packed {
 
     /// Whether it has this uid.
     pub(crate) fn has_uid(&self, uid: &str) -> bool {
-        self.0.uid == digest(uid) && self.open().uid() == uid
+        self.0.uid == Uid::of(uid)
+    }
+
+    /// Whether it is another object of the same name.
+    pub(crate) fn is_another(&self, other: &Self) -> bool {
+        self.0.uid != other.0.uid
     }
 
     /// The object.
@@ -111,6 +114,42 @@ impl Packed {
         drop(cold);
         object
     }
+}
+
+/// What tells objects of one name apart. Kubernetes' are UUIDs, which take less room as numbers than as text.
+#[derive(Debug, PartialEq, Eq)]
+enum Uid {
+    Uuid(u128),
+    Other(Box<str>),
+}
+
+impl Uid {
+    fn of(text: &str) -> Self {
+        match uuid(text) {
+            Some(number) => Self::Uuid(number),
+            None => Self::Other(text.into()),
+        }
+    }
+}
+
+/// The number that a UUID says, if it is written as all of them are: in small letters, with four hyphens.
+fn uuid(text: &str) -> Option<u128> {
+    const LENGTH: usize = 36;
+    if text.len() != LENGTH {
+        return None;
+    }
+    let mut number = 0_u128;
+    for (position, byte) in text.bytes().enumerate() {
+        let digit = match byte {
+            b'-' if matches!(position, 8 | 13 | 18 | 23) => continue,
+            _ if matches!(position, 8 | 13 | 18 | 23) => return None,
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            _ => return None,
+        };
+        number = (number << 4) | u128::from(digit);
+    }
+    Some(number)
 }
 
 impl Borrow<ObjectKey> for Packed {
@@ -178,12 +217,6 @@ fn numbered(revision: &str) -> u64 {
     revision.parse().unwrap_or_default()
 }
 
-fn digest(uid: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    uid.hash(&mut hasher);
-    hasher.finish()
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing that runs under these locks leaves its data half changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -222,8 +255,17 @@ mod tests {
     #[test]
     fn an_object_is_known_by_its_uid() {
         let named = |uid| Packed::new(object(json!({"metadata": {"name": "a", "uid": uid}})));
-        for (uid, asked, expected) in [("a", "a", true), ("a", "b", false), ("", "", true)] {
-            assert_eq!(named(uid).has_uid(asked), expected, "{uid} {asked}");
+        let uuid = "0123abcd-4567-89ef-0123-456789abcdef";
+        let other = "0123abcd-4567-89ef-0123-456789abcdee";
+        let capital = "0123ABCD-4567-89ef-0123-456789abcdef";
+        let shifted = "0123abcd4-567-89ef-0123-456789abcdef";
+        let uids = ["", "a", "b", uuid, other, capital, shifted];
+        for uid in uids {
+            for asked in uids {
+                assert_eq!(named(uid).has_uid(asked), uid == asked, "{uid} {asked}");
+                let is_another = named(uid).is_another(&named(asked));
+                assert_eq!(is_another, uid != asked, "{uid} {asked}");
+            }
         }
     }
 
