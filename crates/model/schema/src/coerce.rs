@@ -146,8 +146,24 @@ impl Coercer<'_> {
     }
 
     fn metadata(&mut self, metadata: &mut Map, trail: &Trail<'_>) -> Result<(), Box<FieldError>> {
-        let mut first_problem = None;
+        // Nearly always it is, and then nothing has to be copied for a refusal that would show it.
+        if is_settled(metadata, &FIELDS) {
+            return Ok(());
+        }
         let before = (self.malformed == Malformed::Refuse).then(|| metadata.clone());
+        match (self.settle(metadata, trail), before) {
+            (Some(problem), Some(before)) => Err(Box::new(FieldError::invalid(
+                trail.path(),
+                Value::Object(before),
+                problem,
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Brings each field into its form, leaves out what has none, and says what was wrong first.
+    fn settle(&mut self, metadata: &mut Map, trail: &Trail<'_>) -> Option<String> {
+        let mut first_problem = None;
         metadata.retain(|name, value| {
             let Some((_, kind)) = FIELDS.iter().find(|(known, _)| known == name) else {
                 self.unknown.push(trail.field(name).dotted());
@@ -167,14 +183,7 @@ impl Coercer<'_> {
                 }
             }
         });
-        match (first_problem, before) {
-            (Some(problem), Some(before)) => Err(Box::new(FieldError::invalid(
-                trail.path(),
-                Value::Object(before),
-                problem,
-            ))),
-            _ => Ok(()),
-        }
+        first_problem
     }
 }
 
@@ -219,6 +228,9 @@ const OWNER_FIELDS: [(&str, Kind); 6] = [
     ("blockOwnerDeletion", Kind::Flag),
 ];
 
+/// Upstream: an owner is always written with all four names.
+const OWNER_NAMES: [&str; 4] = ["apiVersion", "kind", "name", "uid"];
+
 const ENTRY_FIELDS: [(&str, Kind); 7] = [
     ("manager", Kind::Text),
     ("operation", Kind::Text),
@@ -230,6 +242,37 @@ const ENTRY_FIELDS: [(&str, Kind); 7] = [
 ];
 
 impl Kind {
+    /// Whether a value of this kind would be left as it is.
+    fn is_settled(self, value: &Value) -> bool {
+        let all_are = |items: &[Value], fields: &[(&str, Kind)], always: &[&str]| {
+            let is_one = |item: &Value| {
+                let entry = item.as_object();
+                entry.is_some_and(|entry| {
+                    is_settled(entry, fields) && always.iter().all(|name| entry.contains_key(*name))
+                })
+            };
+            !items.is_empty() && items.iter().all(is_one)
+        };
+        match (self, value) {
+            (Self::Text, Value::String(text)) => !text.is_empty(),
+            (Self::Whole, Value::Number(number)) => number.as_i64().is_some_and(|whole| whole != 0),
+            (Self::Flag, Value::Bool(_)) | (Self::Raw, Value::Object(_)) => true,
+            (Self::Time, Value::String(text)) => {
+                let time = text.parse::<Time>();
+                time.is_ok_and(|time| time.to_string() == *text)
+            }
+            (Self::TextMap, Value::Object(pairs)) => {
+                !pairs.is_empty() && pairs.values().all(Value::is_string)
+            }
+            (Self::TextList, Value::Array(items)) => {
+                !items.is_empty() && items.iter().all(Value::is_string)
+            }
+            (Self::Owners, Value::Array(items)) => all_are(items, &OWNER_FIELDS, &OWNER_NAMES),
+            (Self::Entries, Value::Array(items)) => all_are(items, &ENTRY_FIELDS, &[]),
+            _ => false,
+        }
+    }
+
     /// The Go type that error messages name.
     fn go_type(self) -> &'static str {
         match self {
@@ -244,6 +287,14 @@ impl Kind {
             Self::Entries => "[]v1.ManagedFieldsEntry",
         }
     }
+}
+
+/// Whether all fields are known and in the form they get by [`normalise`].
+fn is_settled(fields: &Map, known: &[(&str, Kind)]) -> bool {
+    fields.iter().all(|(name, value)| {
+        let field = known.iter().find(|(known, _)| known == name);
+        field.is_some_and(|(_, kind)| kind.is_settled(value))
+    })
 }
 
 /// Checks one field and says whether it stays: empty ones do not.
@@ -351,9 +402,8 @@ fn structs(
         if let Some(problem) = problem {
             return Err(problem);
         }
-        // Upstream: an owner is always written with all four names.
         if ty == "OwnerReference" {
-            for field in ["apiVersion", "kind", "name", "uid"] {
+            for field in OWNER_NAMES {
                 entry.entry(field).or_insert_with(|| Value::from(""));
             }
         }
@@ -370,5 +420,76 @@ fn name_of(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection, prelude::*, sample};
+    use serde_json::json;
+
+    use super::*;
+
+    fn value() -> impl Strategy<Value = Value> {
+        let time = "2026-01-02T03:04:05Z";
+        let owner =
+            json!({"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u", "controller": true});
+        let entry = json!({"manager": "a", "time": time, "fieldsType": "FieldsV1", "fieldsV1": {"f:a": {}}});
+        let values = vec![
+            json!(null),
+            json!(""),
+            json!("a"),
+            json!(0),
+            json!(1),
+            json!(1.5),
+            json!(true),
+            json!(time),
+            json!("2026-01-02T03:04:05.5Z"),
+            json!({}),
+            json!({"a": "b"}),
+            json!({"a": null}),
+            json!([]),
+            json!(["a"]),
+            json!([1]),
+            json!([owner]),
+            json!([{"apiVersion": "v1", "kind": "A", "name": "a"}]),
+            json!([owner, {"novel": 1}]),
+            json!([entry]),
+            json!([entry, {"time": "never"}]),
+            json!([entry, {"time": time, "fieldsV1": null}]),
+        ];
+        sample::select(values)
+    }
+
+    fn metadata() -> impl Strategy<Value = Map> {
+        let mut names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+        names.push("novel");
+        let name = sample::select(names).prop_map(str::to_owned);
+        let fields = collection::vec((name, value()), 0..4);
+        fields.prop_map(|fields| fields.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_settled_stays_as_it_is(mut metadata in metadata()) {
+            let types = Types::default();
+            let mut coercer = Coercer { types: &types, malformed: Malformed::Refuse, unknown: Vec::new() };
+            let (was_settled, before) = (is_settled(&metadata, &FIELDS), metadata.clone());
+            let problem = coercer.settle(&mut metadata, &Trail::ROOT.field("metadata"));
+            let is_unchanged = problem.is_none() && coercer.unknown.is_empty() && metadata == before;
+            prop_assert!(!was_settled || is_unchanged);
+            // Whatever was brought into its form is settled, or each look would cost as much as the first; a grace period
+            // of no seconds is the exception.
+            if problem.is_none() && !metadata.contains_key("deletionGracePeriodSeconds") {
+                prop_assert!(is_settled(&metadata, &FIELDS) || metadata.values().any(has_empty));
+            }
+        }
+    }
+
+    /// Names of owners that are there and empty.
+    fn has_empty(value: &Value) -> bool {
+        let items = value.as_array().into_iter().flatten();
+        let mut fields = items.filter_map(Value::as_object).flat_map(Map::values);
+        fields.any(|field| field.as_str() == Some(""))
     }
 }
