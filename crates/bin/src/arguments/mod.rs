@@ -140,7 +140,7 @@ pub(crate) enum Command {
     ///
     /// Example: karavel get clusters
     Get(Box<Get>),
-    /// Show objects in full: everything they say, and what happened to them lately.
+    /// Describe objects: what they are, how they are, what belongs to them, and what happened to them lately.
     ///
     /// Example: karavel describe cluster member1
     Describe(Box<Describe>),

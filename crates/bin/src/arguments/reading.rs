@@ -135,7 +135,7 @@ impl Format {
     }
 }
 
-/// Show objects in full.
+/// Describe objects.
 #[derive(Args, Debug)]
 pub(crate) struct Describe {
     /// `TYPE[.VERSION][.GROUP]` and beginnings of names, or TYPE/NAME for each; absent with files.

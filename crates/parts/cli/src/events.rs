@@ -224,8 +224,8 @@ async fn list(place: &Place, namespace: &str, fields: String) -> Result<Vec<Obje
     Ok(listed.map_err(|error| place.failure(&error))?.items)
 }
 
-/// What happened to one object, as the end of a page about it.
-pub(crate) async fn about(place: &Place, object: &Object, now: Time) -> Result<String, Failure> {
+/// What happened to one object, the latest last.
+pub(crate) async fn about(place: &Place, object: &Object) -> Result<Vec<Object>, Failure> {
     let fields = format!(
         "involvedObject.kind={},involvedObject.name={}",
         object.kind(),
@@ -236,21 +236,12 @@ pub(crate) async fn about(place: &Place, object: &Object, now: Time) -> Result<S
         let uid = event
             .text_at(&["involvedObject", "uid"])
             .unwrap_or_default();
-        uid.is_empty() || object.uid().is_empty() || uid == object.uid()
+        // Upstream: a kubelet calls its node by the name where others give the uid.
+        let is_node = object.kind() == "Node" && uid == object.name();
+        uid.is_empty() || object.uid().is_empty() || uid == object.uid() || is_node
     });
-    if found.is_empty() {
-        return Ok("Events:       <none>\n".to_owned());
-    }
     found.sort_by_cached_key(last_seen);
-    let mut table = Table::new(&["  TYPE", "REASON", "AGE", "MESSAGE"]);
-    table.rows = found
-        .iter()
-        .map(|event| {
-            let [seen, kind, reason, _, message] = cells(event, now);
-            vec![format!("  {kind}"), reason, seen, message]
-        })
-        .collect();
-    Ok(format!("Events:\n{table}"))
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -1,15 +1,28 @@
-//! An object in full, for people: what it is, what it says, how it is, and what happened to it lately.
+//! An object for people: what it is, what it says, how it is, and what happened to it lately.
+//!
+//! Flow: objects are found; for kinds with a page of their own ([`summary`]) what stands [`beside`] them is read, and the
+//! page is written from these [`Facts`] alone, part by part, on a [`sheet`]; all other kinds have every field of theirs
+//! written out ([`generic`]).
 
-mod text;
+mod beside;
+mod generic;
+mod kinds;
+mod parts;
+mod sheet;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod values;
 
 use client::{Client, ListOptions};
 use object::time::Time;
-use object::{Object, ResourceType};
+use object::{Object, ResourceType, Value};
 
 use crate::events;
 use crate::failure::Failure;
 use crate::nearest::missing;
 use crate::reading::{self, Answer, Place, Scope};
+use beside::Beside;
 
 /// What is to be described.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +41,24 @@ pub struct DescribeQuery {
     pub cluster: Option<String>,
     /// What happened lately too.
     pub show_events: bool,
+}
+
+/// Everything a page may look at, gathered beforehand.
+struct Facts<'o> {
+    object: &'o Object,
+    /// The member it is in, if it is in one.
+    cluster: Option<&'o str>,
+    beside: Beside,
+    /// What happened lately, if that was asked for.
+    events: Option<Result<Vec<Object>, Failure>>,
+    now: Time,
+}
+
+impl Facts<'_> {
+    /// A field of the object.
+    fn at(&self, name: &str) -> &Value {
+        values::field(self.object, name)
+    }
 }
 
 /// Describes objects.
@@ -107,13 +138,24 @@ fn named(place: &Place, failure: Failure) -> Failure {
 }
 
 async fn page(place: &Place, object: &Object, show_events: bool, now: Time) -> String {
-    let mut page = text::write(object, place.is_member().then_some(place.name.as_str()));
-    if show_events {
-        // What happened is an addition: not being able to read it takes nothing away from the rest.
-        let told = events::about(place, object, now).await;
-        page.push_str(&told.unwrap_or_else(|failure| format!("Events:  <unknown: {failure}>\n")));
+    let summary = summary::of(object);
+    let needs = summary.map_or(&[] as &[_], |summary| summary.needs);
+    let has_events = summary.is_none_or(|summary| summary.has_events);
+    let events = match show_events && has_events {
+        true => Some(events::about(place, object).await),
+        false => None,
+    };
+    let facts = Facts {
+        object,
+        cluster: place.is_member().then_some(place.name.as_str()),
+        beside: beside::read(place, object, needs).await,
+        events,
+        now,
+    };
+    match summary {
+        Some(summary) => summary.page(&facts),
+        None => generic::page(&facts),
     }
-    page
 }
 
 /// The objects named; a name that nothing has is the beginning of names. All objects if none is named.

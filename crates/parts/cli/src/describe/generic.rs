@@ -3,6 +3,10 @@
 use object::Object;
 use serde_json::Value;
 
+use super::Facts;
+use super::parts::happened;
+use super::parts::metadata::LAST_APPLIED;
+use super::sheet::Sheet;
 use crate::reading::clean;
 
 /// Fields of the metadata that are shown at the top, or that nobody wants to read.
@@ -14,8 +18,6 @@ const METADATA: [&str; 6] = [
     "managedFields",
     "creationTimestamp",
 ];
-/// What a client wrote down for itself says everything twice.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Where values at the top begin.
 const VALUES: usize = 14;
 /// A value longer than this is cut: whoever needs all of it asks for YAML.
@@ -45,8 +47,23 @@ const WORDS: [&str; 18] = [
 /// The same if all entries are text: otherwise they are fields, such as those of a selector with expressions.
 const TEXTS: [&str; 2] = ["selector", "value"];
 
-/// The page about an object.
-pub(super) fn write(object: &Object, cluster: Option<&str>) -> String {
+/// The page about an object of any kind.
+pub(super) fn page(facts: &Facts<'_>) -> String {
+    let mut page = write(facts.object, facts.cluster);
+    let mut sheet = Sheet::default();
+    happened::write(&mut sheet, facts);
+    let events = sheet.finish();
+    match events.split_once("  ") {
+        // One line stands below the names above.
+        Some((title, said)) if title == "Events:" => {
+            page.push_str(&format!("{title:VALUES$}{said}"));
+        }
+        _ => page.push_str(&events),
+    }
+    page
+}
+
+fn write(object: &Object, cluster: Option<&str>) -> String {
     let mut page = String::new();
     let mut top = |name: &str, value: &str| {
         page.push_str(&format!("{:VALUES$}{}\n", format!("{name}:"), clean(value)));
