@@ -7,6 +7,8 @@ use crate::print;
 use crate::program::Program;
 use crate::running::block_on;
 
+/// What is said instead of proposals where nothing fits, and no file would either.
+const NOTHING: &str = ":";
 /// Bash: the words so far go to the program, which prints one proposal a line. Bash takes `=` and `:` for the ends of words,
 /// so that the words are read from the line, and of what is proposed only the rest is handed over.
 const BASH: &str = r#"# bash completion for NAME
@@ -17,23 +19,34 @@ _PROGRAM_complete() {
     [[ $line == *[[:space:]] ]] && words+=("")
     [[ $part == [=:] ]] && part=""
     local whole="${words[${#words[@]}-1]}"
+    whole="${whole#[\'\"]}" part="${part#[\'\"]}"
+    words[${#words[@]}-1]="$whole"
     local head="${whole%"$part"}"
     COMPREPLY=()
     while IFS= read -r line; do
-        COMPREPLY+=("${line#"$head"}")
+        if [[ $line == : ]]; then
+            compopt +o default 2>/dev/null
+        else
+            COMPREPLY+=("${line#"$head"}")
+        fi
     done < <("${words[0]/#\~/$HOME}" __complete -- "${words[@]:1}" 2>/dev/null)
 }
 complete -o default -F _PROGRAM_complete NAME
 "#;
-/// Zsh: read by a shell that starts, or kept as `_NAME` in a directory of functions.
+/// Zsh: read by a shell that starts, or kept as `_NAME` in a directory of functions. Of the last word it keeps what quotes
+/// begin it apart.
 const ZSH: &str = r#"#compdef NAME
 _PROGRAM_complete() {
     local -a proposals
-    proposals=("${(@f)$("${words[1]/#\~/$HOME}" __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    local last="${(Q)PREFIX}"
+    proposals=("${(@f)$("${words[1]/#\~/$HOME}" __complete -- "${(@Q)words[2,CURRENT-1]}" "$last" 2>/dev/null)}")
     proposals=("${(@)proposals:#}")
-    if (( ${#proposals} )); then
+    if [[ "${proposals[1]}" == : ]]; then
+        return 1
+    elif (( ${#proposals} )); then
         compadd -- "${proposals[@]}"
     else
+        [[ "$last" == -*=* ]] && compset -P '*='
         _files
     fi
 }
@@ -44,15 +57,22 @@ else
     compdef _PROGRAM_complete NAME
 fi
 "#;
+/// Fish: what is proposed for a word replaces all of it, the flag before a file too.
 const FISH: &str = r#"# fish completion for NAME
 function __PROGRAM_complete
     set -l words (commandline -opc)
-    set -l last (commandline -ct)
-    set -l found ($words[1] __complete -- $words[2..-1] "$last" 2>/dev/null)
-    if test (count $found) -gt 0
+    set -l last (string unescape -- (commandline -ct))
+    set -l program (string replace -r '^~(?=/)' $HOME -- $words[1])
+    set -l found ($program __complete -- $words[2..-1] "$last" 2>/dev/null)
+    if test "$found" = :
+        return
+    else if test (count $found) -gt 0
         printf '%s\n' $found
     else
-        __fish_complete_path "$last"
+        set -l flag (string match -r -- '^-[^=]*=' "$last")
+        for path in (__fish_complete_path (string replace -- "$flag" '' "$last"))
+            printf '%s\n' "$flag$path"
+        end
     end
 end
 complete -c NAME -f -a '(__PROGRAM_complete)'
@@ -90,7 +110,7 @@ pub(crate) fn script(program: &Program, shells: &[String]) -> Result<(), Failure
     print(&template.replace("NAME", &name).replace("PROGRAM", &word))
 }
 
-/// Prints what may come next, one proposal a line.
+/// Prints what may come next, one proposal a line; nothing where a file may.
 pub(crate) fn complete(program: &Program, reach: &Reach, words: &[String]) -> Result<(), Failure> {
     let words = match words.split_first() {
         Some((first, rest)) if first == "--" => rest,
@@ -105,6 +125,7 @@ pub(crate) fn complete(program: &Program, reach: &Reach, words: &[String]) -> Re
         named.extend(done.split(',').map(str::to_owned));
         last = rest.to_owned();
     }
+    let takes_files = wanted.takes_files();
     let mut proposals = match wanted {
         Wanted::Words(words) => words,
         Wanted::Contexts => cli::contexts(&line.reach(reach)),
@@ -113,6 +134,9 @@ pub(crate) fn complete(program: &Program, reach: &Reach, words: &[String]) -> Re
     proposals.retain(|word| word.starts_with(&last) && !named.contains(word));
     proposals.sort();
     proposals.dedup();
+    if proposals.is_empty() && !takes_files {
+        return print(&format!("{NOTHING}\n"));
+    }
     print(
         &proposals
             .iter()
@@ -150,6 +174,11 @@ enum Wanted {
 }
 
 impl Wanted {
+    /// Whether a file may stand there: where nobody knows what else could.
+    fn takes_files(&self) -> bool {
+        matches!(self, Self::Words(words) if words.is_empty())
+    }
+
     /// Whether several may stand there with commas in between.
     fn is_listed(&self, line: &Line) -> bool {
         let takes_several = ["clusters", "cluster", "lose"];
@@ -479,6 +508,28 @@ mod tests {
             ),
         ] {
             assert_eq!(at(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn files_are_proposed_where_nobody_knows_what_else_to_propose() {
+        let root = Program::Karavel.command();
+        for (line, expected) in [
+            ("apply -f ", true),
+            ("restore ", true),
+            ("get --kubeconfig ", true),
+            ("nosuch", false),
+            ("get ", false),
+            ("get pods ", false),
+            ("cordon ", false),
+            ("get pods -o ", false),
+            ("token delete ", false),
+            ("completion ", false),
+        ] {
+            let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let last = words.pop().unwrap_or_default();
+            let wanted = wanted(&root, &words, &last);
+            assert_eq!(wanted.takes_files(), expected, "{line}");
         }
     }
 

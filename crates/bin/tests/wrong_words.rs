@@ -285,6 +285,10 @@ fn scripts_for_shells_can_be_read_by_them() {
             "members",
         ),
         ("get -s mem", "get -s mem", "members"),
+        // A quote that is still open begins the word.
+        ("get -s 'mem", "get -s \\'mem", "members"),
+        // Neither a file nor anything else fits.
+        ("nosuch", "nosuch", ""),
     ] {
         let pressed = format!(
             "{script}\nCOMP_LINE=\"{KARAVEL} {line}\" COMP_POINT=${{#COMP_LINE}} COMP_WORDS=({KARAVEL} {words})\nCOMP_CWORD=$((${{#COMP_WORDS[@]}}-1))\n_karavel_complete\necho \"${{COMPREPLY[*]}}\"",
@@ -302,7 +306,12 @@ fn scripts_for_shells_can_be_read_by_them() {
     assert!(script.contains("complete -c karavel "), "{script}");
     if is_installed("fish") {
         let script = script.replace("complete -c karavel ", &format!("complete -p {KARAVEL} "));
-        for (line, expected) in [("si", "sim\nsimulate"), ("get -s mem", "members")] {
+        for (line, expected) in [
+            ("si", "sim\nsimulate"),
+            ("get -s mem", "members"),
+            ("get --operation-scope=mem", "--operation-scope=members"),
+            ("nosuch", ""),
+        ] {
             let pressed = format!("{script}\ncomplete -C '{KARAVEL} {line}'");
             assert_eq!(
                 said_by("fish", &["--no-config", "-c", &pressed]),
@@ -313,6 +322,8 @@ fn scripts_for_shells_can_be_read_by_them() {
     }
     let (code, proposed) = karavel(&["__complete", "--", "si"]);
     assert_eq!((code, proposed.as_str()), (0, "sim\nsimulate\n"));
+    let (code, proposed) = karavel(&["__complete", "--", "nosuch"]);
+    assert_eq!((code, proposed.as_str()), (0, ":\n"));
 }
 
 /// What a program says.
