@@ -41,7 +41,6 @@ pub(in crate::describe) fn write(sheet: &mut Sheet, facts: &Facts<'_>) {
     }
     template::write(sheet, &spec["template"]);
     conditions::write(sheet, &status["conditions"], &conditions::BRIEF, 1);
-    // A control plane has no ReplicaSets: members make them.
     if let Ok(found) = facts.beside.all("replicasets") {
         replica_sets(sheet, facts.object, found);
     }
@@ -52,6 +51,10 @@ fn replica_sets(sheet: &mut Sheet, deployment: &Object, found: &[Object]) {
         .iter()
         .filter(|set| metadata::is_controlled_by(set, deployment))
         .collect();
+    // In a control plane nobody makes any: members do.
+    if own.is_empty() {
+        return;
+    }
     own.sort_by_key(|set| {
         let made = set.text_at(&["metadata", "creationTimestamp"]);
         (made, set.name())

@@ -6,7 +6,7 @@ use super::page;
 
 #[test]
 fn a_node_shows_what_runs_on_it() {
-    assert_snapshot!(page("node"), @r#"
+    assert_snapshot!(page("node"), @"
     Name:               web
     Roles:              control-plane,edge
     Labels:             kubernetes.io/hostname=web
@@ -56,10 +56,10 @@ fn a_node_shows_what_runs_on_it() {
     PodCIDRs:                     10.1.0.0/24,fd00::/64
     ProviderID:                   kind://docker/web
     Non-terminated Pods:          (2 in total)
-      Namespace                   Name  CPU Requests  CPU Limits  Memory Requests  Memory Limits  Age
-      ---------                   ----  ------------  ----------  ---------------  -------------  ---
-      shop                        a     2 (26%)       500m (6%)   1Gi (6%)         2Gi (13%)      60m
-      kube-system                 bare  0 (0%)        0 (0%)      50Mi (0%)        0 (0%)         120m
+      Namespace                   Name    CPU Requests  CPU Limits  Memory Requests  Memory Limits  Age
+      ---------                   ----    ------------  ----------  ---------------  -------------  ---
+      shop                        a       2 (26%)       500m (6%)   1Gi (6%)         2Gi (13%)      60m
+      kube-system                 bare    0 (0%)        0 (0%)      50Mi (0%)        0 (0%)         120m
     Allocated resources:
       (Total limits may be over 100 percent, i.e., overcommitted.)
       Resource           Requests     Limits
@@ -72,7 +72,7 @@ fn a_node_shows_what_runs_on_it() {
       Type    Reason     Age   From     Message
       ----    ------     ----  ----     -------
       Normal  NodeReady  60m   kubelet  ready
-    "#);
+    ");
 }
 
 #[test]
@@ -252,9 +252,9 @@ fn a_node_may_not_have_been_heard_of() {
       Kubelet Version:
       Kube-Proxy Version:
     Non-terminated Pods:          (1 in total)
-      Namespace                   Name           CPU Requests  CPU Limits  Memory Requests  Memory Limits  Age
-      ---------                   ----           ------------  ----------  ---------------  -------------  ---
-      a                           averylongname  100m (2%)     8 (200%)    0 (0%)           0 (0%)         <unknown>
+      Namespace                   Name             CPU Requests  CPU Limits  Memory Requests  Memory Limits  Age
+      ---------                   ----             ------------  ----------  ---------------  -------------  ---
+      a                           averylongname    100m (2%)     8 (200%)    0 (0%)           0 (0%)         <unknown>
     Allocated resources:
       (Total limits may be over 100 percent, i.e., overcommitted.)
       Resource           Requests   Limits

@@ -28,6 +28,15 @@ fn what_is_in_a_member_says_so_below_its_namespace() {
     ");
 }
 
+/// Upstream: the same. In a control plane there are none, and nobody needs to read so.
+#[test]
+fn a_deployment_without_replica_sets_does_not_speak_of_them() {
+    let objects = read("deployment");
+    let page = write(&objects[0], None, nothing);
+    assert!(!page.contains("ReplicaSet:"), "{page}");
+    assert!(!page.contains("OldReplicaSets"), "{page}");
+}
+
 #[test]
 fn what_cannot_be_read_is_told_where_it_would_stand() {
     let told = |case: &str| {
