@@ -198,16 +198,22 @@ fn usage(program: Program, error: &clap::Error) -> ExitCode {
 
 /// A reader that has seen enough, such as `head`, is no reason to fail; a full disk is.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    offer(text).map(drop)
+}
+
+/// Prints, and says whether anybody still reads.
+pub(crate) fn offer(text: &str) -> Result<bool, Failure> {
     let mut output = std::io::stdout().lock();
     match output
         .write_all(text.as_bytes())
         .and_then(|()| output.flush())
     {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => {
             let what = format!("cannot write to standard output: {error}");
             Err(Failure::failed(what, "check where the output goes"))
         }
-        _ => Ok(()),
     }
 }
 

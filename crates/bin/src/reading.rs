@@ -4,7 +4,7 @@ use cli::{Answer, Failure, Reach};
 
 use crate::arguments;
 use crate::running::block_on;
-use crate::{clusters::now, given, print, say};
+use crate::{clusters::now, given, offer, print, say};
 
 /// Reads objects in the control plane and in members. What was found is printed even if not everybody answered.
 pub(crate) fn get(reach: &Reach, mut typed: arguments::Get) -> Result<(), Failure> {
@@ -41,10 +41,10 @@ pub(crate) fn get(reach: &Reach, mut typed: arguments::Get) -> Result<(), Failur
     }
     block_on(async {
         let control = reach.connect().await?;
-        let mut show = print;
-        let mut note = tell;
+        let reader = Reader::default();
+        let (mut show, mut note) = (|text: &str| reader.show(text), tell);
         let sinks: (cli::Sink<'_>, cli::Sink<'_>) = (&mut show, &mut note);
-        cli::watch(&control, &query, (only, events), sinks, interrupted()).await
+        cli::watch(&control, &query, (only, events), sinks, reader.is_done()).await
     })?
 }
 
@@ -149,9 +149,10 @@ pub(crate) fn events(reach: &Reach, typed: arguments::Events) -> Result<(), Fail
     if watch {
         return block_on(async {
             let control = reach.connect().await?;
-            let (mut show, mut note) = (print, tell);
+            let reader = Reader::default();
+            let (mut show, mut note) = (|text: &str| reader.show(text), tell);
             let sinks: (cli::Sink<'_>, cli::Sink<'_>) = (&mut show, &mut note);
-            cli::watch_events(&control, &query, sinks, interrupted()).await
+            cli::watch_events(&control, &query, sinks, reader.is_done()).await
         })?;
     }
     answer(block_on(async {
@@ -230,6 +231,29 @@ where
     tokio::select! {
         ended = endless => ended,
         () = interrupted() => Ok(()),
+    }
+}
+
+/// Who reads what a watch says: somebody at a terminal, or another program, which may have gone.
+#[derive(Default)]
+struct Reader {
+    gone: tokio::sync::Notify,
+}
+
+impl Reader {
+    fn show(&self, text: &str) -> Result<(), Failure> {
+        if !offer(text)? {
+            self.gone.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Until it has seen enough.
+    async fn is_done(&self) {
+        tokio::select! {
+            () = interrupted() => {}
+            () = self.gone.notified() => {}
+        }
     }
 }
 

@@ -300,6 +300,10 @@ fn commands_in_pods_of_files_run_and_events_are_followed() {
     let interrupt = format!("kill -INT {}", followed.id());
     check(&up, &interrupt, "", 0, &[]);
     assert!(followed.wait().unwrap().success());
+    // A reader that has gone ends it too, once there is more to say.
+    let line = "karavel get deployment web --watch -o name | \
+        (read -r first && exec <&- && karavel annotate deployment web seen=yes && echo $first)";
+    check(&up, line, "", 0, &["deployment.apps/web"]);
 }
 
 #[test]
