@@ -77,7 +77,7 @@ fn a_node_shows_what_runs_on_it() {
 
 #[test]
 fn a_namespace_shows_its_quotas_and_limits() {
-    assert_snapshot!(page("namespace"), @r#"
+    assert_snapshot!(page("namespace"), @"
     Name:         web
     Labels:       kubernetes.io/metadata.name=web
     Annotations:  <none>
@@ -101,12 +101,12 @@ fn a_namespace_shows_its_quotas_and_limits() {
      ----       --------  ---  ---  ---------------  -------------  -----------------------
      Container  cpu       10m  2    100m             1              4
      Container  memory    -    1Gi  -                -              -
-    "#);
+    ");
 }
 
 #[test]
 fn a_namespace_may_be_without_bounds() {
-    assert_snapshot!(page("namespace-bare"), @r#"
+    assert_snapshot!(page("namespace-bare"), @"
     Name:         web
     Labels:       <none>
     Annotations:  <none>
@@ -115,12 +115,12 @@ fn a_namespace_may_be_without_bounds() {
     No resource quota.
 
     No LimitRange resource.
-    "#);
+    ");
 }
 
 #[test]
 fn a_quota_shows_how_far_it_is_used_up() {
-    assert_snapshot!(page("resourcequota"), @r#"
+    assert_snapshot!(page("resourcequota"), @"
     Name:       web
     Namespace:  shop
     Scopes:     BestEffort, NotTerminating
@@ -131,12 +131,12 @@ fn a_quota_shows_how_far_it_is_used_up() {
     pods             1     4
     requests.cpu     500m  2
     requests.memory  0     1Gi
-    "#);
+    ");
 }
 
 #[test]
 fn limits_are_shown_for_each_resource() {
-    assert_snapshot!(page("limitrange"), @r#"
+    assert_snapshot!(page("limitrange"), @"
     Name:                  web
     Namespace:             shop
     Type                   Resource  Min  Max  Default Request  Default Limit  Max Limit/Request Ratio
@@ -144,12 +144,12 @@ fn limits_are_shown_for_each_resource() {
     Container              cpu       10m  2    100m             1              4
     Container              memory    -    1Gi  -                -              -
     PersistentVolumeClaim  storage   1Gi  -    -                -              -
-    "#);
+    ");
 }
 
 #[test]
 fn an_account_shows_its_secrets() {
-    assert_snapshot!(page("serviceaccount"), @r#"
+    assert_snapshot!(page("serviceaccount"), @"
     Name:                web
     Namespace:           shop
     Labels:              <none>
@@ -159,7 +159,7 @@ fn an_account_shows_its_secrets() {
                          gone (not found)
     Tokens:              web-token
     Events:              <none>
-    "#);
+    ");
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn an_autoscaler_shows_what_it_measures() {
 
 #[test]
 fn an_autoscaler_may_not_know_anything_yet() {
-    assert_snapshot!(page("hpa-bare"), @r#"
+    assert_snapshot!(page("hpa-bare"), @"
     Name:                                                  web
     Namespace:                                             shop
     Labels:                                                <none>
@@ -218,7 +218,7 @@ fn an_autoscaler_may_not_know_anything_yet() {
     Max replicas:                                          10
     Deployment pods:                                       0 current / 0 desired
     Events:                                                <none>
-    "#);
+    ");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::page;
 
 #[test]
 fn a_service_shows_who_is_behind_it() {
-    assert_snapshot!(page("service"), @r#"
+    assert_snapshot!(page("service"), @"
     Name:                        web
     Namespace:                   shop
     Labels:                      <none>
@@ -33,12 +33,12 @@ fn a_service_shows_who_is_behind_it() {
     HealthCheck NodePort:        31000
     LoadBalancer Source Ranges:  10.0.0.0/8,11.0.0.0/8
     Events:                      <none>
-    "#);
+    ");
 }
 
 #[test]
 fn a_service_may_be_a_name() {
-    assert_snapshot!(page("service-external"), @r#"
+    assert_snapshot!(page("service-external"), @"
     Name:              web
     Namespace:         shop
     Labels:            <none>
@@ -51,7 +51,7 @@ fn a_service_may_be_a_name() {
     External Name:     shop.example.com
     Session Affinity:  None
     Events:            <none>
-    "#);
+    ");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn an_ingress_shows_where_paths_lead() {
 
 #[test]
 fn an_ingress_without_paths_leads_to_its_default() {
-    assert_snapshot!(page("ingress-bare"), @r#"
+    assert_snapshot!(page("ingress-bare"), @"
     Name:             web
     Labels:           <none>
     Namespace:        shop
@@ -97,12 +97,12 @@ fn an_ingress_without_paths_leads_to_its_default() {
       *           *     <default>
     Annotations:  <none>
     Events:       <none>
-    "#);
+    ");
 }
 
 #[test]
 fn a_slice_shows_its_endpoints() {
-    assert_snapshot!(page("endpointslice"), @r#"
+    assert_snapshot!(page("endpointslice"), @"
     Name:         web
     Namespace:    shop
     Labels:       kubernetes.io/service-name=web
@@ -128,12 +128,12 @@ fn a_slice_shows_its_endpoints() {
         NodeName:  <unset>
         Zone:      <unset>
     Events:        <none>
-    "#);
+    ");
 }
 
 #[test]
 fn a_slice_may_be_empty() {
-    assert_snapshot!(page("endpointslice-bare"), @r#"
+    assert_snapshot!(page("endpointslice-bare"), @"
     Name:         web
     Namespace:    shop
     Labels:       <none>
@@ -142,5 +142,5 @@ fn a_slice_may_be_empty() {
     Ports: <unset>
     Endpoints: <none>
     Events:  <none>
-    "#);
+    ");
 }

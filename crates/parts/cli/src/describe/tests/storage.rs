@@ -6,7 +6,7 @@ use super::page;
 
 #[test]
 fn a_config_map_shows_what_it_holds() {
-    assert_snapshot!(page("configmap"), @r#"
+    assert_snapshot!(page("configmap"), @"
     Name:         web
     Namespace:    shop
     Labels:       app=web
@@ -30,12 +30,12 @@ fn a_config_map_shows_what_it_holds() {
     logo: 5 bytes
 
     Events:  <none>
-    "#);
+    ");
 }
 
 #[test]
 fn a_secret_shows_sizes_alone() {
-    assert_snapshot!(page("secret"), @r#"
+    assert_snapshot!(page("secret"), @"
     Name:         web
     Namespace:    shop
     Labels:       <none>
@@ -47,12 +47,12 @@ fn a_secret_shows_sizes_alone() {
     ====
     other:     11 bytes
     password:  6 bytes
-    "#);
+    ");
 }
 
 #[test]
 fn the_token_of_an_account_is_a_secret_too() {
-    assert_snapshot!(page("secret-token"), @r#"
+    assert_snapshot!(page("secret-token"), @"
     Name:         web
     Namespace:    shop
     Labels:       <none>
@@ -64,12 +64,12 @@ fn the_token_of_an_account_is_a_secret_too() {
     ====
     ca.crt:  11 bytes
     token:   6 bytes
-    "#);
+    ");
 }
 
 #[test]
 fn a_claim_shows_who_uses_it() {
-    assert_snapshot!(page("persistentvolumeclaim"), @r#"
+    assert_snapshot!(page("persistentvolumeclaim"), @"
     Name:          web
     Namespace:     shop
     StorageClass:  fast
@@ -91,12 +91,12 @@ fn a_claim_shows_who_uses_it() {
       ----       ------  -------------  ------------------                ------  -------
       Resizing   True                   Wed, 31 Dec 2025 22:00:00 +0000   R       it grows
     Events:      <none>
-    "#);
+    ");
 }
 
 #[test]
 fn a_volume_shows_where_it_can_be_reached_from() {
-    assert_snapshot!(page("persistentvolume"), @r#"
+    assert_snapshot!(page("persistentvolume"), @"
     Name:              web
     Labels:            a=b
     Annotations:       <none>
@@ -119,12 +119,12 @@ fn a_volume_shows_where_it_can_be_reached_from() {
         Path:      /all
         ReadOnly:  false
     Events:        <none>
-    "#);
+    ");
 }
 
 #[test]
 fn a_volume_shows_its_driver() {
-    assert_snapshot!(page("persistentvolume-local"), @r#"
+    assert_snapshot!(page("persistentvolume-local"), @"
     Name:            web
     Labels:          <none>
     Annotations:     <none>
@@ -146,7 +146,7 @@ fn a_volume_shows_its_driver() {
         ReadOnly:          false
         VolumeAttributes:      a=b
     Events:                <none>
-    "#);
+    ");
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn a_deployment_shows_its_template_and_its_replica_sets() {
 
 #[test]
 fn a_replica_set_counts_its_pods() {
-    assert_snapshot!(page("replicaset"), @r#"
+    assert_snapshot!(page("replicaset"), @"
     Name:           web
     Namespace:      shop
     Selector:       app=web
@@ -173,12 +173,12 @@ fn a_replica_set_counts_its_pods() {
       ----             ------  ------
       ReplicaFailure   True    FailedCreate
     Events:            <none>
-    "#);
+    ");
 }
 
 #[test]
 fn a_stateful_set_shows_what_it_claims() {
-    assert_snapshot!(page("statefulset"), @r#"
+    assert_snapshot!(page("statefulset"), @"
     Name:               web
     Namespace:          shop
     CreationTimestamp:  Wed, 31 Dec 2025 20:00:00 +0000
@@ -216,12 +216,12 @@ fn a_stateful_set_shows_what_it_claims() {
       Capacity:      <default>
       Access Modes:  []
     Events:          <none>
-    "#);
+    ");
 }
 
 #[test]
 fn a_daemon_set_counts_nodes() {
-    assert_snapshot!(page("daemonset"), @r#"
+    assert_snapshot!(page("daemonset"), @"
     Name:           web
     Namespace:      shop
     Selector:       app=web
@@ -247,7 +247,7 @@ fn a_daemon_set_counts_nodes() {
       Node-Selectors:  disk=ssd
       Tolerations:     <none>
     Events:            <none>
-    "#);
+    ");
 }
 
 #[test]
@@ -425,7 +425,7 @@ fn a_pod_shows_its_containers_as_they_are() {
 
 #[test]
 fn a_pod_that_leaves_says_so() {
-    assert_snapshot!(page("pod-leaving"), @r#"
+    assert_snapshot!(page("pod-leaving"), @"
     Name:                      web
     Namespace:                 shop
     Node:                      <none>
@@ -450,12 +450,12 @@ fn a_pod_that_leaves_says_so() {
     Node-Selectors:   <none>
     Tolerations:      <none>
     Events:           <none>
-    "#);
+    ");
 }
 
 #[test]
 fn a_job_says_how_far_it_is() {
-    assert_snapshot!(page("job"), @r#"
+    assert_snapshot!(page("job"), @"
     Name:                        web
     Namespace:                   shop
     Selector:                    controller-uid=web-1
@@ -487,12 +487,12 @@ fn a_job_says_how_far_it_is() {
       Node-Selectors:  <none>
       Tolerations:     <none>
     Events:            <none>
-    "#);
+    ");
 }
 
 #[test]
 fn a_cron_job_says_when_it_ran() {
-    assert_snapshot!(page("cronjob"), @r#"
+    assert_snapshot!(page("cronjob"), @"
     Name:                          web
     Namespace:                     shop
     Labels:                        <none>
@@ -522,12 +522,12 @@ fn a_cron_job_says_when_it_ran() {
     Last Schedule Time:  Wed, 31 Dec 2025 23:55:00 +0000
     Active Jobs:         web-1, web-2
     Events:              <none>
-    "#);
+    ");
 }
 
 #[test]
 fn what_a_cron_job_does_not_say_is_unset() {
-    assert_snapshot!(page("cronjob-bare"), @r#"
+    assert_snapshot!(page("cronjob-bare"), @"
     Name:                          web
     Namespace:                     shop
     Labels:                        <none>
@@ -556,7 +556,7 @@ fn what_a_cron_job_does_not_say_is_unset() {
     Last Schedule Time:  <unset>
     Active Jobs:         <none>
     Events:              <none>
-    "#);
+    ");
 }
 
 #[test]
