@@ -59,9 +59,12 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// The same with a word for nothing.
+/// The same with a word for nothing. An empty text is something: somebody has said that there is none.
 pub(super) fn plain_or(value: &Value, nothing: &str) -> String {
-    or(plain(value), nothing)
+    match value {
+        Value::Null => nothing.to_owned(),
+        said => plain(said),
+    }
 }
 
 /// A text, or a word for none.

@@ -605,6 +605,10 @@ fn a_pod_may_have_what_few_have() {
         Capacity:      1Gi
         Access Modes:  RWO
         VolumeMode:    Filesystem
+      any:
+        Type:          HostPath (bare host directory volume)
+        Path:          /any
+        HostPathType:
       img:
         Type:        Image (a container image or OCI artifact)
         Reference:   a/b:1
