@@ -88,10 +88,11 @@ async fn a_deployment_on_two_members_takes_few_requests() {
             ("PATCH resourcebindings/status", 2),
             ("POST works", 2),
             ("PATCH works/status", 4),
-            // ApplyPolicySucceed, ScheduleBindingSucceed twice, SyncWorkSucceed, SyncSucceed of each member on the template
-            // and on its work; and, while there are few of them, the steps: GetReplicasSucceed, AggregateStatusSucceed twice,
-            // and of each work WorkDispatching, ReflectStatusSucceed and InterpretHealthSucceed.
-            ("POST events", 8 + 3 + 6),
+            // On the template ApplyPolicySucceed, ScheduleBindingSucceed, SyncWorkSucceed and SyncSucceed of each member; and,
+            // while there are few of them, the steps: GetReplicasSucceed, ScheduleBindingSucceed on the binding,
+            // AggregateStatusSucceed twice, and of each work SyncSucceed, WorkDispatching, ReflectStatusSucceed and
+            // InterpretHealthSucceed.
+            ("POST events", 5 + 4 + 8),
         ],
     )
     .await;
@@ -121,8 +122,9 @@ async fn a_config_map_on_two_members_takes_few_requests() {
             ("PATCH resourcebindings/status", 1),
             ("POST works", 2),
             ("PATCH works/status", 2),
-            // Steps: AggregateStatusSucceed twice, and of each work WorkDispatching and InterpretHealthSucceed.
-            ("POST events", 8 + 2 + 4),
+            // Steps: ScheduleBindingSucceed on the binding, AggregateStatusSucceed twice, and of each work SyncSucceed,
+            // WorkDispatching and InterpretHealthSucceed.
+            ("POST events", 5 + 3 + 6),
         ],
     )
     .await;

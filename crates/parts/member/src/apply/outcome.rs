@@ -205,14 +205,17 @@ fn events(object: &Object, done: &[(&Object, Done)]) -> Vec<Action> {
     let cluster = names::cluster_of_execution_space(object.namespace()).unwrap_or_default();
     for (manifest, done) in done {
         let what = format!("{} {}", manifest.kind(), manifest.key());
-        let (kind, reason, message) = match done {
+        // The work's success is a step of the template's, whose author looks there.
+        let (kind, on_work, reason, message) = match done {
             Done::Kept | Done::Absent => continue,
             Done::Made | Done::Changed => (
                 EventKind::Normal,
+                EventKind::Progress,
                 SYNC_SUCCEED,
                 format!("applied {what} to cluster {cluster}"),
             ),
             Done::Failed(why) => (
+                EventKind::Warning,
                 EventKind::Warning,
                 SYNC_FAILED,
                 format!("cannot apply {what} to cluster {cluster}: {why}"),
@@ -220,7 +223,7 @@ fn events(object: &Object, done: &[(&Object, Done)]) -> Vec<Action> {
         };
         events.push(Action::report(
             ObjectRef::of(object),
-            kind,
+            on_work,
             reason,
             message.clone(),
         ));
