@@ -140,25 +140,28 @@ impl Assumptions {
         Ok(())
     }
 
-    /// Forgets the promises of a binding: it was deleted, is no longer ours, or its result could not be written.
-    pub fn release(&mut self, key: &str) {
+    /// Forgets the promises of a binding: it was deleted, is no longer ours, or its result could not be written. Returns
+    /// the clusters that have room again.
+    pub fn release(&mut self, key: &str) -> Vec<Arc<str>> {
         let Some(promise) = self.by_binding.remove(key) else {
-            return;
+            return Vec::new();
         };
         for cluster in &promise.clusters {
             self.take_back(key, cluster);
         }
+        promise.clusters
     }
 
-    /// Forgets the promises on clusters where the workload became healthy between two versions of the binding.
+    /// Forgets the promises on clusters where the workload became healthy between two versions of the binding, and
+    /// returns these clusters.
     pub fn release_healthy(
         &mut self,
         key: &str,
         before: &[AggregatedStatusItem],
         after: &[AggregatedStatusItem],
-    ) {
+    ) -> Vec<Arc<str>> {
         let Some(promise) = self.by_binding.get_mut(key) else {
-            return;
+            return Vec::new();
         };
         let is_healthy = |items: &[AggregatedStatusItem], cluster: &str| {
             let item = items.iter().find(|item| item.cluster_name == cluster);
@@ -176,6 +179,7 @@ impl Assumptions {
         for cluster in &healed {
             self.take_back(key, cluster);
         }
+        healed
     }
 
     /// Whether anything is promised to the binding.

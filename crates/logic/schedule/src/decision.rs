@@ -140,10 +140,14 @@ impl Refusal {
         }
     }
 
-    /// Whether only more room would help, so that trying again soon is in vain.
+    /// Whether more room would help: as a whole, or in so many clusters as the spread constraints allow.
     #[must_use]
-    pub fn is_unschedulable(&self) -> bool {
-        matches!(self, Self::Assign(error) if error.is_shortage())
+    pub fn is_for_room(&self) -> bool {
+        match self {
+            Self::Assign(error) => error.is_shortage(),
+            Self::Select(error) => matches!(error, SelectError::NotEnoughRoom { .. }),
+            _ => false,
+        }
     }
 
     /// Whether present targets are taken away: only when no cluster at all is allowed.

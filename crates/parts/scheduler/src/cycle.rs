@@ -101,6 +101,14 @@ struct Decided<'a> {
     meant: Option<Meant<'a>>,
 }
 
+/// Why nothing was decided.
+enum Undecided {
+    /// Room was promised to others since the estimators were asked.
+    Outdated,
+    /// Others took the room or the places each time, or are about to.
+    InVain,
+}
+
 impl Desk {
     /// Attempts a binding and tells the line how it ended. `waits` is told if others have to be waited for.
     pub(crate) async fn attempt(&self, turn: Turn<Key>, waits: &Notify) {
@@ -171,25 +179,21 @@ impl Desk {
                 return Ending::Failed;
             }
         };
-        let asking = async {
-            let plugins = self.ask_webhooks(&facts).await;
-            let estimates = self.estimate(&facts, &plugins).await;
-            (plugins, estimates)
-        };
-        let mut asking = std::pin::pin!(asking);
-        let (plugins, estimates) = match asking.as_mut().now_or_never() {
-            Some(told) => told,
+        let deciding = self.ask_and_decide(&facts);
+        let mut deciding = std::pin::pin!(deciding);
+        let decided = match deciding.as_mut().now_or_never() {
+            Some(decided) => decided,
             None => {
                 self.metrics.waited();
                 waits.notify_one();
-                asking.await
+                deciding.await
             }
         };
         let Some(Decided {
             decision,
             is_promised,
             meant,
-        }) = self.decide(&facts, &plugins, &estimates)
+        }) = decided
         else {
             return Ending::Failed;
         };
@@ -306,8 +310,32 @@ impl Desk {
         })
     }
 
+    /// Decides by what others say who have to be asked; `None` if others took the room or the places each time, or are
+    /// about to. What an estimator said of room that was promised meanwhile holds no longer, so it is asked again.
+    async fn ask_and_decide<'d>(&'d self, facts: &'d Facts) -> Option<Decided<'d>> {
+        let plugins = self.ask_webhooks(facts).await;
+        for _ in 0..OVERTAKEN {
+            let view = self.promised();
+            let estimates = self.estimate(facts, &plugins, &view).await;
+            match self.decide(facts, &plugins, &estimates, view) {
+                Ok(decided) => return Some(decided),
+                Err(Undecided::Outdated) => {}
+                Err(Undecided::InVain) => return None,
+            }
+        }
+        None
+    }
+
+    /// What is promised to others, where that counts.
+    fn promised(&self) -> View {
+        match self.settings.overcommit {
+            Overcommit::Guarded => self.assumptions().view(self.cx.now()),
+            Overcommit::Possible => View::default(),
+        }
+    }
+
     /// What estimators beside the clusters say, where there are any.
-    async fn estimate(&self, facts: &Facts, plugins: &Plugins) -> Vec<Answers> {
+    async fn estimate(&self, facts: &Facts, plugins: &Plugins, view: &View) -> Vec<Answers> {
         let Some(estimators) = &self.estimators else {
             return Vec::new();
         };
@@ -321,10 +349,6 @@ impl Desk {
         if names.is_empty() {
             return Vec::new();
         }
-        let view = match self.settings.overcommit {
-            Overcommit::Guarded => self.assumptions().view(self.cx.now()),
-            Overcommit::Possible => View::default(),
-        };
         vec![
             estimators
                 .ask(&facts.bound, is_set, &names, &view.by_cluster)
@@ -337,13 +361,14 @@ impl Desk {
         self.bindings.indexed(groups::INDEX, group)
     }
 
-    /// Decides; `None` if others took the room or the places each time, or are about to.
+    /// Decides by a view of what is promised, of the moment when estimators were asked.
     fn decide(
         &self,
         facts: &Facts,
         plugins: &Plugins,
         estimates: &[Answers],
-    ) -> Option<Decided<'_>> {
+        mut view: View,
+    ) -> Result<Decided<'_>, Undecided> {
         let Facts {
             bound, prepared, ..
         } = facts;
@@ -353,8 +378,6 @@ impl Desk {
         let group = |group: &str| self.group_members(group);
         let (mut overtaken, mut crowded) = (0, 0);
         while overtaken < OVERTAKEN && crowded < CROWDED {
-            let now = self.cx.now();
-            let view: Option<View> = is_guarded.then(|| self.assumptions().view(now));
             let clusters = self.fleet.snapshot();
             let peers = self.ahead.peers(bound, group);
             let inputs = Inputs {
@@ -362,7 +385,10 @@ impl Desk {
                 placement: &prepared.compiled,
                 clusters: &clusters,
                 estimates,
-                assumed: view.as_ref().map_or(&nothing, |view| &view.by_cluster),
+                assumed: match is_guarded {
+                    true => &view.by_cluster,
+                    false => &nothing,
+                },
                 peers: &peers,
                 plugins,
                 options: self.options(),
@@ -370,14 +396,14 @@ impl Desk {
             let decision = schedule::schedule_watched(&inputs, &self.metrics.watch());
             if plan::hangs_on_peers(&decision, &peers) {
                 debug!(binding = %facts.object.key(), "not decided: others of its groups are about to move");
-                return None;
+                return Err(Undecided::InVain);
             }
             // A refusal that lets go of clusters gives nothing, so there is nothing to promise.
             let targets = decision
                 .targets_to_write()
                 .filter(|_| !decision.only_lets_go());
             let Some(targets) = targets else {
-                return Some(Decided {
+                return Ok(Decided {
                     decision,
                     is_promised: false,
                     meant: None,
@@ -390,20 +416,21 @@ impl Desk {
                 debug!(binding = %facts.object.key(), "deciding again: others of its groups were placed");
                 continue;
             }
-            let Some(view) = &view else {
-                return Some(Decided {
+            if !is_guarded {
+                return Ok(Decided {
                     decision,
                     is_promised: false,
                     meant,
                 });
-            };
+            }
             let key = facts.object.key().to_string();
+            let now = self.cx.now();
             let promised = self
                 .assumptions()
-                .promise(view, &key, &bound.spec, targets, now);
+                .promise(&view, &key, &bound.spec, targets, now);
             match promised {
                 Ok(()) => {
-                    return Some(Decided {
+                    return Ok(Decided {
                         decision,
                         is_promised: true,
                         meant,
@@ -413,10 +440,14 @@ impl Desk {
                     overtaken += 1;
                     self.metrics.overtaken();
                     debug!(binding = %key, cluster = %cluster.0, "deciding again: the room was given away");
+                    if !estimates.is_empty() {
+                        return Err(Undecided::Outdated);
+                    }
+                    view = self.promised();
                 }
             }
         }
-        None
+        Err(Undecided::InVain)
     }
 
     pub(crate) fn report(&self, actions: &[Action]) {

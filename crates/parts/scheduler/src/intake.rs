@@ -2,11 +2,14 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use api::well_known::conditions::binding::NO_CLUSTER_FIT;
+use api::well_known::conditions::binding::SCHEDULED;
 use api::work::v1alpha2::AggregatedStatusItem;
 use client::Change;
 use object::{Object, Value, parse};
-use schedule::intake::{Glance, Intake, binding_changed, is_affected, may_decide, may_help};
+use schedule::cluster::ClusterFacts;
+use schedule::intake::{
+    Glance, Intake, binding_changed, is_affected, is_taken, may_decide, may_help,
+};
 use telemetry::chain;
 use tracing::warn;
 
@@ -128,26 +131,30 @@ impl Desk {
         self.bindings.walk().chain(self.cluster_bindings.walk())
     }
 
-    /// Brings bindings that a cluster could suit now: those that no cluster suited, and those of a kind that is new to it.
+    /// Brings bindings that a cluster could suit now: those without a place, and those of a kind that is new to it.
     ///
     /// Upstream: such a binding waits for an unrelated event. A custom object that came along with its definition would
     /// wait for ever, or go only to those members that had its kind first. Whether a division is made anew for it, the
     /// binding's note of those it goes without says: see [`schedule::awaited`].
     fn bring_those_it_may_serve(&self, more: &ServesMore) {
         for binding in self.all_bindings() {
-            if !fitted_nowhere(&binding) && !is_new_kind(&binding, more) {
+            if !has_no_place(&binding) && !is_new_kind(&binding, more) {
+                continue;
+            }
+            let glance = Glance::at(&binding);
+            if !is_taken(&glance, &self.settings.name) {
                 continue;
             }
             let prepared = self.placement(&binding);
             if prepared.is_some_and(|prepared| may_help(&prepared.compiled, &more.cluster)) {
                 self.metrics.came(Incoming::ClusterChanged);
-                let glance = Glance::at(&binding);
                 self.push(&Arc::new(binding.key()), &glance, Cause::Review);
             }
         }
     }
 
-    /// Brings bindings of a binding's groups that found no cluster: the one it left may suit them now, or the one it went to.
+    /// Brings bindings of a binding's groups that have no place: the cluster it left may suit them now, or the one it went
+    /// to, or have the room that the others lacked.
     ///
     /// Upstream: they wait for an unrelated event.
     fn bring_peers_without_a_place(&self, key: &Key, change: &Change) {
@@ -156,7 +163,7 @@ impl Desk {
             for peer in self.group_members(&group) {
                 let (peer_key, glance) = (Arc::new(peer.key()), Glance::at(&peer));
                 let may_be_brought =
-                    fitted_nowhere(&peer) && may_decide(&glance, &self.settings.name);
+                    has_no_place(&peer) && may_decide(&glance, &self.settings.name);
                 if may_be_brought && peer_key != *key {
                     self.metrics.came(Incoming::BindingUpdate);
                     self.push(&peer_key, &glance, Cause::Review);
@@ -178,10 +185,32 @@ impl Desk {
         self.placements.prepare(placement).ok()
     }
 
-    fn release(&self, key: &Key) {
+    /// Ends the promises made to a binding.
+    pub(crate) fn release(&self, key: &Key) {
         if self.settings.overcommit == Overcommit::Guarded {
-            self.assumptions().release(&key.to_string());
+            let clusters = self.assumptions().release(&key.to_string());
+            self.bring_those_short_of_room(&clusters);
         }
+    }
+
+    /// Brings bindings that wait for room and may find it in these clusters, where some was given back.
+    fn bring_those_short_of_room(&self, clusters: &[Arc<str>]) {
+        if clusters.is_empty() || !self.line.has_unschedulable() {
+            return;
+        }
+        let fleet = self.fleet.snapshot();
+        let roomier: Vec<&ClusterFacts> = clusters
+            .iter()
+            .filter_map(|name| fleet.at(fleet.position(name)?))
+            .collect();
+        self.line.retry_where(|key| {
+            let binding = self.binding(key);
+            let prepared = binding.and_then(|binding| self.placement(&binding));
+            prepared.is_some_and(|prepared| {
+                let mut roomier = roomier.iter();
+                roomier.any(|cluster| may_help(&prepared.compiled, cluster))
+            })
+        });
     }
 
     /// Ends promises on clusters where the workload became healthy: the cluster's report shows it now.
@@ -200,8 +229,10 @@ impl Desk {
                 .and_then(|value| parse::shape(value).ok())
                 .unwrap_or_default()
         };
-        self.assumptions()
+        let healthy = self
+            .assumptions()
             .release_healthy(&key, &items(before), &items(after));
+        self.bring_those_short_of_room(&healthy);
     }
 }
 
@@ -221,13 +252,13 @@ fn is_new_kind(binding: &Object, more: &ServesMore) -> bool {
     more.is_new(resource("apiVersion"), resource("kind"))
 }
 
-/// Whether the last decision found no cluster that suits the binding.
-fn fitted_nowhere(binding: &Object) -> bool {
+/// Whether the last decision found no place for the binding: no cluster that suits it, or none with the room.
+fn has_no_place(binding: &Object) -> bool {
     let conditions = binding.at(&["status", "conditions"]);
     let conditions = conditions.and_then(Value::as_array);
     conditions.is_some_and(|conditions| {
-        conditions.iter().any(|condition| {
-            condition["type"] == "Scheduled" && condition["reason"] == NO_CLUSTER_FIT
-        })
+        conditions
+            .iter()
+            .any(|condition| condition["type"] == SCHEDULED && condition["status"] == "False")
     })
 }

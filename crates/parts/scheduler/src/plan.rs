@@ -171,19 +171,40 @@ pub(crate) fn seen(bound: &Bound, now: Time) -> Option<Value> {
     status_patch(&bound.status, &next)
 }
 
+/// Whether what came of a decision is new to those who follow the binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    New,
+    Repeated,
+}
+
+impl News {
+    /// How many attempts in a row follow each other soon: what the last of them says is told again, and all after it.
+    const SOON: u32 = 6;
+
+    /// Of the so many-eth attempt in a row, which has something to write into the status or not.
+    pub(crate) fn of(attempt: u32, is_written: bool) -> Self {
+        match !is_written && (2..Self::SOON).contains(&attempt) {
+            true => Self::Repeated,
+            false => Self::New,
+        }
+    }
+}
+
 /// The events after a decision, on the binding and on its template.
 ///
-/// A decision that confirmed what there is happens often and is not worth an event.
+/// A decision that confirmed what there is happens often and is not worth an event; nor is a refusal that the condition
+/// tells of already, while the binding is tried soon after.
 #[must_use]
 pub(crate) fn events(
     bound: &Bound,
     object: &Object,
     decision: &Decision,
     written: &Written<'_>,
+    news: News,
 ) -> Vec<Action> {
-    let is_quiet = !written.is_changed
-        && written.writing == Writing::Done
-        && matches!(decision.outcome(), Outcome::Placed(_));
+    let is_confirmed = matches!(decision.outcome(), Outcome::Placed(_)) || news == News::Repeated;
+    let is_quiet = !written.is_changed && written.writing == Writing::Done && is_confirmed;
     if is_quiet {
         return Vec::new();
     }
@@ -194,14 +215,18 @@ pub(crate) fn events(
         .collect()
 }
 
-/// An event on the binding and one on its template.
+/// An event on the binding and one on its template. What went as it should is a step of the template's, whose author looks
+/// there.
 pub(crate) fn report_twice(bound: &Bound, object: &Object, event: &Event) -> [Action; 2] {
-    let kind = match event.severity {
-        Severity::Normal => EventKind::Normal,
-        Severity::Warning => EventKind::Warning,
+    let (on_binding, on_template) = match event.severity {
+        Severity::Normal => (EventKind::Progress, EventKind::Normal),
+        Severity::Warning => (EventKind::Warning, EventKind::Warning),
     };
-    let report = |about| Action::report(about, kind, event.reason, event.message.as_str());
-    [report(ObjectRef::of(object)), report(template(bound))]
+    let report = |about, kind| Action::report(about, kind, event.reason, event.message.as_str());
+    [
+        report(ObjectRef::of(object), on_binding),
+        report(template(bound), on_template),
+    ]
 }
 
 /// What becomes of the binding in the queue.
@@ -211,7 +236,7 @@ pub(crate) fn ending(decision: &Decision, written: &Written<'_>) -> Ending {
     match decision.refusal() {
         None if is_written => Ending::Settled(written.generation),
         Some(refusal) if is_written && !refusal.is_retried() => Ending::Settled(written.generation),
-        Some(refusal) if is_written && refusal.is_unschedulable() => Ending::Unschedulable,
+        Some(refusal) if is_written && refusal.is_for_room() => Ending::Unschedulable,
         Some(_) if is_written && is_unheard(decision) => Ending::Unheard,
         _ => Ending::Failed,
     }

@@ -15,7 +15,7 @@ use crate::{
     bound::Bound,
     cycle::{Desk, Facts},
     line::Key,
-    plan::{self, Written},
+    plan::{self, News, Written},
     queue::{Ending, Turn},
 };
 
@@ -63,7 +63,8 @@ impl Desk {
             return Ending::Failed.into();
         }
         let Some(result) = plan::result(bound, prepared, decision) else {
-            let ending = self.write_status(facts, decision, object, &Writing::Done, false);
+            let attempt = turn.attempt;
+            let ending = self.write_status(facts, decision, object, &Writing::Done, attempt);
             return ending.await.into();
         };
         let at_once = plan::is_for_placing(&result) && self.places_at_once().await;
@@ -88,7 +89,7 @@ impl Desk {
             Ok(written) => written,
             Err(error) => {
                 if is_promised {
-                    self.assumptions().release(&object.key().to_string());
+                    self.release(&turn.key);
                 }
                 if error.is_conflict() || error.is_not_found() || error.is_wrong_uid() {
                     // Somebody was quicker; the cache will show it, and the binding is decided as it is then.
@@ -97,7 +98,7 @@ impl Desk {
                 }
                 warn!(binding = %turn.key, error = %chain(&error), "a result cannot be written");
                 let failed = writing_failed(&error);
-                let ending = self.write_status(facts, decision, object, &failed, true);
+                let ending = self.write_changed(facts, decision, object, &failed);
                 return Became {
                     ending: ending.await,
                     refused: Some(reason(failed)),
@@ -116,7 +117,7 @@ impl Desk {
                 // Somebody has written since: the binding comes again as it is now.
                 _ => return Ending::Failed.into(),
             };
-            let ending = self.write_status(facts, decision, &written, &Writing::Done, true);
+            let ending = self.write_changed(facts, decision, &written, &Writing::Done);
             return ending.await.into();
         }
         let outcome = Written {
@@ -125,7 +126,7 @@ impl Desk {
             status: &bound.status,
             generation: written.generation(),
         };
-        self.report(&plan::events(bound, object, decision, &outcome));
+        self.report(&plan::events(bound, object, decision, &outcome, News::New));
         plan::ending(decision, &outcome).into()
     }
 
@@ -167,14 +168,39 @@ impl Desk {
         *self.places_at_once.get_or_init(|| has)
     }
 
-    /// Writes the status for a decision, again if others write it meanwhile.
+    /// Writes the status for a decision whose result is what there is, after so many attempts in a row.
     async fn write_status(
         &self,
         facts: &Facts,
         decision: &Decision,
         written: &Object,
         writing: &Writing,
-        is_changed: bool,
+        attempt: u32,
+    ) -> Ending {
+        self.write_outcome(facts, decision, written, (writing, false), attempt)
+            .await
+    }
+
+    /// Writes the status for a decision whose result was to be written.
+    async fn write_changed(
+        &self,
+        facts: &Facts,
+        decision: &Decision,
+        written: &Object,
+        writing: &Writing,
+    ) -> Ending {
+        self.write_outcome(facts, decision, written, (writing, true), 1)
+            .await
+    }
+
+    /// Writes the status for a decision, again if others write it meanwhile.
+    async fn write_outcome(
+        &self,
+        facts: &Facts,
+        decision: &Decision,
+        written: &Object,
+        (writing, is_changed): (&Writing, bool),
+        attempt: u32,
     ) -> Ending {
         let mut latest = written.clone();
         // The spec of this generation is what was decided about, with our result: the patch asked for that revision.
@@ -190,15 +216,13 @@ impl Desk {
                 generation,
             };
             let ending = plan::ending(decision, &outcome);
+            let patch = plan::status(decision, &outcome, facts.trigger, self.cx.now());
             if round == 0 {
-                self.report(&plan::events(
-                    &facts.bound,
-                    &facts.object,
-                    decision,
-                    &outcome,
-                ));
+                let news = News::of(attempt, patch.is_some());
+                let (bound, object) = (&facts.bound, &facts.object);
+                self.report(&plan::events(bound, object, decision, &outcome, news));
             }
-            let Some(patch) = plan::status(decision, &outcome, facts.trigger, self.cx.now()) else {
+            let Some(patch) = patch else {
                 return ending;
             };
             match self.patch(&latest, patch, Part::Status).await {

@@ -153,10 +153,7 @@ fn a_shortage_keeps_the_targets_until_there_is_room() {
     assert_eq!(decision.targets_to_write(), None);
     assert!(condition_text(&decision).starts_with("False/Unschedulable: "));
     let refusal = decision.refusal().unwrap();
-    assert!(
-        refusal.is_unschedulable() && refusal.is_retried(),
-        "{refusal}"
-    );
+    assert!(refusal.is_for_room() && refusal.is_retried(), "{refusal}");
     assert!(
         refusal.to_string().contains("replicas 3 are not enough"),
         "{refusal}"

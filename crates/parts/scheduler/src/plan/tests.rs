@@ -87,6 +87,15 @@ impl World {
 
     /// The patches of result and status, what becomes of the binding in the queue, and how many events there are.
     fn play(&self, writing: Writing) -> (Option<Value>, Option<Value>, Ending, usize) {
+        self.play_again(writing, 1)
+    }
+
+    /// The same in the so many-eth attempt in a row.
+    fn play_again(
+        &self,
+        writing: Writing,
+        attempt: u32,
+    ) -> (Option<Value>, Option<Value>, Ending, usize) {
         let bound = Bound::read(&self.object).unwrap();
         let prepared = self.prepared();
         let decision = self.decide(&bound, &prepared);
@@ -99,7 +108,8 @@ impl World {
             generation: bound.metadata.generation + i64::from(is_changed),
         };
         let status = status(&decision, &written, self.trigger, now());
-        let events = events(&bound, &self.object, &decision, &written);
+        let news = News::of(attempt, status.is_some());
+        let events = events(&bound, &self.object, &decision, &written, news);
         (result, status, ending(&decision, &written), events.len())
     }
 }
@@ -183,8 +193,25 @@ fn for_want_of_room_targets_stay_and_the_condition_says_why() {
     // The same failure once more is not worth a write.
     let again = patch::merge(&world.object.clone().into_value(), &patch);
     world.object = Object::from_value(again).unwrap();
+    // The first attempts after it come soon and say nothing new; later ones tell it again.
+    for (attempt, expected) in [(1, 2), (2, 0), (5, 0), (6, 2)] {
+        let (_, status, ending, events) = world.play_again(Writing::Done, attempt);
+        assert_eq!((status, ending), (None, Ending::Unschedulable));
+        assert_eq!(events, expected, "attempt {attempt}");
+    }
+}
+
+#[test]
+fn room_that_spread_constraints_ask_for_is_waited_for_like_any() {
+    let mut world = World::new(decided());
+    world.object.set(&["spec", "replicas"], 100).unwrap();
+    let spread = json!([{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}]);
+    let path = ["spec", "placement", "spreadConstraints"];
+    world.object.set(&path, spread).unwrap();
     let (_, status, ending, _) = world.play(Writing::Done);
-    assert_eq!((status, ending), (None, Ending::Unschedulable));
+    assert_eq!(ending, Ending::Unschedulable);
+    let condition = &status.unwrap()["status"]["conditions"][1];
+    assert_eq!(condition["reason"], "SchedulerError");
 }
 
 #[test]

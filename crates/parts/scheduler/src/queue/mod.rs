@@ -25,6 +25,9 @@ pub const FRESH_IN_A_ROW: u32 = 8;
 /// How long a binding waits for room at least when one event has helped in vain; doubles.
 const FIRST_ROOM: Duration = Duration::from_millis(250);
 
+/// How long a binding waits for room that no event tells of, such as an estimator's; doubles.
+const FIRST_UNTOLD: Duration = Duration::from_secs(1);
+
 /// How long a binding waits at most for somebody who must be heard about it: it is they who are to come back.
 const UNHEARD: Duration = Duration::from_secs(30);
 
@@ -63,6 +66,15 @@ impl Patience {
     pub fn after(&self, attempts: u32) -> Duration {
         let doublings = attempts.saturating_sub(1).min(31);
         self.first.saturating_mul(1_u32 << doublings).min(self.most)
+    }
+
+    /// How long to wait for room at most, after so many attempts: events tell of most room, but not of all.
+    #[must_use]
+    pub fn untold_room(&self, attempts: u32) -> Duration {
+        let doublings = attempts.saturating_sub(1).min(31);
+        FIRST_UNTOLD
+            .saturating_mul(1_u32 << doublings)
+            .min(self.room)
     }
 
     /// How long to wait for room at least, after so many attempts in vain. The first event helps at once.
@@ -289,7 +301,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         match ending {
             Ending::Settled(_) => {}
             Ending::Unschedulable => {
-                let until = now.saturating_add(self.patience.room);
+                let until = now.saturating_add(self.patience.untold_room(attempts));
                 self.enter_waiting(key, (priority, attempts), (now, until), true);
             }
             Ending::Failed | Ending::Overtaken | Ending::Unheard => {

@@ -104,9 +104,9 @@ const STORIES: &[(&str, &str, &str)] = &[
         "a1 a1 (0 0 0 1)",
     ),
     (
-        "for want of room, five minutes",
-        "a pop ?a 299s pop 1s pop",
-        "a1 - a2 (0 0 0 1)",
+        "for want of room that no event tells of, one second, then two",
+        "a pop ?a pop 1s pop ?a 1s pop 1s pop",
+        "a1 - a2 - a3 (0 0 0 1)",
     ),
     (
         "or until there may be some",
@@ -214,6 +214,24 @@ fn retries_have_their_turn_among_many_events() {
     // One event was taken before the retry was there; then the rest of the eight.
     assert_eq!(order.iter().position(|key| *key == 1000), Some(7));
     assert_eq!(order.len(), 21);
+}
+
+#[test]
+fn room_that_no_event_tells_of_is_looked_for_less_and_less_often() {
+    for patience in [Patience::PLAIN, Patience::PRIORITIES] {
+        let mut queue = Queue::new(patience);
+        queue.push(&"a", 0, Cause::Elsewhere);
+        let mut now = Duration::ZERO;
+        let mut waits = Vec::new();
+        for _ in 0..10 {
+            queue.pop(now).unwrap();
+            queue.finish(&"a", Ending::Unschedulable, now);
+            let wake = queue.next_wake().unwrap();
+            waits.push((wake - now).as_secs());
+            now = wake;
+        }
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
+    }
 }
 
 #[test]
