@@ -95,6 +95,13 @@ impl Answers {
         })
     }
 
+    /// Whether something is known of how replicas of a template are changed.
+    #[must_use]
+    pub fn revises(&self, template: &Object) -> bool {
+        let kind = KindRef::of(template);
+        self.rules().covers(kind, Operation::ReviseReplica)
+    }
+
     /// The template with that number of replicas; `None` if nothing is known of replicas of its kind.
     pub async fn revise(
         &self,

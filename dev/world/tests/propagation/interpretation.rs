@@ -7,8 +7,8 @@ use http_body_util::BodyExt as _;
 use world::json;
 
 use crate::stage::{
-    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, WHILE, all, config_map, customization, deployment, on,
-    policy,
+    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, WHILE, all, config_map, customization, deployment,
+    divided, on, policy,
 };
 
 /// A webhook that nobody answers.
@@ -269,5 +269,71 @@ async fn a_script_that_loops_costs_a_run_now_and_then_however_many_ask() {
         binding
             .shows("status.aggregatedStatus.0.health", "Healthy")
             .await;
+    }
+}
+
+const WIDGETS: &str = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.acme.io}, spec: {group: acme.io, scope: Namespaced, names: {plural: widgets, singular: widget, kind: Widget}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}";
+const WIDGET: &str =
+    "{apiVersion: acme.io/v1, kind: Widget, metadata: {name: w, namespace: test}, spec: {size: 4}}";
+
+/// What the members' copies say of their size, and how often they were changed since they came.
+async fn sizes(stage: &Stage) -> Vec<(i64, i64)> {
+    let mut found = Vec::new();
+    for member in ["m1", "m2"] {
+        let copy = stage.copy(member, "widgets", "test/w").get().await;
+        let copy = copy.unwrap_or_default();
+        let size = copy.integer_at(&["spec", "size"]).unwrap_or_default();
+        found.push((size, copy.generation() - 1));
+    }
+    found
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_for_replicas_that_comes_later_stops_nothing_that_runs() {
+    let counting = customization(
+        "widgets",
+        "acme.io/v1/Widget",
+        &[
+            (
+                "replicaResource",
+                "function GetReplicas(o) return o.spec.size, nil end",
+            ),
+            (
+                "replicaRevision",
+                "function ReviseReplica(o, n) o.spec.size = n return o end",
+            ),
+        ],
+    );
+    for (what, placement, expected) in [
+        ("all get the same", on("m1, m2"), vec![(4, 0), (4, 0)]),
+        (
+            "they are divided",
+            divided(&[("m1", 1), ("m2", 1)]),
+            vec![(2, 1), (2, 1)],
+        ),
+    ] {
+        let stage = Stage::with(2).await;
+        for api in [stage.control(), stage.member("m1"), stage.member("m2")] {
+            api.apply(WIDGETS).await;
+        }
+        stage.advance(WHILE).await;
+        let widgets = policy("p", "{apiVersion: acme.io/v1, kind: Widget}", &placement);
+        stage.apply(&all(&[WIDGET.to_owned(), widgets])).await;
+        let running = vec![(4, 0), (4, 0)];
+        stage
+            .until("all run", SOON, async || sizes(&stage).await == running)
+            .await;
+        stage.advance(WHILE).await;
+        stage.apply(&counting).await;
+        let is_decided = async || {
+            let binding = stage.template("rb", "test/w-widget");
+            let clusters = binding.field("spec.clusters").await;
+            let clusters = clusters.as_array().cloned().unwrap_or_default();
+            let mut shares = clusters.iter().map(|target| target["replicas"].as_i64());
+            shares.all(|share| share.is_some())
+        };
+        stage.until("it is decided", SOON, is_decided).await;
+        stage.advance(WHILE).await;
+        assert_eq!(sizes(&stage).await, expected, "{what}");
     }
 }

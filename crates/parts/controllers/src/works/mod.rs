@@ -5,7 +5,8 @@
 //! Writes: metadata and spec of works made from bindings, and deletes them; the binding's finalizer, and its condition
 //!         `Rendered` once a cluster cannot get what it should.
 //! Keeps:  exactly one work for each target, none for any other cluster; a work that is there says what its binding speaks
-//!         of, not what the author has changed since and the binding does not know yet.
+//!         of, not what the author has changed since and the binding does not know yet. No cluster runs more or less because
+//!         its share is not decided yet.
 
 mod completions;
 pub mod keys;
@@ -13,6 +14,7 @@ pub mod leaving;
 pub mod plan;
 #[cfg(test)]
 mod tests;
+mod undecided;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +22,7 @@ use std::{
 };
 
 use api::work::v1alpha1::Work;
-use binding::{targets, work};
+use binding::{Needs, targets, work};
 use client::CallError;
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use futures_util::future::join_all;
@@ -35,6 +37,7 @@ use tokio::time::Instant;
 use self::{
     completions::are_to_be_given,
     plan::{Decision, Inputs, Works},
+    undecided::Undecided,
 };
 use crate::{
     answers::{Answers, IN_THE_BACKGROUND, unanswered},
@@ -127,7 +130,9 @@ impl WorkMaker {
         let binding =
             Binding::read(object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
         let template = self.template(object, &binding);
-        let (revised, again) = self.revise(&binding, template.as_ref()).await;
+        let (undecided, unlearnt) = self.undecided(key, &binding, template.as_ref()).await;
+        let (revised, unrevised) = self.revise(&binding, template.as_ref(), &undecided).await;
+        let again = unlearnt.or(unrevised);
         let goals = targets::targets(&binding.spec);
         let names = goals.iter().map(|target| target.name.as_str());
         let clusters = self.views.members.named(names.clone());
@@ -160,6 +165,7 @@ impl WorkMaker {
                 other_versions: &found.other_versions,
             }),
             revised: &revised,
+            undecided: &undecided,
             overrides: &overrides,
             clusters: &clusters,
             works: Works {
@@ -192,11 +198,42 @@ impl WorkMaker {
         policy.is_some_and(|policy| policy.spec.preserve_resources_on_deletion == Some(true))
     }
 
+    /// The clusters whose shares of the replicas are still to be decided, with what they have by now.
+    async fn undecided(
+        &self,
+        key: &ObjectKey,
+        binding: &Binding,
+        template: Option<&Found>,
+    ) -> (Undecided, Option<ReconcileError>) {
+        let (mut undecided, mut again) = (Undecided::new(), None);
+        let clusters = undecided::clusters(&binding.view());
+        // Where no number is written, none can be wrong.
+        let is_revised = template.is_some_and(|found| self.answers.revises(&found.object));
+        if clusters.is_empty() || !is_revised {
+            return (undecided, again);
+        }
+        let (owned, _) = self.views.bindings.works_of(key);
+        let owned: Vec<&Object> = owned.iter().map(Arc::as_ref).collect();
+        for cluster in clusters {
+            let mut replicas = None;
+            if let Some(manifest) = undecided::manifest(&owned, cluster) {
+                match self.answers.needs(&manifest).await {
+                    Ok(Needs::Replicas { count, .. }) => replicas = Some(count),
+                    Ok(Needs::Unknown | Needs::Components(_)) => {}
+                    Err(error) => drop(again.get_or_insert(unanswered(&manifest, error))),
+                }
+            }
+            undecided.insert(cluster.to_owned(), replicas);
+        }
+        (undecided, again)
+    }
+
     /// The template with each number of replicas that a target has.
     async fn revise(
         &self,
         binding: &Binding,
         template: Option<&Found>,
+        undecided: &Undecided,
     ) -> (
         BTreeMap<i32, Result<Object, String>>,
         Option<ReconcileError>,
@@ -207,7 +244,7 @@ impl WorkMaker {
         };
         let numbers: BTreeSet<i32> = targets::targets(&binding.spec)
             .into_iter()
-            .map(|target| target.replicas)
+            .filter_map(|target| undecided::replicas(undecided, target))
             .collect();
         for replicas in numbers {
             match self.answers.revise(&template.object, replicas).await {

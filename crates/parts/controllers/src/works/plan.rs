@@ -26,7 +26,11 @@ use crate::{
     kinds,
     setback::{self, Setback},
     views::UNTIL_IN_VIEW,
-    works::{completions::Completions, leaving},
+    works::{
+        completions::Completions,
+        leaving,
+        undecided::{self, Undecided},
+    },
 };
 
 /// How many clusters a condition tells of; events tell of all.
@@ -48,6 +52,9 @@ pub struct Inputs<'a> {
     pub template: Option<Template<'a>>,
     /// The template with the replicas of each target that needs a revision, as the interpreter made it.
     pub revised: &'a BTreeMap<i32, Result<Object, String>>,
+    /// The clusters whose shares nobody has decided about yet, with the replicas that they go on with; `None` leaves a
+    /// cluster alone.
+    pub undecided: &'a Undecided,
     /// All override policies.
     pub overrides: &'a Overrides,
     /// The clusters there are, of those the binding names.
@@ -250,6 +257,7 @@ impl Inputs<'_> {
         targets::targets(self.view.spec)
             .into_iter()
             .filter(|target| !held_back.contains(&target.name.as_str()))
+            .filter(|target| undecided::replicas(self.undecided, target).is_some())
             .map(|target| (target, share(&target.name)))
             .collect()
     }
@@ -268,8 +276,14 @@ impl Inputs<'_> {
             names::cluster_of_execution_space(work.namespace()) == Some(target.name.as_str())
         });
         let draft = drafted.as_ref().ok().map(|drafted| &drafted.draft);
-        let is_revised = self.revised.contains_key(&target.replicas);
+        let is_revised = self.revision(target).is_some();
         held.is_some_and(|held| work::is_kept(held, draft, is_revised))
+    }
+
+    /// The template with the replicas that a target gets now, if its kind needs a revision for that.
+    fn revision(&self, target: &TargetCluster) -> Option<&Result<Object, String>> {
+        let replicas = undecided::replicas(self.undecided, target)?;
+        self.revised.get(&replicas)
     }
 
     /// The work for a target as it should be.
@@ -283,7 +297,7 @@ impl Inputs<'_> {
             let message = "the cluster does not exist".to_owned();
             return Err(Refusal::passing(message));
         };
-        let revised = match self.revised.get(&target.replicas) {
+        let revised = match self.revision(target) {
             None => template.object,
             Some(Ok(revised)) => revised,
             Some(Err(message)) => return Err(Refusal::sync(message.clone())),

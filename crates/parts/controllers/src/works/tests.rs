@@ -1,6 +1,7 @@
 //! Cases: a binding with its template, policies, clusters and works in, what is done out.
 
 mod jobs;
+mod shares;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -22,6 +23,7 @@ use super::{
     keys,
     leaving::plan_gone,
     plan::{Decision, Inputs, Works, plan},
+    undecided::{self, Undecided},
 };
 use crate::{
     binding_view::Binding,
@@ -92,11 +94,23 @@ impl Scene {
         let read = Binding::read(&self.binding).unwrap();
         let misplacement = misplacement(&self.binding, |_| false);
         let interpreter = Interpreter::default();
+        let works: Vec<&Object> = self.works.iter().collect();
+        let undecided: Undecided = undecided::clusters(&read.view())
+            .into_iter()
+            .map(|cluster| {
+                let manifest = undecided::manifest(&works, cluster);
+                let present = manifest.map(|manifest| interpreter.replicas(&manifest).unwrap());
+                (cluster.to_owned(), present.map(|present| present.replicas))
+            })
+            .collect();
         let mut revised = BTreeMap::new();
         if let Some(template) = self.template.as_ref().filter(|_| read.spec.is_workload()) {
             for target in targets::targets(&read.spec) {
-                let answer = interpreter.revise(template, target.replicas);
-                revised.insert(target.replicas, answer.map_err(|error| error.to_string()));
+                let Some(replicas) = undecided::replicas(&undecided, target) else {
+                    continue;
+                };
+                let answer = interpreter.revise(template, replicas);
+                revised.insert(replicas, answer.map_err(|error| error.to_string()));
             }
         }
         plan(&Inputs {
@@ -106,6 +120,7 @@ impl Scene {
             misplacement: misplacement.as_deref(),
             template: self.template.as_ref().map(Template::new),
             revised: &revised,
+            undecided: &undecided,
             overrides: &self.overrides,
             clusters: &self.clusters,
             works: self.known_works(),
