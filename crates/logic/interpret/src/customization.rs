@@ -17,6 +17,7 @@ use object::{Object, Value, parse};
 
 use crate::{
     error::RuleError,
+    identity,
     kind::KindRef,
     operation::Operation,
     rules::{Coverage, Replicas, Rules},
@@ -347,19 +348,10 @@ fn whole_object(answer: &Returned<'_>, given: &Object) -> Result<Object, ScriptE
     let value = answer.object(0, Emptiness::AsGiven)?;
     let object =
         Object::from_value(value).map_err(|error| answer.part(error.path, error.problem))?;
-    let identity = [
-        ("apiVersion", object.api_version(), given.api_version()),
-        ("kind", object.kind(), given.kind()),
-        ("metadata.name", object.name(), given.name()),
-        ("metadata.namespace", object.namespace(), given.namespace()),
-    ];
-    for (field, now, before) in identity {
-        if now != before {
-            let problem = format!("is {now:?} and was {before:?}; it must not change");
-            return Err(answer.part(field.into(), problem));
-        }
+    match identity::changed(given, &object) {
+        Some((field, problem)) => Err(answer.part(field.into(), problem)),
+        None => Ok(object),
     }
-    Ok(object)
 }
 
 #[cfg(test)]

@@ -73,6 +73,7 @@ pub mod script;
 pub mod webhook;
 
 pub mod generation;
+mod identity;
 mod native;
 mod node;
 pub mod pod;

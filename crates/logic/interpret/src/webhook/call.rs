@@ -15,6 +15,7 @@ use object::{
 
 use crate::{
     error::{InterpretError, RuleError},
+    identity,
     interpreter::Layer,
     kind::KindRef,
     operation::Operation,
@@ -239,7 +240,7 @@ pub(crate) fn required<T>(field: &'static str, value: Option<T>) -> Result<T, Fl
     value.ok_or_else(|| Flaw::new(field, "is required"))
 }
 
-/// The object with the changes of an answer, or as it was.
+/// The object with the changes of an answer, or as it was. It must still be the one that was asked about.
 pub(crate) fn patched(
     object: &Object,
     response: &ResourceInterpreterResponse,
@@ -265,5 +266,9 @@ pub(crate) fn patched(
     let after = patch
         .apply(&before, Replace::Existing)
         .map_err(|error| wrong(error.to_string()))?;
-    Object::from_value(after).map_err(|error| wrong(error.to_string()))
+    let after = Object::from_value(after).map_err(|error| wrong(error.to_string()))?;
+    match identity::changed(object, &after) {
+        Some((field, problem)) => Err(wrong(format!("{field} {problem}"))),
+        None => Ok(after),
+    }
 }

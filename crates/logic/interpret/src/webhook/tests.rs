@@ -338,6 +338,54 @@ fn answers_that_cannot_be_used_are_errors() {
 }
 
 #[test]
+fn an_answer_that_is_another_object_is_an_error() {
+    let interpreter = interpreter();
+    for (path, value, text) in [
+        (
+            "/apiVersion",
+            "rbac.authorization.k8s.io/v1",
+            "apiVersion is \"rbac.authorization.k8s.io/v1\" and was \"acme.io/v1\"",
+        ),
+        (
+            "/kind",
+            "ClusterRoleBinding",
+            "kind is \"ClusterRoleBinding\" and was \"Widget\"",
+        ),
+        (
+            "/metadata/name",
+            "other",
+            "metadata.name is \"other\" and was \"w\"",
+        ),
+        (
+            "/metadata/namespace",
+            "kube-system",
+            "metadata.namespace is \"kube-system\" and was \"n\"",
+        ),
+    ] {
+        let answer = || patch(&json!([{"op": "replace", "path": path, "value": value}]));
+        let errors = [
+            call(interpreter.ask_revise(&widget(), 4))
+                .read("7", answer())
+                .unwrap_err(),
+            call(interpreter.ask_retain_all(&widget(), &widget()))
+                .read("7", answer())
+                .unwrap_err(),
+            call(interpreter.ask_aggregate(&widget(), &[]))
+                .read("7", answer())
+                .unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!(
+                cause(&error),
+                format!(
+                    "the answer of webhook c/a.example.com cannot be used: response.patch: {text}; it must not change"
+                )
+            );
+        }
+    }
+}
+
+#[test]
 fn a_service_that_does_not_understand_the_question_is_not_asked() {
     let mut hook = webhook("a.example.com", &["*"], &["*"]);
     hook["interpreterContextVersions"] = json!(["v2"]);
