@@ -79,6 +79,14 @@ pub enum Problem {
     /// The text there is not one YAML document.
     #[error("the text is not a YAML document: {0}")]
     Yaml(String),
+    /// Something in the text would not be the same afterwards.
+    #[error("{place:?} in the text would not stay what it is: {why}")]
+    Unkept {
+        /// The place in the text, as a JSON pointer.
+        place: String,
+        /// What would become of it.
+        why: String,
+    },
     /// A change does not fit.
     #[error(transparent)]
     Patch(#[from] Box<ApplyError>),
@@ -104,6 +112,16 @@ pub enum Problem {
 pub(crate) struct Fault {
     pub(crate) path: String,
     pub(crate) problem: Problem,
+}
+
+impl Problem {
+    /// What stands at the place of the text cannot be carried through.
+    pub(crate) fn unkept(place: &[String], why: impl Into<String>) -> Self {
+        Self::Unkept {
+            place: place.iter().collect::<Pointer>().to_string(),
+            why: why.into(),
+        }
+    }
 }
 
 impl Overrider {

@@ -29,6 +29,69 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Any text that some reader of YAML takes for something else, or that needs care to be written.
+fn any_tricky_text() -> impl Strategy<Value = String> {
+    let whole = select(vec![
+        "",
+        "0644",
+        "0o17",
+        "1e3",
+        "1_0",
+        "on",
+        "y",
+        "null",
+        "~",
+        "<<",
+        "=",
+        ".inf",
+        "12:30",
+        "2026-01-01",
+        "a b",
+    ]);
+    let parts = select(vec![
+        "a", "0", ":", " ", "-", "#", "?", "\n", "\t", "'", "\"", "\\", "&", "*", "!", "|", ">",
+        "%", "{", "]", ",", "é", "\u{feff}", "\u{2028}", "\r", "---", "\u{85}", "\u{1}",
+    ]);
+    prop_oneof![
+        whole.prop_map(str::to_owned),
+        vec(parts, 0..6).prop_map(|parts| parts.concat()),
+    ]
+}
+
+fn any_tricky_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        any_tricky_text().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(Value::Null),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::from),
+            vec((any_tricky_text(), inner), 0..4)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+/// A text with a field more; or what is wrong.
+fn changed(format: &str, text: &str, value: &Value) -> Result<String, String> {
+    let rules = json!([{"overriders": {"fieldOverrider": [{"fieldPath": "/data/c", format: [{"subPath": "/new", "operator": "add", "value": value}]}]}}]);
+    let document = json!({"kind": "OverridePolicy", "metadata": {"name": "op", "namespace": "test"}, "spec": {"overrideRules": rules}});
+    let overrides: Overrides = [policy(&Object::from_value(document).unwrap())]
+        .into_iter()
+        .collect();
+    let object = json!({"kind": "ConfigMap", "metadata": {"name": "x", "namespace": "test"}, "data": {"c": text}});
+    let rendered = rendered(&overrides, &Object::from_value(object).unwrap());
+    let object = rendered
+        .map_err(|error| super::chain(&error))?
+        .object
+        .into_value();
+    Ok(object["data"]["c"].as_str().unwrap().to_owned())
+}
+
 /// Any text that comes close to an image reference.
 fn any_image() -> impl Strategy<Value = String> {
     vec(
@@ -133,6 +196,31 @@ proptest! {
             let (name, _) = text.split_once('@').unwrap_or((&text, ""));
             prop_assert!(printed == text || printed == name, "{printed} {text}");
             prop_assert_eq!(Image::parse(&printed), Ok(image.clone()));
+        }
+    }
+
+    #[test]
+    fn a_changed_document_has_the_change_and_all_that_was_there(mut before in any_tricky_value(), value in any_tricky_value()) {
+        if !before.is_object() {
+            before = json!({"a": before});
+        }
+        let mut after = before.clone();
+        after["new"] = value.clone();
+        let json = changed("json", &before.to_string(), &value).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), after.clone());
+        after.sort_all_objects();
+        // JSON is YAML.
+        let yaml = changed("yaml", &before.to_string(), &value).unwrap();
+        prop_assert_eq!(serde_saphyr::from_str::<Value>(&yaml).unwrap(), after, "{}", yaml);
+    }
+
+    #[test]
+    fn no_text_is_changed_twice_otherwise_than_once(parts in vec(select(vec![
+        "a", "b", ": ", ":", "- ", "-", "\n", "\n  ", " ", "{", "}", "[", "]", ", ", "&x ", "*x", "<<", "!t ", "!!str ", "? ", "| ", ">", "'", "\"", "0644", "on", "~", "#",
+    ]), 0..14)) {
+        let text = parts.concat();
+        if let Ok(once) = changed("yaml", &text, &json!(1)) {
+            prop_assert_eq!(changed("yaml", &once, &json!(1)), Ok(once));
         }
     }
 
