@@ -135,17 +135,25 @@ impl Diagnosis {
                 max,
                 need,
                 swaps,
+                room,
             }) => {
                 write!(f, "  selection: {min} to {max} clusters")?;
                 match need {
                     Some(need) => writeln!(f, " with room for {need}")?,
                     None => writeln!(f)?,
                 }
+                if let Some(room) = room {
+                    let (clusters, preferred) = (room.clusters, room.preferred);
+                    writeln!(f, "    the preferred {clusters} have room for {preferred}")?;
+                }
                 for (out, into) in swaps {
                     let (out, into) = (self.clusters.name(*out), self.clusters.name(*into));
                     writeln!(f, "    {into} instead of {out}, which has less room")?;
                 }
-                Ok(())
+                match room.filter(|_| !swaps.is_empty()) {
+                    Some(room) => writeln!(f, "    together they have room for {}", room.found),
+                    None => Ok(()),
+                }
             }
             Some(How::ByRegion {
                 regions,

@@ -93,7 +93,9 @@ fn regions_and_exchanges_are_shown() {
           m2                         100          3       0  limited by pods
           m3                           0          9       0  limited by pods
           selection: 1 to 2 clusters with room for 12
+            the preferred 2 have room for 7
             m3 instead of m2, which has less room
+            together they have room for 13
           assignment: scale up, 12 by total weight 13
           cluster                          weight          quota       kept      given
           m3                                    9           8.30          0          8

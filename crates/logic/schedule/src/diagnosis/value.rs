@@ -168,6 +168,7 @@ impl Diagnosis {
                 max,
                 need,
                 swaps,
+                room,
             } => {
                 put(&mut fields, "by", "cluster");
                 put(&mut fields, "min", *min);
@@ -180,6 +181,13 @@ impl Diagnosis {
                     Value::Object(fields)
                 });
                 put_list(&mut fields, "swaps", swaps);
+                if let Some(room) = room {
+                    let mut found = Map::new();
+                    put(&mut found, "clusters", room.clusters);
+                    put(&mut found, "preferred", room.preferred);
+                    put(&mut found, "found", room.found);
+                    put(&mut fields, "room", Value::Object(found));
+                }
             }
             How::ByRegion {
                 regions,

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use super::{How, SelectError, Selection};
+use super::{How, Room, SelectError, Selection};
 use crate::{
     candidate::{Candidate, total_available},
     placement::Bounds,
@@ -11,8 +11,8 @@ use crate::{
 /// The first clusters in canonical order, as many as allowed; exchanged for roomier ones, the least preferred first,
 /// until `need` replicas find room.
 pub(super) fn select(candidates: &[Candidate], bounds: Bounds, need: Option<i64>) -> Selection {
-    let mut swaps = Vec::new();
-    let chosen = choose(candidates, bounds, need, &mut swaps);
+    let (mut swaps, mut room) = (Vec::new(), None);
+    let chosen = choose(candidates, bounds, need, (&mut swaps, &mut room));
     Selection {
         chosen,
         how: How::ByCluster {
@@ -20,6 +20,7 @@ pub(super) fn select(candidates: &[Candidate], bounds: Bounds, need: Option<i64>
             max: bounds.max,
             need,
             swaps,
+            room,
         },
     }
 }
@@ -28,7 +29,7 @@ fn choose(
     candidates: &[Candidate],
     bounds: Bounds,
     need: Option<i64>,
-    swaps: &mut Vec<(usize, usize)>,
+    (swaps, found): (&mut Vec<(usize, usize)>, &mut Option<Room>),
 ) -> Result<Vec<Candidate>, SelectError> {
     if candidates.len() < bounds.min {
         return Err(SelectError::TooFewClusters);
@@ -39,10 +40,16 @@ fn choose(
     let Some(need) = need else {
         return Ok(chosen);
     };
-    let mut room = total_available(&chosen);
-    if room < need {
-        room = swap_for_room(&mut chosen, rest, need, swaps);
-    }
+    let preferred = total_available(&chosen);
+    let room = match preferred < need {
+        true => swap_for_room(&mut chosen, rest, need, swaps),
+        false => preferred,
+    };
+    *found = Some(Room {
+        clusters: count,
+        preferred,
+        found: room,
+    });
     if room < need || chosen.is_empty() {
         return Err(SelectError::NotEnoughRoom { clusters: count });
     }

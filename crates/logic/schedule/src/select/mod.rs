@@ -47,6 +47,17 @@ pub enum SelectError {
     Other(Arc<str>),
 }
 
+/// The replicas for which there is room in so many clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// How many clusters.
+    pub clusters: usize,
+    /// In the preferred ones.
+    pub preferred: i64,
+    /// After clusters were exchanged for roomier ones.
+    pub found: i64,
+}
+
 /// How clusters were selected.
 #[derive(Clone, Debug, PartialEq)]
 pub enum How {
@@ -64,6 +75,8 @@ pub enum How {
         need: Option<i64>,
         /// Clusters exchanged for roomier ones: out, in.
         swaps: Vec<(usize, usize)>,
+        /// The room that was found, where it matters and so many clusters passed.
+        room: Option<Room>,
     },
     /// By region first.
     ByRegion {

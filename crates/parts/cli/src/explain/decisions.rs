@@ -7,7 +7,7 @@ use object::time::Time;
 use serde_json::{Value, json};
 
 /// More clusters than this are as many as there are.
-const MOST_NAMED: u64 = 100_000;
+pub(super) const MOST_NAMED: u64 = 100_000;
 
 /// How the scheduler calls it when targets do not add up to the replicas, whoever changed which of them.
 const REPLICAS_CHANGED: &str = "the replicas changed";

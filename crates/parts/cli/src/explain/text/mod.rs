@@ -1,5 +1,6 @@
 //! An explanation for people, in 80 columns.
 
+mod selection;
 #[cfg(test)]
 mod tests;
 
@@ -207,7 +208,11 @@ fn write_decision(page: &mut Page, told: &Value) {
             line(page, "", &said);
         }
     }
-    for step in items(&attempts.last().cloned().unwrap_or_default()["steps"]) {
+    let last = attempts.last().unwrap_or(&Value::Null);
+    for (index, said) in selection::told(&last["selection"]).iter().enumerate() {
+        line(page, if index == 0 { "Selection" } else { "" }, said);
+    }
+    for step in items(&last["steps"]) {
         line(
             page,
             "Division",
