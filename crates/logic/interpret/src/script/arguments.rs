@@ -31,6 +31,16 @@ pub(super) fn put(lua: &Lua, value: &Value) -> mlua::Result<LuaValue> {
     Json(value).into_lua(lua)
 }
 
+impl<'a> Argument<'a> {
+    /// The object, if it is one.
+    pub(super) fn object(&self) -> Option<&'a Object> {
+        match self {
+            Self::Object(object) => Some(object),
+            Self::Number(_) | Self::Items(_) => None,
+        }
+    }
+}
+
 impl IntoLua for Argument<'_> {
     fn into_lua(self, lua: &Lua) -> mlua::Result<LuaValue> {
         match self {

@@ -29,7 +29,7 @@ pub struct Script {
     pub(super) number: u64,
     /// What the machines run.
     pub(super) code: Box<[u8]>,
-    /// Whether it may be run now.
+    /// Whether it may be run now, and on what.
     rest: Rest,
 }
 
@@ -147,7 +147,7 @@ impl Engine {
 
     /// Runs the script, calls the function it defines, and reads what that returns.
     ///
-    /// One that spent too much is left alone for a while, where [`Surroundings`] have a clock.
+    /// One that spent too much on an object is not run on it for a while, where [`Surroundings`] have a clock.
     pub(crate) fn run<'a, T>(
         &self,
         script: &Script,
@@ -158,10 +158,11 @@ impl Engine {
         let Some(now) = self.surroundings.elapsed() else {
             return self.run_now(script, function, arguments, read);
         };
-        let entry = script.rest.enter(now)?;
+        let object = arguments.iter().find_map(Argument::object);
+        let entry = script.rest.enter(object, now)?;
         let answer = self.run_now(script, function, arguments, read);
         let now = self.surroundings.elapsed().unwrap_or(now);
-        script.rest.leave(entry, now, answer.as_ref().err());
+        script.rest.leave(&entry, now, answer.as_ref().err());
         answer
     }
 

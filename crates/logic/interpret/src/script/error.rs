@@ -58,10 +58,12 @@ pub enum ScriptProblem {
         limit: usize,
     },
     /// It spent too much a while ago and is not run again yet.
-    #[error("{cause}, so it is not run for {}s", pause.as_secs())]
+    #[error("{cause}, so it is not run {reach} for {}s", pause.as_secs())]
     Resting {
         /// What it was stopped for.
         cause: Box<ScriptProblem>,
+        /// What it is not run on.
+        reach: Reach,
         /// How long it is left alone after that.
         pause: Duration,
     },
@@ -91,6 +93,24 @@ pub enum ScriptProblem {
     /// The machine it runs in could not be made or used.
     #[error("the script could not be run: {0}")]
     Machine(String),
+}
+
+/// What a script is not run on for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The object on which it was stopped.
+    Object,
+    /// Any object: it was stopped on too many.
+    Script,
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Object => "on this object",
+            Self::Script => "on any object",
+        })
+    }
 }
 
 impl std::error::Error for ScriptError {}

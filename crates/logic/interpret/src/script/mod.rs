@@ -26,7 +26,8 @@
 //! - No single call of a library function takes more than a fraction of the time that a run has: what costs more than its
 //!   data is long is counted in steps (`table.sort`), done otherwise (`string.find` of a text) or refused (a pattern and a
 //!   text that are too long together).
-//! - A machine in which a run was stopped is thrown away, and the script is not run again for a while.
+//! - A machine in which a run was stopped is thrown away, and the script is not run on the same object for a while;
+//!   nor on any, once it was stopped on many.
 
 mod answer;
 mod arguments;
@@ -41,7 +42,7 @@ mod search;
 
 pub use crate::script::{
     engine::{Engine, Script, Turnover, check},
-    error::{ScriptError, ScriptProblem},
+    error::{Reach, ScriptError, ScriptProblem},
     limits::{Limits, Secluded, Surroundings},
 };
 

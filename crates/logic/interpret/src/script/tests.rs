@@ -639,45 +639,145 @@ impl Surroundings for Stopwatch {
     fn print(&self, _: &str) {}
 }
 
-#[test]
-fn a_script_that_spends_too_much_is_left_alone_for_longer_and_longer() {
-    let clock = Arc::new(Stopwatch::default());
-    let limits = Limits {
-        effort: 1_000,
-        memory: 1 << 20,
-        ..Limits::default()
-    };
-    let surroundings = Arc::clone(&clock) as Arc<dyn Surroundings>;
-    let engine = Engine::new(limits, Options::default(), surroundings);
-    let runs = || engine.turnover().made + engine.turnover().reused;
-    let (quiet, looping) = (object(json!({})), object(json!({"spec": {"loop": true}})));
-    let effort = "if o.spec then while true do end end return {fine = true}";
-    // Only a text that is held by its customization is the same script from call to call.
-    let _held = engine.compile(&format!("function F(o) {effort} end"));
-    let stopped = "line 1: stopped after 1000 steps";
-    for pause in [10, 20, 40, 80, 160, 300, 300] {
-        let before = runs();
-        assert_eq!(run(&engine, effort, &looping), Err(stopped.to_owned()));
-        // However many ask, whatever about, and however long before the pause is over.
-        let refused = Err(format!("{stopped}, so it is not run for {pause}s"));
-        for object in [&quiet, &looping, &quiet] {
-            assert_eq!(run(&engine, effort, object), refused);
+/// An engine with little to spend and a clock, and a script that loops on objects with a spec.
+struct Trial {
+    clock: Arc<Stopwatch>,
+    engine: Engine,
+    /// Only a text that is held by its customization is the same script from call to call.
+    _held: Arc<Script>,
+}
+
+const LOOPS: &str = "if o.spec then while true do end end return {fine = true}";
+const STOPPED: &str = "line 1: stopped after 1000 steps";
+
+impl Trial {
+    fn new() -> Self {
+        let clock = Arc::new(Stopwatch::default());
+        let limits = Limits {
+            effort: 1_000,
+            memory: 1 << 20,
+            ..Limits::default()
+        };
+        let surroundings = Arc::clone(&clock) as Arc<dyn Surroundings>;
+        let engine = Engine::new(limits, Options::default(), surroundings);
+        let held = engine.compile(&format!("function F(o) {LOOPS} end"));
+        Self {
+            clock,
+            engine,
+            _held: held.unwrap(),
         }
-        clock.pass(pause - 1);
-        assert_eq!(run(&engine, effort, &quiet), refused);
-        assert_eq!(runs() - before, 1, "runs in {pause}s");
-        // Others do not suffer.
-        assert_eq!(evaluate(&engine, "1 + 1"), "2");
-        clock.pass(1);
+    }
+
+    fn ask(&self, object: &Object) -> Result<Value, String> {
+        run(&self.engine, LOOPS, object)
+    }
+
+    fn runs(&self) -> u64 {
+        self.engine.turnover().made + self.engine.turnover().reused
+    }
+}
+
+fn quiet(name: &str) -> Object {
+    object(json!({"kind": "Widget", "metadata": {"namespace": "test", "name": name}}))
+}
+
+fn looping(name: &str) -> Object {
+    object(json!({"kind": "Widget", "metadata": {"namespace": "test", "name": name}, "spec": {}}))
+}
+
+fn fine() -> Result<Value, String> {
+    Ok(json!({"fine": true}))
+}
+
+#[test]
+fn a_script_that_spends_too_much_leaves_the_object_alone_for_longer_and_longer() {
+    let trial = Trial::new();
+    let (mended, bad, other) = (quiet("a"), looping("a"), quiet("b"));
+    for pause in [10, 20, 40, 80, 160, 300, 300] {
+        let before = trial.runs();
+        assert_eq!(trial.ask(&bad), Err(STOPPED.to_owned()));
+        // However many ask, however it has changed, and however long before the pause is over.
+        let refused = Err(format!(
+            "{STOPPED}, so it is not run on this object for {pause}s"
+        ));
+        for object in [&mended, &bad, &mended] {
+            assert_eq!(trial.ask(object), refused);
+        }
+        trial.clock.pass(pause - 1);
+        assert_eq!(trial.ask(&mended), refused);
+        assert_eq!(trial.runs() - before, 1, "runs in {pause}s");
+        // Others do not suffer, neither objects nor scripts.
+        assert_eq!(trial.ask(&other), fine());
+        assert_eq!(evaluate(&trial.engine, "1 + 1"), "2");
+        trial.clock.pass(1);
     }
     // A run that ends by itself is the end of it, and the next mistake is a first one.
-    assert_eq!(run(&engine, effort, &quiet), Ok(json!({"fine": true})));
-    assert_eq!(run(&engine, effort, &looping), Err(stopped.to_owned()));
-    let refused = run(&engine, effort, &quiet).unwrap_err();
+    assert_eq!(trial.ask(&mended), fine());
+    assert_eq!(trial.ask(&bad), Err(STOPPED.to_owned()));
+    let refused = trial.ask(&mended).unwrap_err();
     assert!(refused.ends_with("for 10s"), "{refused}");
     // Another text is another script.
-    let mended = effort.replace("while true do end", "");
-    assert_eq!(run(&engine, &mended, &looping), Ok(json!({"fine": true})));
+    let text = LOOPS.replace("while true do end", "");
+    assert_eq!(run(&trial.engine, &text, &bad), fine());
+}
+
+#[test]
+fn a_script_that_spends_too_much_on_many_objects_is_left_alone_as_a_whole() {
+    let trial = Trial::new();
+    let other = quiet("other");
+    let bad: Vec<Object> = (0..16).map(|n| looping(&format!("bad-{n}"))).collect();
+    for bad in &bad {
+        assert_eq!(trial.ask(bad), Err(STOPPED.to_owned()));
+        assert_eq!(trial.ask(&other), fine());
+    }
+    for pause in [10, 20, 40, 80, 160, 300, 300] {
+        let before = trial.runs();
+        let one_more = looping(&format!("one-more-{pause}"));
+        assert_eq!(trial.ask(&one_more), Err(STOPPED.to_owned()));
+        let refused = Err(format!(
+            "{STOPPED}, so it is not run on any object for {pause}s"
+        ));
+        assert_eq!(trial.ask(&other), refused);
+        trial.clock.pass(pause - 1);
+        assert_eq!(trial.ask(&other), refused);
+        assert_eq!(trial.runs() - before, 1, "runs in {pause}s");
+        trial.clock.pass(1);
+    }
+    assert_eq!(trial.ask(&other), fine());
+    assert_eq!(trial.ask(&quiet("another")), fine());
+}
+
+#[test]
+fn objects_that_take_turns_cost_a_bounded_number_of_runs() {
+    let trial = Trial::new();
+    let other = quiet("other");
+    let mut stopped = 0;
+    for _ in 0..1000 {
+        for n in 0..50 {
+            if trial.ask(&looping(&format!("bad-{n}"))) == Err(STOPPED.to_owned()) {
+                stopped += 1;
+            }
+            let _ = trial.ask(&other);
+        }
+        trial.clock.pass(1);
+    }
+    // Credit for 16, those that are due again, and one each ten seconds.
+    assert!((16..=250).contains(&stopped), "{stopped}");
+}
+
+#[test]
+fn objects_about_which_nobody_asks_any_more_are_forgotten() {
+    let trial = Trial::new();
+    for n in 0..100 {
+        let bad = looping(&format!("bad-{n}"));
+        assert_eq!(trial.ask(&bad), Err(STOPPED.to_owned()));
+        assert_eq!(trial.ask(&quiet("other")), fine());
+        trial.clock.pass(30);
+    }
+}
+
+#[test]
+fn a_script_that_wants_too_much_memory_is_left_alone_too() {
     let hungry = "local t = {} while true do t[#t + 1] = {{}, {}, {}, {}, {}, {}, {}, {}} end";
     let limits = Limits {
         memory: 1 << 16,
@@ -689,9 +789,9 @@ fn a_script_that_spends_too_much_is_left_alone_for_longer_and_longer() {
     let memory = "stopped at 65536 bytes of memory";
     for expected in [
         memory.to_owned(),
-        format!("{memory}, so it is not run for 10s"),
+        format!("{memory}, so it is not run on this object for 10s"),
     ] {
-        assert_eq!(run(&engine, hungry, &quiet), Err(expected));
+        assert_eq!(run(&engine, hungry, &quiet("a")), Err(expected));
     }
 }
 
