@@ -4,6 +4,7 @@ use cli::{Actor, ClustersQuery, Cordon, Failure, Reach, TaintChange};
 use member::join::{JoinError, JoinOptions, UnjoinError, UnjoinOptions};
 use object::duration::Duration;
 use object::time::Time;
+use object::{ObjectKey, ResourceType};
 
 use crate::arguments;
 use crate::reading::answer;
@@ -143,6 +144,24 @@ pub(crate) fn join_failure(error: &JoinError) -> Failure {
             what,
             "`karavel clusters` lists who has joined; `karavel unjoin NAME` lets one go",
         ),
+        JoinError::Claimed { objects, .. } => {
+            let delete = |(resource, key): &(ResourceType, ObjectKey)| {
+                let namespace = match key.namespace.as_str() {
+                    "" => String::new(),
+                    namespace => format!(" -n {namespace}"),
+                };
+                let (plural, name) = (&resource.plural, &key.name);
+                format!("  kubectl delete{namespace} {plural} {name}")
+            };
+            let lines: Vec<String> = objects.iter().map(delete).collect();
+            Failure::refused(
+                what,
+                format!(
+                    "choose another name; if that control plane is gone for good, delete in the cluster what it made, and repeat it:\n{}",
+                    lines.join("\n")
+                ),
+            )
+        }
         JoinError::SecretTaken { .. } => {
             Failure::refused(what, "choose another name, or remove the secret")
         }

@@ -229,6 +229,8 @@ async fn join(control: &Client, simulated: &Member) -> Result<(), Failure> {
     })?;
     let options = JoinOptions {
         provider: "karavel".to_owned(),
+        // Its members are nobody else's: what is there is of a control plane whose data was removed.
+        takes_over: true,
         ..JoinOptions::new(name.as_str(), endpoint.as_str())
     };
     match member::join::join(control, &member, &options).await {

@@ -7,6 +7,7 @@ mod agents;
 mod all_members;
 mod applications;
 mod by_hand;
+mod claims;
 mod credentials;
 mod evictions;
 mod faults;

@@ -8,9 +8,10 @@ use api::names::member_account;
 use client::{Client, ListOptions};
 use object::Object;
 
+use crate::join::belongings::Belongings;
 use crate::join::identity;
-use crate::join::leave::{UnjoinError, UnjoinOptions, Unjoined, call, clean, made_for};
-use crate::join::member::MAKER;
+use crate::join::leave::{UnjoinError, UnjoinOptions, Unjoined, call, clean};
+use crate::join::member::{MAKER, another, made_for};
 use crate::resources;
 
 /// Takes away what joining made in a member whose Cluster is gone.
@@ -20,7 +21,7 @@ pub(super) async fn clean_up(
     options: &UnjoinOptions,
 ) -> Result<Unjoined, UnjoinError> {
     let mut found = Vec::new();
-    for (resource, key) in made_for(options) {
+    for (resource, key) in made_for(&options.name, &options.namespace) {
         match member.get_metadata(&resource, &key).await {
             Ok(object) => found.push((format!("{} {key}", resource.kind.kind), object)),
             Err(error) if error.is_not_found() => {}
@@ -35,7 +36,7 @@ pub(super) async fn clean_up(
     }
     let id = identity::read_id(member).await;
     let id = id.map_err(|error| UnjoinError::Unknown(Box::new(error)))?;
-    let others = Others::of(control, &id).await;
+    let others = Others::of(control, &id, &options.name).await;
     if let Some(why) = found.iter().find_map(|(_, object)| others.doubt(object)) {
         return Err(UnjoinError::Foreign {
             name: options.name.clone(),
@@ -45,12 +46,8 @@ pub(super) async fn clean_up(
     }
     let mut result = Unjoined::default();
     if options.dry_run {
-        let names: Vec<String> = found.into_iter().map(|(name, _)| name).collect();
-        result.foretold = vec![format!(
-            "would be deleted in the member: {}, and Namespace {} unless it holds another account",
-            names.join(", "),
-            options.namespace
-        )];
+        let belongings = Belongings::survey(member, options, &others).await?;
+        result.foretold = belongings.foretold();
         return Ok(result);
     }
     clean(member, options, &others, &mut result).await?;
@@ -61,18 +58,20 @@ pub(super) async fn clean_up(
 pub(super) struct Others {
     /// Who the control plane is, if that is known.
     own: Option<String>,
-    /// The clusters of the control plane that are the member.
+    /// The other clusters of the control plane that are the member.
     clusters: Vec<String>,
 }
 
 impl Others {
-    /// Of the member with an id.
-    pub(super) async fn of(control: &Client, id: &str) -> Self {
+    /// Of the member with an id, beside the cluster that is let go.
+    pub(super) async fn of(control: &Client, id: &str, name: &str) -> Self {
         let (resource, all) = (resources::of::<Cluster>(), ListOptions::default());
         let listed = control.list_all(&resource, "", &all).await;
         let listed = listed.map(|list| list.items).unwrap_or_default();
-        let is_same =
-            |cluster: &&Object| !id.is_empty() && cluster.text_at(&["spec", "id"]) == Some(id);
+        let is_same = |cluster: &&Object| {
+            let found = cluster.text_at(&["spec", "id"]).unwrap_or_default();
+            !id.is_empty() && found == id && cluster.name() != name
+        };
         let same = listed.iter().filter(is_same);
         Self {
             own: identity::own_id(control).await,
@@ -96,6 +95,12 @@ impl Others {
             }
             Some(_) => format!("the account {name} of another control plane"),
         }
+    }
+
+    /// Why an object in a member is another control plane's, as far as anybody noted whose it is; `None` if it is not.
+    pub(super) fn claim(&self, object: &Object) -> Option<String> {
+        another(object, self.own.as_deref())?;
+        self.doubt(object)
     }
 
     /// Why an object in a member is not known to be this control plane's; `None` if it is.
@@ -155,6 +160,9 @@ mod tests {
             let account = object(json!({"metadata": {"name": name, "annotations": annotations}}));
             assert_eq!(others.whose(&account), expected);
             assert_eq!(others.doubt(&account).as_deref(), doubt, "{name}");
+            let is_noted = account.annotation(MAKER).is_some();
+            let claim = doubt.filter(|_| is_noted);
+            assert_eq!(others.claim(&account).as_deref(), claim, "{name}");
         }
         let nobody = Others {
             own: None,

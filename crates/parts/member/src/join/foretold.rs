@@ -1,16 +1,18 @@
 //! What letting a cluster go would do, in sentences for people.
 
-use api::names::{execution_space, member_account, member_role};
+use api::names::execution_space;
 use object::Object;
 
+use crate::join::belongings::Belongings;
 use crate::join::leave::UnjoinOptions;
 use crate::join::remains::{Remains, some_of, staying, uncertain, unmanaged};
 
-/// What would become of a cluster and of what is in it. `is_reached` is whether the member's own kubeconfig was given.
+/// What would become of a cluster and of what is in it. `belongings` are what joining made there, if the member's own
+/// kubeconfig was given.
 pub(super) fn foretold(
     cluster: &Object,
     remains: &Remains,
-    is_reached: bool,
+    belongings: Option<&Belongings>,
     options: &UnjoinOptions,
 ) -> Vec<String> {
     let mut all = Vec::new();
@@ -39,16 +41,13 @@ pub(super) fn foretold(
     }
     let here = here.join(", ");
     all.push(format!("would be deleted in the control plane: {here}"));
-    let (space, role) = (&options.namespace, member_role(name));
-    let account = member_account(name);
-    all.push(match is_reached {
-        true => format!(
-            "would be deleted in the member too: ClusterRoleBinding {role}, ClusterRole {role}, Secret {space}/{account}, ServiceAccount {space}/{account}, and Namespace {space} unless it holds another account"
-        ),
-        false => format!(
-            "the accounts and roles of the control plane in namespace {space} of the member would stay"
-        ),
-    });
+    match belongings {
+        Some(belongings) => all.extend(belongings.foretold()),
+        None => all.push(format!(
+            "the accounts and roles of the control plane in namespace {} of the member would stay",
+            options.namespace
+        )),
+    }
     all
 }
 
@@ -87,6 +86,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::resources;
     use crate::testing::object;
 
     #[test]
@@ -94,6 +94,15 @@ mod tests {
         let cluster = object(json!({
             "metadata": {"name": "m1"}, "spec": {"secretRef": {"namespace": "karmada-cluster", "name": "m1"}},
         }));
+        let role = object(json!({
+            "kind": "ClusterRole", "metadata": {"name": "karmada-controller-manager:karmada-m1"},
+        }));
+        let belongings = Belongings {
+            going: vec![(resources::cluster_roles(), role)],
+            staying: vec![
+                "namespace karmada-cluster in the member stays: it holds another".to_owned(),
+            ],
+        };
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         for (claim, was_ready, force, is_reached, expected) in [
             (
@@ -114,7 +123,8 @@ the accounts and roles of the control plane in namespace karmada-cluster of the 
                 "would be deleted in the member: Deployment shop/web
 1 namespace stays in the member with what else is in it, since it is not deleted in the control plane: shop
 would be deleted in the control plane: Cluster m1, Namespace karmada-es-m1 with its Works, Secret karmada-cluster/m1
-would be deleted in the member too: ClusterRoleBinding karmada-controller-manager:karmada-m1, ClusterRole karmada-controller-manager:karmada-m1, Secret karmada-cluster/karmada-m1, ServiceAccount karmada-cluster/karmada-m1, and Namespace karmada-cluster unless it holds another account",
+would be deleted in the member too: ClusterRole karmada-controller-manager:karmada-m1
+would be left behind: namespace karmada-cluster in the member stays: it holds another",
             ),
             (
                 "away",
@@ -147,7 +157,7 @@ the accounts and roles of the control plane in namespace karmada-cluster of the 
                 force,
                 ..UnjoinOptions::new("m1")
             };
-            let told = foretold(&cluster, &remains, is_reached, &options);
+            let told = foretold(&cluster, &remains, is_reached.then_some(&belongings), &options);
             assert_eq!(told.join("\n"), expected, "{claim}");
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use api::cluster::{Cluster, sync_mode};
-use api::names::{IMPERSONATOR_ACCOUNT, execution_space, member_account, member_role};
+use api::names::execution_space;
 use api::well_known::finalizers;
 use api::work::v1alpha1::Work;
 use client::{CallError, Client, DeleteOptions, ListOptions, PatchKind, WriteOptions};
@@ -14,6 +14,7 @@ use telemetry::chain;
 use tokio::time::Instant;
 
 use crate::join::afterwards::{self, Others};
+use crate::join::belongings::Belongings;
 use crate::join::foretold::foretold;
 use crate::join::remains::{self, Remains, Seen, staying, uncertain, unmanaged};
 use crate::join::{JoinError, MANAGER, identity};
@@ -172,8 +173,16 @@ pub async fn unjoin(
         None => None,
     };
     let mut remains = Remains::before(control, &cluster).await;
+    let id = cluster.text_at(&["spec", "id"]).unwrap_or_default();
     if options.dry_run {
-        result.foretold = foretold(&cluster, &remains, member.is_some(), options);
+        let belongings = match member {
+            Some(member) => {
+                let others = Others::of(control, id, &options.name).await;
+                Some(Belongings::survey(member, options, &others).await?)
+            }
+            None => None,
+        };
+        result.foretold = foretold(&cluster, &remains, belongings.as_ref(), options);
         return Ok(result);
     }
     let deadline = Instant::now() + options.wait;
@@ -218,8 +227,7 @@ pub async fn unjoin(
         result.left_behind.push(uncertain(&remains.doubtful));
     }
     if let Some(member) = member {
-        let id = cluster.text_at(&["spec", "id"]).unwrap_or_default();
-        let others = Others::of(control, id).await;
+        let others = Others::of(control, id, &options.name).await;
         clean(member, options, &others, &mut result).await?;
     } else {
         result.left_behind.push(format!(
@@ -438,92 +446,22 @@ async fn drop_finalizer(
 }
 
 /// Takes away what joining made in the member.
-///
-/// Upstream: the whole namespace goes, and with it the accounts of any other control plane that the cluster has joined. Here
-/// it stays as long as it holds another's account.
 pub(super) async fn clean(
     member: &Client,
     options: &UnjoinOptions,
-    control_plane: &Others,
+    others: &Others,
     result: &mut Unjoined,
 ) -> Result<(), UnjoinError> {
-    for (resource, key) in made_for(options) {
-        remove(member, &resource, &key, options, result).await?;
-    }
-    let others = member
-        .list_all(
-            &resources::service_accounts(),
-            &options.namespace,
-            &ListOptions::default(),
-        )
-        .await;
-    let others = match others {
-        Ok(list) => list.items,
+    match Belongings::survey(member, options, others).await {
+        Ok(belongings) => belongings.remove(member, options, result).await,
         Err(error) if options.force => {
+            let why = chain(&error);
             result.left_behind.push(format!(
-                "namespace {} in the member: {}",
-                options.namespace,
-                chain(&error)
+                "the accounts and roles of the control plane in the member: {why}"
             ));
-            return Ok(());
-        }
-        Err(error) => return Err(call("list the accounts in the member")(error)),
-    };
-    let is_anothers = |account: &&Object| {
-        account.name().starts_with("karmada-") && account.name() != IMPERSONATOR_ACCOUNT
-    };
-    if let Some(other) = others.iter().find(is_anothers) {
-        let (place, whose) = (&options.namespace, control_plane.whose(other));
-        let why = format!("namespace {place} in the member stays: it holds {whose}");
-        result.left_behind.push(why);
-        return Ok(());
-    }
-    remove(
-        member,
-        &resources::namespaces(),
-        &ObjectKey::cluster(options.namespace.as_str()),
-        options,
-        result,
-    )
-    .await
-}
-
-/// What joining makes in the member for one cluster alone, in the order in which it goes.
-pub(super) fn made_for(options: &UnjoinOptions) -> [(ResourceType, ObjectKey); 4] {
-    let role = ObjectKey::cluster(member_role(&options.name));
-    let account = ObjectKey::namespaced(options.namespace.as_str(), member_account(&options.name));
-    [
-        (resources::cluster_role_bindings(), role.clone()),
-        (resources::cluster_roles(), role),
-        (resources::secrets(), account.clone()),
-        (resources::service_accounts(), account),
-    ]
-}
-
-async fn remove(
-    member: &Client,
-    resource: &ResourceType,
-    key: &ObjectKey,
-    options: &UnjoinOptions,
-    result: &mut Unjoined,
-) -> Result<(), UnjoinError> {
-    match member
-        .delete(resource, key, &DeleteOptions::default())
-        .await
-    {
-        Ok(_) => Ok(()),
-        Err(error) if error.is_not_found() => Ok(()),
-        Err(error) if options.force => {
-            let what = format!("{} {key} in the member", resource.kind.kind);
-            result
-                .left_behind
-                .push(format!("{what}: {}", chain(&error)));
             Ok(())
         }
-        Err(error) => Err(call(format!(
-            "delete {} {key} in the member",
-            resource.kind.kind
-        ))(error)),
+        Err(error) => Err(error),
     }
 }
 

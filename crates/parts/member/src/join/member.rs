@@ -32,12 +32,21 @@ pub(super) struct Credentials {
     pub(super) impersonator: String,
 }
 
+/// On whose behalf things are made in a member.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Maker<'a> {
+    /// What tells the control plane from all others, if it says.
+    pub(super) id: Option<&'a str>,
+    /// Whether it also takes what another control plane made.
+    pub(super) takes_over: bool,
+}
+
 /// Makes namespace, accounts, role and tokens, each unless it is there. What is made for this cluster alone says by which
 /// control plane, if that has an id: by this it is known when its Cluster is gone.
 pub(super) async fn prepare(
     member: &Client,
     options: &JoinOptions,
-    maker: Option<&str>,
+    maker: Maker<'_>,
     ledger: &mut Ledger,
 ) -> Result<Credentials, JoinError> {
     let namespace = options.namespace.as_str();
@@ -45,7 +54,7 @@ pub(super) async fn prepare(
     let impersonator = ObjectKey::namespaced(namespace, IMPERSONATOR_ACCOUNT);
     let account = ObjectKey::namespaced(namespace, member_account(&options.name));
     // All control planes that the cluster has joined share this one.
-    declare_account(member, &impersonator, None, ledger).await?;
+    declare_account(member, &impersonator, Maker::default(), ledger).await?;
     declare_account(member, &account, maker, ledger).await?;
     let role = member_role(&options.name);
     let rules = json!([
@@ -138,7 +147,7 @@ async fn ensure_namespace(member: &Client, name: &str) -> Result<(), JoinError> 
 async fn declare_account(
     member: &Client,
     account: &ObjectKey,
-    maker: Option<&str>,
+    maker: Maker<'_>,
     ledger: &mut Ledger,
 ) -> Result<(), JoinError> {
     let accounts = resources::service_accounts();
@@ -154,7 +163,7 @@ async fn declare_account(
             .expect("invariant: a new object has nothing in the way");
     }
     sign(&mut secret, maker);
-    apply(member, &resources::secrets(), &secret, ledger).await
+    apply(member, &resources::secrets(), &secret, maker, ledger).await
 }
 
 /// Waits until the member has put a token into the account's Secret.
@@ -195,7 +204,7 @@ async fn declare(
     resource: &ResourceType,
     key: &ObjectKey,
     fields: &[(&str, Value)],
-    maker: Option<&str>,
+    maker: Maker<'_>,
     ledger: &mut Ledger,
 ) -> Result<(), JoinError> {
     let mut object = Object::new(&resource.kind, key);
@@ -206,21 +215,34 @@ async fn declare(
             .set(&[name], value.clone())
             .expect("invariant: a new object has nothing in the way");
     }
-    apply(member, resource, &object, ledger).await
+    apply(member, resource, &object, maker, ledger).await
 }
 
 async fn apply(
     member: &Client,
     resource: &ResourceType,
     object: &Object,
+    maker: Maker<'_>,
     ledger: &mut Ledger,
 ) -> Result<(), JoinError> {
-    let made = make(member, Place::Member, resource, object, ledger).await;
-    made.map_err(in_member(format!(
-        "make {} {}",
-        resource.kind.kind,
-        object.key()
-    )))
+    let key = object.key();
+    let doing = || format!("make {} {key}", resource.kind.kind);
+    let created = create(member, Place::Member, resource, object, ledger).await;
+    if created.map_err(in_member(doing()))? {
+        return Ok(());
+    }
+    // Somebody may have made it since it was looked whose it is.
+    let found = member.get_metadata(resource, &key).await;
+    let found = found.map_err(in_member(doing()))?;
+    if let Some(maker) = another(&found, maker.id).filter(|_| !maker.takes_over) {
+        return Err(JoinError::Claimed {
+            maker: maker.to_owned(),
+            objects: vec![(resource.clone(), key)],
+        });
+    }
+    let options = WriteOptions::by(MANAGER);
+    let applied = member.apply(resource, object, true, &Part::Object, &options);
+    applied.await.map(drop).map_err(in_member(doing()))
 }
 
 /// Brings an object to what it should be, and notes it if it was not there.
@@ -234,40 +256,101 @@ pub(super) async fn make(
     object: &Object,
     ledger: &mut Ledger,
 ) -> Result<(), CallError> {
-    let (key, options) = (object.key(), WriteOptions::by(MANAGER));
-    match client.get_metadata(resource, &key).await {
-        Ok(_) => {}
-        Err(error) if error.is_not_found() => {
-            ledger.begin(place, resource, &key);
-            match client.create(resource, object, &options).await {
-                Ok(made) => {
-                    ledger.end(&made);
-                    return Ok(());
-                }
-                Err(error) => {
-                    // A server that says no has made nothing; one that fails on the way may have.
-                    if error.refusal().is_some_and(|refusal| refusal.code < 500) {
-                        ledger.refused();
-                    }
-                    if !error.is_already_exists() {
-                        return Err(error);
-                    }
-                }
-            }
-        }
-        Err(error) => return Err(error),
+    if create(client, place, resource, object, ledger).await? {
+        return Ok(());
     }
+    let options = WriteOptions::by(MANAGER);
     let applied = client.apply(resource, object, true, &Part::Object, &options);
     applied.await.map(drop)
+}
+
+/// Makes an object and notes it, unless it is there; whether it did.
+async fn create(
+    client: &Client,
+    place: Place,
+    resource: &ResourceType,
+    object: &Object,
+    ledger: &mut Ledger,
+) -> Result<bool, CallError> {
+    let (key, options) = (object.key(), WriteOptions::by(MANAGER));
+    match client.get_metadata(resource, &key).await {
+        Ok(_) => return Ok(false),
+        Err(error) if error.is_not_found() => {}
+        Err(error) => return Err(error),
+    }
+    ledger.begin(place, resource, &key);
+    match client.create(resource, object, &options).await {
+        Ok(made) => {
+            ledger.end(&made);
+            Ok(true)
+        }
+        Err(error) => {
+            // A server that says no has made nothing; one that fails on the way may have.
+            if error.refusal().is_some_and(|refusal| refusal.code < 500) {
+                ledger.refused();
+            }
+            match error.is_already_exists() {
+                true => Ok(false),
+                false => Err(error),
+            }
+        }
+    }
 }
 
 /// The annotation that says which control plane made an object for a cluster that joined it: the uid of its own namespace
 /// `kube-system`.
 pub(super) const MAKER: &str = "karavel.io/control-plane";
 
+/// Which other control plane made an object; `None` also where nobody noted it: what Karmada made is taken over.
+pub(super) fn another<'o>(object: &'o Object, own: Option<&str>) -> Option<&'o str> {
+    object.annotation(MAKER).filter(|maker| Some(*maker) != own)
+}
+
+/// Refuses a name as which the cluster has joined another control plane, before anything is made: both would have one
+/// account, and whichever lets the cluster go takes it from the other.
+pub(super) async fn check_unclaimed(
+    member: &Client,
+    options: &JoinOptions,
+    maker: Maker<'_>,
+) -> Result<(), JoinError> {
+    if maker.takes_over {
+        return Ok(());
+    }
+    let (mut claimed, mut objects) = (None, Vec::new());
+    for (resource, key) in made_for(&options.name, &options.namespace) {
+        let doing = || format!("read {} {key}", resource.kind.kind);
+        match member.get_metadata(&resource, &key).await {
+            Ok(found) => {
+                if let Some(maker) = another(&found, maker.id) {
+                    claimed.get_or_insert_with(|| maker.to_owned());
+                    objects.push((resource, key));
+                }
+            }
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(in_member(doing())(error)),
+        }
+    }
+    match claimed {
+        None => Ok(()),
+        Some(maker) => Err(JoinError::Claimed { maker, objects }),
+    }
+}
+
+/// What joining makes in the member for one cluster alone, in the order in which it goes.
+pub(super) fn made_for(name: &str, namespace: &str) -> [(ResourceType, ObjectKey); 4] {
+    let role = ObjectKey::cluster(member_role(name));
+    let account = ObjectKey::namespaced(namespace, member_account(name));
+    [
+        (resources::cluster_role_bindings(), role.clone()),
+        (resources::cluster_roles(), role),
+        (resources::secrets(), account.clone()),
+        (resources::service_accounts(), account),
+    ]
+}
+
 /// Notes which control plane makes an object, if it has an id.
-fn sign(object: &mut Object, maker: Option<&str>) {
-    if let Some(maker) = maker {
+fn sign(object: &mut Object, maker: Maker<'_>) {
+    if let Some(maker) = maker.id {
         object
             .set(&["metadata", "annotations", MAKER], maker)
             .expect("invariant: a new object has nothing in the way");

@@ -7,6 +7,7 @@
 //!         cluster is touched.
 
 mod afterwards;
+mod belongings;
 mod control_plane;
 mod foretold;
 mod identity;
@@ -17,13 +18,15 @@ pub(crate) mod remains;
 
 use std::fmt;
 
+use api::names::IMPERSONATOR_ACCOUNT;
 use client::{CallError, Client};
-use object::ObjectKey;
 use object::time::Time;
+use object::{ObjectKey, ResourceType};
 
 use crate::credentials::LIFETIME_SECONDS;
 pub use crate::join::leave::{UnjoinError, UnjoinOptions, Unjoined, unjoin};
-use crate::join::ledger::Ledger;
+use crate::join::ledger::{Ledger, Place};
+use crate::join::member::Maker;
 
 /// The field manager of what joining writes.
 const MANAGER: &str = "karavel-join";
@@ -53,6 +56,8 @@ pub struct JoinOptions {
     pub dry_run: bool,
     /// How long the tokens are asked to last that the control plane is given, in seconds.
     pub token_seconds: i64,
+    /// Takes the accounts in the member that another control plane made under the name, which then no longer has them.
+    pub takes_over: bool,
 }
 
 impl JoinOptions {
@@ -71,6 +76,7 @@ impl JoinOptions {
             zones: Vec::new(),
             dry_run: false,
             token_seconds: LIFETIME_SECONDS,
+            takes_over: false,
         }
     }
 }
@@ -116,6 +122,17 @@ pub enum JoinError {
         secret: ObjectKey,
         /// Whose it is.
         owner: String,
+    },
+    /// The cluster has joined another control plane under this name.
+    #[error(
+        "the cluster has joined another control plane under this name, the one with the ID {maker}: its mark is on {}",
+        named(objects)
+    )]
+    Claimed {
+        /// What tells the other control plane from all others.
+        maker: String,
+        /// What is the other's in the member.
+        objects: Vec<(ResourceType, ObjectKey)>,
     },
     /// The member does not issue tokens for its accounts.
     #[error(
@@ -200,17 +217,26 @@ pub async fn join(
     let clusters = identity::joined(control).await?;
     identity::check_unregistered(&clusters, &options.name, &id)?;
     control_plane::check_secrets(control, options, &clusters).await?;
+    let maker = Maker {
+        id: own.as_deref(),
+        takes_over: options.takes_over,
+    };
+    member::check_unclaimed(member, options, maker).await?;
     if options.dry_run {
         return Ok(Joined { id });
     }
     let mut ledger = Ledger::default();
     let introduced = async {
-        let credentials = member::prepare(member, options, own.as_deref(), &mut ledger).await?;
+        let credentials = member::prepare(member, options, maker, &mut ledger).await?;
         control_plane::register(control, options, &id, &credentials, &mut ledger).await
     };
     let Err(error) = introduced.await else {
         return Ok(Joined { id });
     };
+    if matches!(error, JoinError::Claimed { .. }) {
+        // Who was faster has it, too.
+        ledger.spare(Place::Member, IMPERSONATOR_ACCOUNT);
+    }
     let left = ledger.take_back(control, member).await;
     match left.is_empty() {
         true => Err(error),
@@ -236,9 +262,20 @@ pub async fn renew(
     // What a cluster has that has joined is not taken back.
     let mut ledger = Ledger::default();
     let own = identity::own_id(control).await;
-    let credentials = member::prepare(member, options, own.as_deref(), &mut ledger).await?;
+    let maker = Maker {
+        id: own.as_deref(),
+        takes_over: options.takes_over,
+    };
+    let credentials = member::prepare(member, options, maker, &mut ledger).await?;
     control_plane::keep_all(control, options, &credentials, &mut ledger).await?;
     Ok(true)
+}
+
+/// Objects in words such as `ConfigMap default/a`.
+fn named(objects: &[(ResourceType, ObjectKey)]) -> String {
+    let named =
+        |(resource, key): &(ResourceType, ObjectKey)| format!("{} {key}", resource.kind.kind);
+    objects.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
 fn in_member(doing: impl Into<String>) -> impl FnOnce(CallError) -> JoinError {
