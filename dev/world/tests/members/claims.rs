@@ -1,7 +1,7 @@
 //! What is whose in a member that more than one has to do with: control planes, and users with namespaces of their own.
 
 use member::join::{JoinError, JoinOptions, UnjoinOptions, join, unjoin};
-use world::{SimulatedMember, World, json};
+use world::{SimulatedMember, World, config, json};
 
 use crate::SOON;
 
@@ -130,4 +130,50 @@ async fn accounts_without_a_mark_are_taken_up_and_marked() {
         let found = m1.field(kind, name, "metadata.annotations").await;
         assert_eq!(found[MARK], own, "{kind}");
     }
+}
+
+/// `join --cluster-namespace prod`: what users have there is nothing of joining's.
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_was_there_before_outlives_the_cluster() {
+    let world = World::build().member(config("m1")).stranger().start().await;
+    let m1 = world.member("m1");
+    m1.apply("{apiVersion: v1, kind: Namespace, metadata: {name: prod}}")
+        .await;
+    m1.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs, namespace: prod}}")
+        .await;
+    let options = JoinOptions {
+        namespace: "prod".to_owned(),
+        ..JoinOptions::new("m1", m1.address())
+    };
+    let joined = join(world.client(), m1.client(), &options).await;
+    joined.unwrap_or_else(|error| panic!("{error}"));
+    world.until_ready("m1").await;
+    let stays = "namespace prod in the member stays: it was not made by joining";
+    let mut options = UnjoinOptions {
+        namespace: "prod".to_owned(),
+        dry_run: true,
+        ..UnjoinOptions::new("m1")
+    };
+    let told = unjoin(world.client(), Some(m1.client()), &options).await;
+    let told = told.unwrap_or_else(|error| panic!("{error}")).foretold;
+    let foretold = format!("would be left behind: {stays}");
+    assert!(told.contains(&foretold), "{told:?}");
+    let is_deleted = |line: &&String| line.starts_with("would be deleted in the member too");
+    let deleted = told.iter().find(is_deleted);
+    assert!(
+        deleted.is_some_and(|line| !line.contains("Namespace")),
+        "{told:?}"
+    );
+    options.dry_run = false;
+    let left = unjoin(world.client(), Some(m1.client()), &options).await;
+    let left = left.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(left.left_behind, [stays]);
+    assert!(m1.get("configmaps", "prod/theirs").await.is_some());
+    let accounts = m1.names("serviceaccounts", "prod").await;
+    assert!(
+        !accounts.iter().any(|name| name.contains("karmada")),
+        "{accounts:?}"
+    );
+    let secrets = m1.names("secrets", "prod").await;
+    assert_eq!(secrets, Vec::<String>::new());
 }

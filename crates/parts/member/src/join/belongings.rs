@@ -5,6 +5,7 @@
 //! Invariant: what another control plane made stays, and only the very object that was looked at is deleted.
 
 use api::names::IMPERSONATOR_ACCOUNT;
+use api::well_known::labels::{SYSTEM, TRUE};
 use client::{Client, DeleteOptions, ListOptions};
 use object::{Object, ObjectKey, ResourceType};
 use telemetry::chain;
@@ -52,8 +53,8 @@ impl Belongings {
         Ok(all)
     }
 
-    /// Upstream: the whole namespace goes, and with it the accounts of any other control plane that the cluster has joined.
-    /// Here it stays as long as it holds another's account.
+    /// Upstream: the whole namespace goes, and with it the accounts of any other control plane that the cluster has joined,
+    /// and whatever it held before. Here it stays as long as it holds another's account, and where joining did not make it.
     async fn look_at_namespace(
         &mut self,
         member: &Client,
@@ -75,12 +76,30 @@ impl Belongings {
                 && account.name() != IMPERSONATOR_ACCOUNT
                 && !self.is_going(account)
         };
-        match accounts.items.iter().find(is_anothers) {
-            Some(other) => self.staying.push(format!(
-                "namespace {place} in the member stays: it holds {}",
-                others.whose(other)
-            )),
-            None => self.going.push((resource, namespace)),
+        if let Some(other) = accounts.items.iter().find(is_anothers) {
+            let whose = others.whose(other);
+            let why = format!("namespace {place} in the member stays: it holds {whose}");
+            self.staying.push(why);
+            return Ok(());
+        }
+        // Joining marks the one it makes, and leaves one that is there as it is.
+        if is_made_by_joining(&namespace) {
+            self.going.push((resource, namespace));
+            return Ok(());
+        }
+        self.staying.push(format!(
+            "namespace {place} in the member stays: it was not made by joining"
+        ));
+        // The account that all control planes share has nobody left to use it.
+        let key = ObjectKey::namespaced(place, IMPERSONATOR_ACCOUNT);
+        let accounts = resources::service_accounts();
+        if let Some(account) = find(member, &accounts, &key).await?
+            && is_made_by_joining(&account)
+        {
+            let secrets = resources::secrets();
+            let secret = find(member, &secrets, &key).await?;
+            self.going.extend(secret.map(|secret| (secrets, secret)));
+            self.going.push((accounts, account));
         }
         Ok(())
     }
@@ -134,6 +153,10 @@ impl Belongings {
         result.left_behind.extend(self.staying);
         Ok(())
     }
+}
+
+fn is_made_by_joining(object: &Object) -> bool {
+    object.label(SYSTEM) == Some(TRUE)
 }
 
 /// An object of a member, if it is there.
