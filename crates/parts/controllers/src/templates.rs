@@ -66,13 +66,17 @@ impl Found {
 }
 
 /// Whether objects of a kind may be templates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Serving {
-    /// They are served.
-    Served,
+    /// They are served, each in a namespace.
+    Namespaced,
+    /// They are served, and have no namespace.
+    ClusterWide,
     /// They are never propagated.
     Exempt,
-    /// Nobody serves them.
+    /// They are served, but only in these other versions.
+    InOtherVersions(Vec<String>),
+    /// Nobody serves them, in whatever version.
     Unserved,
     /// Not all that is served is known at the moment.
     Unknown,
@@ -127,6 +131,18 @@ struct Followed {
     has_status: bool,
     cache: Cache,
     subscriptions: Vec<Subscription>,
+}
+
+impl Followed {
+    /// The versions in which the kind is served, the one it is followed in first.
+    fn versions(&self) -> impl Iterator<Item = &str> {
+        let others = self.other_versions.iter().map(String::as_str);
+        std::iter::once(self.resource.kind.version.as_str()).chain(others)
+    }
+
+    fn has_version(&self, version: &str) -> bool {
+        self.versions().any(|served| served == version)
+    }
 }
 
 impl Templates {
@@ -186,7 +202,7 @@ impl Templates {
         }
     }
 
-    /// Calls `mourner` with kinds that were served and are no longer.
+    /// Calls `mourner` with kinds that were served, or were in some version, and are no longer.
     pub fn on_unserved(&self, mourner: impl Fn(&[GroupKind]) + Send + Sync + 'static) {
         self.lock().mourners.push(Arc::new(mourner));
     }
@@ -250,17 +266,26 @@ impl Templates {
         }
     }
 
-    /// Whether objects of a kind may be templates, in whatever version.
+    /// Whether objects of a kind may be templates.
     #[must_use]
     pub fn serving(&self, kind: &GroupVersionKind) -> Serving {
         if self.inner.exemptions.skips_kind(kind) {
             return Serving::Exempt;
         }
         let state = self.lock();
-        match state.kinds.contains_key(&kind.group_kind()) {
-            true => Serving::Served,
-            false if state.is_whole => Serving::Unserved,
-            false => Serving::Unknown,
+        match state.kinds.get(&kind.group_kind()) {
+            Some(followed) if followed.has_version(&kind.version) => {
+                match followed.resource.namespaced {
+                    true => Serving::Namespaced,
+                    false => Serving::ClusterWide,
+                }
+            }
+            _ if !state.is_whole => Serving::Unknown,
+            Some(followed) => {
+                let versions = followed.versions().map(str::to_owned);
+                Serving::InOtherVersions(versions.collect())
+            }
+            None => Serving::Unserved,
         }
     }
 
@@ -430,21 +455,21 @@ impl Templates {
             state.is_whole = discovery.failed.is_empty();
             state.kinds.retain(|kind, followed| {
                 // A group that could not be read is no reason to forget what it serves.
-                let is_gone = discovery.lacks(&followed.resource.kind);
-                if is_gone {
+                let is_gone = |version: &str| {
+                    discovery.lacks(&GroupVersionKind::new(
+                        kind.group.as_str(),
+                        version,
+                        kind.kind.as_str(),
+                    ))
+                };
+                if followed.versions().any(is_gone) {
                     gone.push(kind.clone());
                 }
-                !is_gone
+                // A kind that lost the version it was followed in may be followed in another.
+                !is_gone(&followed.resource.kind.version)
             });
             (state.listeners.clone(), state.mourners.clone())
         };
-        // A kind that lost the version it was followed in may be followed in another.
-        gone.retain(|kind| !wanted.iter().any(|(found, _)| found == kind));
-        if !gone.is_empty() {
-            for mourner in &mourners {
-                mourner(&gone);
-            }
-        }
         for (kind, found) in wanted {
             let others = other_versions(discovery, &found.resource.kind);
             let has_status = found.subresources.iter().any(|below| below == "status");
@@ -471,6 +496,12 @@ impl Templates {
                 .collect();
             if let Some(followed) = self.lock().kinds.get_mut(&kind) {
                 followed.subscriptions = subscriptions;
+            }
+        }
+        // Whoever is told looks at what is served by now.
+        if !gone.is_empty() {
+            for mourner in &mourners {
+                mourner(&gone);
             }
         }
     }

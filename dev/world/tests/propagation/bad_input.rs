@@ -5,8 +5,8 @@ use http::Method;
 use world::json;
 
 use crate::stage::{
-    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, all, config_map, customization, deployment, on,
-    one_deployment, overriding, policy,
+    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, all, cluster_policy, config_map, customization,
+    deployment, on, one_deployment, overriding, policy,
 };
 
 /// Waits until a condition of a binding in `test` has the status and reason, and its message all of the texts.
@@ -44,6 +44,69 @@ async fn a_policy_that_names_a_kind_nobody_serves_says_so() {
             "test/p",
             "SelectorMatchesNothing",
             "spec.resourceSelectors[0]: no kind Gadget is served in acme.io",
+        )
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_selector_that_can_select_nothing_says_what_is_wrong_with_it() {
+    let stage = Stage::with(1).await;
+    let selectors = "{apiVersion: apps/v1beta9, kind: Deployment}, {apiVersion: v1, kind: Node}, {apiVersion: a/b/c, kind: Odd}";
+    stage
+        .apply(&all(&[
+            policy("p", selectors, &on("m1")),
+            overriding("o", selectors, "", "{labelsOverrider: []}"),
+            cluster_policy("c", "{apiVersion: v1, kind: Node}", &on("m1")),
+        ]))
+        .await;
+    for (kind, name) in [
+        ("PropagationPolicy", "test/p"),
+        ("OverridePolicy", "test/o"),
+    ] {
+        for text in [
+            "[0]: Deployment of apps is not served in \"v1beta9\", but in v1",
+            "[1]: Node of the core group has no namespace, and this policy selects only what is in test",
+            "[2]: apiVersion \"a/b/c\" is neither a version nor a group and a version",
+        ] {
+            stage.told(kind, name, "SelectorMatchesNothing", text).await;
+        }
+    }
+    let told = stage.events("ClusterPropagationPolicy", "c").await;
+    assert!(told.is_empty(), "{told:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_served_no_longer_is_told_on_the_policy_that_names_it() {
+    let stage = Stage::with(1).await;
+    let gadgets = |is_old_served: bool| {
+        let version = |name: &str, is_served: bool, is_stored: bool| {
+            format!(
+                "{{name: {name}, served: {is_served}, storage: {is_stored}, schema: {{openAPIV3Schema: {{type: object}}}}}}"
+            )
+        };
+        let versions = [
+            version("v1", is_old_served, false),
+            version("v2", true, true),
+        ];
+        format!(
+            "{{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {{name: gadgets.acme.io}}, spec: {{group: acme.io, scope: Namespaced, names: {{plural: gadgets, singular: gadget, kind: Gadget}}, versions: [{}]}}}}",
+            versions.join(", ")
+        )
+    };
+    stage.apply(&gadgets(true)).await;
+    stage.advance(SOON).await;
+    let selector = "{apiVersion: acme.io/v1, kind: Gadget}";
+    stage.apply(&policy("p", selector, &on("m1"))).await;
+    stage.advance(SOON).await;
+    assert!(stage.events("PropagationPolicy", "p").await.is_empty());
+    stage.apply(&gadgets(false)).await;
+    let text = "[0]: Gadget of acme.io is not served in \"v1\", but in v2";
+    stage
+        .told(
+            "PropagationPolicy",
+            "test/p",
+            "SelectorMatchesNothing",
+            text,
         )
         .await;
 }

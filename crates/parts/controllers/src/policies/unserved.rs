@@ -1,20 +1,19 @@
-//! Tells the authors of policies which of their selectors can select nothing, because nobody serves the kind.
+//! Tells the authors of policies which of their selectors can select nothing: nobody serves the kind, or not in that
+//! version, or it has no namespace and the policy has one.
 //!
-//! Reads:  policies, and which kinds are served.
+//! Reads:  policies of all kinds, and which kinds are served.
 //! Writes: an event on the policy for each such selector, when the policy changes, when a kind it selects goes, and again
 //!         as long as it is so: a policy has no status, and events are kept for an hour. Nothing is refused: the kind may
 //!         come with its definition later.
 
 use std::time::Duration;
 
-use client::Change;
+use client::{Cache, Change};
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use intent::{Action, EventKind, ObjectRef, Plan};
-use object::{GroupVersionKind, Object, Value};
-use policy::PolicyId;
+use object::{GroupVersionKind, Object, ObjectKey, Value};
 use runtime::Spawner;
 
-use super::id;
 use crate::{change::is_more_than_status, templates::Serving, views::Views};
 
 /// The reason of the event.
@@ -22,27 +21,53 @@ const REASON: &str = "SelectorMatchesNothing";
 /// How long after it was told it is told again: often enough that there always is an event, which are kept for an hour.
 const AGAIN: Duration = Duration::from_secs(30 * 60);
 
-/// The controller.
+/// The controller, of policies that claim or of those that override.
 #[derive(Debug)]
 pub struct UnservedKinds {
     views: Views,
+    namespaced: Cache,
+    cluster: Cache,
 }
 
 impl UnservedKinds {
-    /// Starts the controller.
+    /// Starts the controller for policies that claim and the one for those that override.
     pub fn start(views: &Views, spawner: &Spawner, cx: &Cx) {
-        let controller = Self {
-            views: views.clone(),
-        };
-        let controller = Controller::new("policies of unserved kinds", controller)
-            .watch(&views.rulebook.namespaced, keys)
-            .watch(&views.rulebook.cluster, keys);
-        let (queue, rulebook) = (controller.queue(), views.rulebook.clone());
+        let book = &views.rulebook;
+        for (name, namespaced, cluster) in [
+            (
+                "policies of unserved kinds",
+                &book.namespaced,
+                &book.cluster,
+            ),
+            (
+                "override policies of unserved kinds",
+                &book.overrides,
+                &book.cluster_overrides,
+            ),
+        ] {
+            let controller = Self {
+                views: views.clone(),
+                namespaced: namespaced.clone(),
+                cluster: cluster.clone(),
+            };
+            controller.follow(name, spawner, cx);
+        }
+    }
+
+    fn follow(self, name: &'static str, spawner: &Spawner, cx: &Cx) {
+        let (views, caches) = (
+            self.views.clone(),
+            [self.namespaced.clone(), self.cluster.clone()],
+        );
+        let controller = Controller::new(name, self)
+            .watch(&caches[0], keys)
+            .watch(&caches[1], keys);
+        let queue = controller.queue();
         views.templates.on_unserved(move |gone| {
-            let policies = rulebook.namespaced.list().into_iter();
-            for policy in policies.chain(rulebook.cluster.list()) {
-                if selectors(&policy).any(|(_, kind)| gone.contains(&kind.group_kind())) {
-                    queue.add(id(&policy.key()));
+            for policy in caches.iter().flat_map(Cache::list) {
+                let mut kinds = selectors(&policy).filter_map(|(_, kind)| kind.ok());
+                if kinds.any(|kind| gone.contains(&kind.group_kind())) {
+                    queue.add(policy.key());
                 }
             }
         });
@@ -51,11 +76,15 @@ impl UnservedKinds {
 }
 
 impl Reconcile for UnservedKinds {
-    type Key = PolicyId;
+    type Key = ObjectKey;
 
-    async fn reconcile(&self, key: &PolicyId, cx: &Cx) -> Result<Wake, ReconcileError> {
+    async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
-        if let Some(policy) = self.views.rulebook.object(key) {
+        let cache = match key.namespace.is_empty() {
+            true => &self.cluster,
+            false => &self.namespaced,
+        };
+        if let Some(policy) = cache.get(key) {
             let plan = plan(&policy, |kind| self.views.templates.serving(kind));
             cx.carry_out(&plan).await?;
             if !plan.is_empty() {
@@ -66,7 +95,7 @@ impl Reconcile for UnservedKinds {
     }
 }
 
-/// One event for each selector of a kind that nobody serves or that is never propagated.
+/// One event for each selector that can select nothing, whatever templates there are.
 #[must_use]
 pub fn plan(policy: &Object, serving: impl Fn(&GroupVersionKind) -> Serving) -> Plan {
     let mut plan = Plan::default();
@@ -74,15 +103,14 @@ pub fn plan(policy: &Object, serving: impl Fn(&GroupVersionKind) -> Serving) -> 
         return plan;
     }
     for (position, kind) in selectors(policy) {
-        let group = if kind.group.is_empty() {
-            "the core group"
-        } else {
-            kind.group.as_str()
+        let problem = match kind {
+            Ok(kind) => problem(&kind, &serving(&kind), policy.namespace()),
+            Err(version) => Some(format!(
+                "apiVersion {version:?} is neither a version nor a group and a version"
+            )),
         };
-        let problem = match serving(&kind) {
-            Serving::Served | Serving::Unknown => continue,
-            Serving::Exempt => format!("{} of {group} is never propagated", kind.kind),
-            Serving::Unserved => format!("no kind {} is served in {group}", kind.kind),
+        let Some(problem) = problem else {
+            continue;
         };
         let message = format!("spec.resourceSelectors[{position}]: {problem}");
         plan.push(Action::report(
@@ -95,23 +123,46 @@ pub fn plan(policy: &Object, serving: impl Fn(&GroupVersionKind) -> Serving) -> 
     plan
 }
 
-/// The kinds that a policy selects, with the positions of their selectors.
-fn selectors(policy: &Object) -> impl Iterator<Item = (usize, GroupVersionKind)> {
+/// Why a policy of this namespace, empty for a cluster-wide one, selects nothing of a kind.
+fn problem(kind: &GroupVersionKind, serving: &Serving, namespace: &str) -> Option<String> {
+    let (name, version) = (&kind.kind, &kind.version);
+    let group = if kind.group.is_empty() {
+        "the core group"
+    } else {
+        kind.group.as_str()
+    };
+    match serving {
+        Serving::Namespaced | Serving::Unknown => None,
+        Serving::ClusterWide if namespace.is_empty() => None,
+        Serving::ClusterWide => Some(format!(
+            "{name} of {group} has no namespace, and this policy selects only what is in {namespace}"
+        )),
+        Serving::Exempt => Some(format!("{name} of {group} is never propagated")),
+        Serving::InOtherVersions(versions) => Some(format!(
+            "{name} of {group} is not served in {version:?}, but in {}",
+            versions.join(", ")
+        )),
+        Serving::Unserved => Some(format!("no kind {name} is served in {group}")),
+    }
+}
+
+/// The kinds that a policy selects, with the positions of their selectors; or what stands where API versions should.
+fn selectors(policy: &Object) -> impl Iterator<Item = (usize, Result<GroupVersionKind, &str>)> {
     let selectors = policy
         .at(&["spec", "resourceSelectors"])
         .and_then(Value::as_array);
     let positions = selectors.into_iter().flatten().enumerate();
-    positions.filter_map(|(position, selector)| {
+    positions.map(|(position, selector)| {
         let text = |field: &str| selector.get(field).and_then(Value::as_str);
         let version = text("apiVersion").unwrap_or_default();
         let kind = GroupVersionKind::from_api_version(version, text("kind").unwrap_or_default());
-        Some((position, kind.ok()?))
+        (position, kind.map_err(|_| version))
     })
 }
 
-fn keys(change: &Change) -> Option<PolicyId> {
+fn keys(change: &Change) -> Option<ObjectKey> {
     let policy = change.after.as_ref()?;
-    is_more_than_status(change.before.as_ref(), change.after.as_ref()).then(|| id(&policy.key()))
+    is_more_than_status(change.before.as_ref(), change.after.as_ref()).then(|| policy.key())
 }
 
 #[cfg(test)]
@@ -121,18 +172,39 @@ mod tests {
 
     #[test]
     fn a_selector_of_nothing_is_told_with_its_place() {
-        let policy = one(
-            "{kind: PropagationPolicy, metadata: {name: p, namespace: test}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}, {apiVersion: acme.io/v1, kind: Gadget}, {apiVersion: v1, kind: Event}, {kind: Odd, apiVersion: a/b/c}]}}",
+        let policy = |metadata: &str| {
+            one(&format!(
+                "{{kind: PropagationPolicy, metadata: {metadata}, spec: {{resourceSelectors: [{{apiVersion: apps/v1, kind: Deployment}}, {{apiVersion: acme.io/v1, kind: Gadget}}, {{apiVersion: v1, kind: Event}}, {{kind: Odd, apiVersion: a/b/c}}, {{apiVersion: acme.io/v7, kind: Widget}}, {{apiVersion: acme.io/v1, kind: Node}}]}}}}"
+            ))
+        };
+        let plan = |metadata: &str| {
+            let plan = plan(&policy(metadata), |kind| match kind.kind.as_str() {
+                "Gadget" => Serving::Unserved,
+                "Event" => Serving::Exempt,
+                "Widget" => Serving::InOtherVersions(vec!["v1".to_owned(), "v1beta1".to_owned()]),
+                "Node" => Serving::ClusterWide,
+                _ => Serving::Namespaced,
+            });
+            told(&plan).replace("Warning SelectorMatchesNothing: spec.resourceSelectors", "")
+        };
+        let of_all = [
+            "[1]: no kind Gadget is served in acme.io",
+            "[2]: Event of the core group is never propagated",
+            "[3]: apiVersion \"a/b/c\" is neither a version nor a group and a version",
+            "[4]: Widget of acme.io is not served in \"v7\", but in v1, v1beta1",
+        ];
+        let lines = |policy: &str, problems: &[&str]| {
+            let line = |problem: &&str| format!("report PropagationPolicy {policy} {problem}");
+            problems.iter().map(line).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(plan("{name: p}"), lines("p", &of_all));
+        let mut in_namespace = of_all.to_vec();
+        in_namespace.push(
+            "[5]: Node of acme.io has no namespace, and this policy selects only what is in test",
         );
-        let plan = plan(&policy, |kind| match kind.kind.as_str() {
-            "Gadget" => Serving::Unserved,
-            "Event" => Serving::Exempt,
-            _ => Serving::Served,
-        });
         assert_eq!(
-            told(&plan),
-            "report PropagationPolicy test/p Warning SelectorMatchesNothing: spec.resourceSelectors[1]: no kind Gadget is served in acme.io\n\
-             report PropagationPolicy test/p Warning SelectorMatchesNothing: spec.resourceSelectors[2]: Event of the core group is never propagated"
+            plan("{name: p, namespace: test}"),
+            lines("test/p", &in_namespace)
         );
     }
 }
