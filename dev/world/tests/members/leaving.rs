@@ -180,7 +180,7 @@ async fn another_cluster_in_the_members_place_loses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c16_an_unreachable_cluster_goes_once_it_is_seen_to_be_away() {
+async fn c16_an_unreachable_cluster_goes_by_force_and_what_stays_is_told() {
     let world = World::with_members(2).await;
     world.apply(&everywhere("v1", "ConfigMap")).await;
     world.apply(&config_map("a", "'1'")).await;
@@ -194,10 +194,37 @@ async fn c16_an_unreachable_cluster_goes_once_it_is_seen_to_be_away() {
         })
         .await;
     world.member("m1").faults().cut_off(true);
-    let options = UnjoinOptions {
-        wait: seconds(180),
+    // It is noted as ready for a while after it has died: that is not believed.
+    let ready = world.condition("clusters", "m1", "Ready").await;
+    assert!(ready.starts_with("True"), "{ready}");
+    let mut options = UnjoinOptions {
+        wait: seconds(5),
+        dry_run: true,
         ..UnjoinOptions::new("m1")
     };
+    let told = unjoin(world.client(), None, &options).await;
+    let told = told.unwrap_or_else(|error| panic!("{error}")).foretold;
+    assert_eq!(
+        told[0],
+        "it is not ready: only with --force would it be let go"
+    );
+    options.dry_run = false;
+    let away = unjoin(world.client(), None, &options).await.unwrap_err();
+    assert!(matches!(away, UnjoinError::Away { .. }), "{away}");
+    let away = away.to_string();
+    assert!(
+        away.starts_with("cluster m1 still does not answer ("),
+        "{away}"
+    );
+    assert!(away.contains("ConfigMap default/a"), "{away}");
+    world
+        .stays("the cluster", seconds(120), async || {
+            let cluster = world.get("clusters", "m1").await;
+            cluster.is_some_and(|cluster| !cluster.is_terminating())
+        })
+        .await;
+    options.force = true;
+    options.wait = seconds(180);
     let left = unjoin(world.client(), None, &options).await;
     let left = left.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(world.get("clusters", "m1").await, None);

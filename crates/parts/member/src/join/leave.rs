@@ -8,7 +8,7 @@ use api::well_known::finalizers;
 use api::work::v1alpha1::Work;
 use client::{CallError, Client, DeleteOptions, ListOptions, PatchKind, WriteOptions};
 use intent::Part;
-use object::{Object, ObjectKey, ResourceType};
+use object::{Object, ObjectKey, ResourceType, Value};
 use serde_json::json;
 use telemetry::chain;
 use tokio::time::Instant;
@@ -25,6 +25,9 @@ const POLL: Duration = Duration::from_millis(200);
 
 /// How often to look whether a cluster that is away is back.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// How long a cluster that goes may take to say that it is there.
+const ANSWER: Duration = Duration::from_secs(10);
 
 /// How often to look what is still in the member while it is taken out.
 const RECOUNT: Duration = Duration::from_secs(5);
@@ -109,13 +112,15 @@ pub enum UnjoinError {
     Unknown(#[source] Box<JoinError>),
     /// It could not be reached all the time: who lets it go leaves behind what is in it.
     #[error(
-        "cluster {name} is still not ready after {} seconds and was not let go, since this would stay in it: {}",
+        "cluster {name} {standing} after {} seconds and was not let go, since this would stay in it: {}",
         wait.as_secs(),
         remains::some_of(objects)
     )]
     Away {
         /// The cluster.
         name: String,
+        /// How it is, such as `is still not ready`.
+        standing: String,
         /// How long was waited.
         wait: Duration,
         /// What would stay in it.
@@ -175,6 +180,8 @@ pub async fn unjoin(
     let mut remains = Remains::before(control, &cluster).await;
     let id = cluster.text_at(&["spec", "id"]).unwrap_or_default();
     if options.dry_run {
+        let end = Instant::now() + ANSWER;
+        remains.was_ready = remains.was_ready && silence(control, &cluster, end).await.is_none();
         let belongings = match member {
             Some(member) => {
                 let others = Others::of(control, id, &options.name).await;
@@ -283,10 +290,10 @@ async fn still_there(member: Option<&Client>, names: Vec<String>) -> Vec<String>
     there
 }
 
-/// Waits until a cluster that has something of ours is ready, so that it can be taken out.
+/// Waits until a cluster that has something of ours is ready and answers, so that it can be taken out.
 ///
 /// Works for a cluster that goes and is not ready are let go at once, whoever deletes it. Upstream: the same; so the command
-/// must not ask for it where only force may.
+/// must not ask for it where only force may. One that has died is taken for ready for a while.
 async fn wait_until_reached(
     control: &Client,
     cluster: &Object,
@@ -295,23 +302,57 @@ async fn wait_until_reached(
     deadline: Instant,
 ) -> Result<(), UnjoinError> {
     let (resource, key) = (resources::of::<Cluster>(), cluster.key());
-    while !remains.was_ready && !remains.is_empty() {
+    let mut latest = cluster.clone();
+    while !remains.is_empty() {
+        let standing = match remains.was_ready {
+            false => "is still not ready".to_owned(),
+            true => match silence(control, &latest, deadline).await {
+                None => return Ok(()),
+                Some(why) => format!("still does not answer ({why})"),
+            },
+        };
         if Instant::now() >= deadline {
             let objects = remains.objects.iter().chain(&remains.doubtful);
             return Err(UnjoinError::Away {
                 name: options.name.clone(),
+                standing,
                 wait: options.wait,
                 objects: objects.cloned().collect(),
             });
         }
-        tokio::time::sleep(RETRY).await;
-        match control.get(&resource, &key).await {
-            Ok(found) => *remains = Remains::before(control, &found).await,
+        tokio::time::sleep_until(deadline.min(Instant::now() + RETRY)).await;
+        latest = match control.get(&resource, &key).await {
+            Ok(found) => found,
             Err(error) if error.is_not_found() => return Ok(()),
             Err(error) => return Err(call(format!("read the cluster {}", options.name))(error)),
-        }
+        };
+        *remains = Remains::before(control, &latest).await;
     }
     Ok(())
+}
+
+/// Why the control plane gets no answer from a cluster; `None` if it does, or if it cannot be asked through the control
+/// plane at all: then only its condition tells how it is.
+async fn silence(control: &Client, cluster: &Object, end: Instant) -> Option<String> {
+    cluster.at(&["spec", "impersonatorSecretRef"])?;
+    let path = format!(
+        "{}/proxy/version",
+        resources::of::<Cluster>().object_path(&cluster.key())
+    );
+    let end = end.min(Instant::now() + ANSWER);
+    match tokio::time::timeout_at(end, control.ready(&path)).await {
+        // That is how the control plane says so; a refusal is the answer of somebody who is there.
+        Ok(Ok((502..=504, said))) => {
+            let status: Option<Value> = serde_json::from_str(&said).ok();
+            let message = status
+                .as_ref()
+                .and_then(|status| status["message"].as_str());
+            Some(message.unwrap_or(&said).to_owned())
+        }
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => Some(chain(&error).to_string()),
+        Err(_) => Some("it did not in time".to_owned()),
+    }
 }
 
 /// Waits until the cluster is gone; says what holds it when the time is over.
