@@ -43,15 +43,17 @@ pub(crate) fn join(reach: &Reach, typed: &arguments::Join) -> Result<(), Failure
             context: typed.target.cluster_context.clone(),
         };
         let (member, about) = (target.connect_member().await?, target.address().await?);
+        let usual = JoinOptions::new(typed.name.as_str(), about.server);
+        let namespace = typed.target.cluster_namespace.clone();
         let options = JoinOptions {
-            namespace: typed.target.cluster_namespace.clone(),
+            namespace: namespace.unwrap_or(usual.namespace),
             insecure: about.insecure,
             proxy: about.proxy,
             provider: typed.cluster_provider.clone(),
             region: typed.cluster_region.clone(),
             zones: typed.cluster_zones.clone(),
             dry_run: typed.target.dry_run,
-            ..JoinOptions::new(typed.name.as_str(), about.server)
+            ..usual
         };
         member::join::join(&control, &member, &options)
             .await

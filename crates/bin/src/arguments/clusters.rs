@@ -14,9 +14,10 @@ pub(crate) struct Target {
     /// The context of the cluster's kubeconfig; if absent, its current one, and for `unjoin` the one called as the cluster.
     #[arg(long, value_name = "CONTEXT")]
     pub(crate) cluster_context: Option<String>,
-    /// The namespace for credentials, in the control plane and in the cluster.
-    #[arg(long, value_name = "NAMESPACE", default_value = "karmada-cluster")]
-    pub(crate) cluster_namespace: String,
+    /// The namespace for credentials, in the control plane and in the cluster. If absent, karmada-cluster to join, and to
+    /// unjoin the one that the cluster has joined with.
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) cluster_namespace: Option<String>,
     /// Say what would be done and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -149,8 +149,8 @@ async fn a_namespace_that_was_there_before_outlives_the_cluster() {
     joined.unwrap_or_else(|error| panic!("{error}"));
     world.until_ready("m1").await;
     let stays = "namespace prod in the member stays: it was not made by joining";
+    // The Cluster says where its credentials are.
     let mut options = UnjoinOptions {
-        namespace: "prod".to_owned(),
         dry_run: true,
         ..UnjoinOptions::new("m1")
     };
@@ -176,4 +176,33 @@ async fn a_namespace_that_was_there_before_outlives_the_cluster() {
     );
     let secrets = m1.names("secrets", "prod").await;
     assert_eq!(secrets, Vec::<String>::new());
+}
+
+/// Nothing in the control plane says any more where the account is.
+#[tokio::test(start_paused = true)]
+async fn the_account_of_a_cluster_that_is_gone_is_found_in_its_namespace() {
+    let world = World::build().member(config("m1")).stranger().start().await;
+    let m1 = world.member("m1");
+    let options = JoinOptions {
+        namespace: "elsewhere".to_owned(),
+        ..JoinOptions::new("m1", m1.address())
+    };
+    let joined = join(world.client(), m1.client(), &options).await;
+    joined.unwrap_or_else(|error| panic!("{error}"));
+    world.until_ready("m1").await;
+    let left = unjoin(world.client(), None, &UnjoinOptions::new("m1")).await;
+    let left = left.unwrap_or_else(|error| panic!("{error}")).left_behind;
+    assert_eq!(
+        left,
+        ["the accounts and roles of the control plane in namespace elsewhere of the member stay"]
+    );
+    let options = UnjoinOptions::new("m1");
+    let left = unjoin(world.client(), Some(m1.client()), &options).await;
+    let left = left.unwrap_or_else(|error| panic!("{error}")).left_behind;
+    assert_eq!(left, Vec::<String>::new());
+    world
+        .until("its namespace is gone", SOON, async || {
+            m1.get("namespaces", "elsewhere").await.is_none()
+        })
+        .await;
 }

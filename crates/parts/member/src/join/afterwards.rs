@@ -4,9 +4,9 @@
 //! any more. What joining made there says which control plane made it; only what this one made is taken away.
 
 use api::cluster::Cluster;
-use api::names::member_account;
+use api::names::{member_account, member_role};
 use client::{Client, ListOptions};
-use object::Object;
+use object::{Object, ObjectKey};
 
 use crate::join::belongings::Belongings;
 use crate::join::identity;
@@ -20,8 +20,17 @@ pub(super) async fn clean_up(
     member: &Client,
     options: &UnjoinOptions,
 ) -> Result<Unjoined, UnjoinError> {
+    let role = ObjectKey::cluster(member_role(&options.name));
+    let binding = member.get(&resources::cluster_role_bindings(), &role).await;
+    // Whom the role is bound to says where the account is, if nobody else does.
+    let binding = binding.ok();
+    let bound = binding.as_ref().and_then(|binding| {
+        let subjects = binding.at(&["subjects"])?;
+        subjects.pointer("/0/namespace")?.as_str()
+    });
+    let options = &options.within(bound);
     let mut found = Vec::new();
-    for (resource, key) in made_for(&options.name, &options.namespace) {
+    for (resource, key) in made_for(&options.name, options.place()) {
         match member.get_metadata(&resource, &key).await {
             Ok(object) => found.push((format!("{} {key}", resource.kind.kind), object)),
             Err(error) if error.is_not_found() => {}

@@ -33,7 +33,7 @@ impl Belongings {
     ) -> Result<Self, UnjoinError> {
         let mut all = Self::default();
         let mut anothers: Option<(String, Vec<String>)> = None;
-        for (resource, key) in made_for(&options.name, &options.namespace) {
+        for (resource, key) in made_for(&options.name, options.place()) {
             let Some(object) = find(member, &resource, &key).await? else {
                 continue;
             };
@@ -61,7 +61,7 @@ impl Belongings {
         options: &UnjoinOptions,
         others: &Others,
     ) -> Result<(), UnjoinError> {
-        let (place, resource) = (options.namespace.as_str(), resources::namespaces());
+        let (place, resource) = (options.place(), resources::namespaces());
         let key = ObjectKey::cluster(place);
         let Some(namespace) = find(member, &resource, &key).await? else {
             return Ok(());

@@ -45,7 +45,7 @@ pub(super) fn foretold(
         Some(belongings) => all.extend(belongings.foretold()),
         None => all.push(format!(
             "the accounts and roles of the control plane in namespace {} of the member would stay",
-            options.namespace
+            options.place()
         )),
     }
     all

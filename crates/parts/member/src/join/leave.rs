@@ -37,8 +37,8 @@ const RECOUNT: Duration = Duration::from_secs(5);
 pub struct UnjoinOptions {
     /// The cluster's name.
     pub name: String,
-    /// Where its credentials are kept in the member.
-    pub namespace: String,
+    /// Where its credentials are kept in the member; if absent, where joining kept them.
+    pub namespace: Option<String>,
     /// How long it may take in good order.
     pub wait: Duration,
     /// Afterwards lets go by force, and at once of a cluster that is not ready: what is still in the member stays there.
@@ -53,11 +53,27 @@ impl UnjoinOptions {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            namespace: api::names::CLUSTER_NAMESPACE.to_owned(),
+            namespace: None,
             wait: Duration::from_secs(60),
             force: false,
             dry_run: false,
         }
+    }
+
+    /// The same, with the namespace that is known otherwise if none was given.
+    pub(super) fn within(&self, known: Option<&str>) -> Self {
+        let known = known.filter(|known| !known.is_empty());
+        let given = self.namespace.as_deref();
+        Self {
+            namespace: given.or(known).map(str::to_owned),
+            ..self.clone()
+        }
+    }
+
+    /// Where credentials are kept in the member.
+    pub(super) fn place(&self) -> &str {
+        let place = self.namespace.as_deref();
+        place.unwrap_or(api::names::CLUSTER_NAMESPACE)
     }
 }
 
@@ -173,6 +189,8 @@ pub async fn unjoin(
     if cluster.text_at(&["spec", "syncMode"]) == Some(sync_mode::PULL) {
         return Err(UnjoinError::Pulled(options.name.clone()));
     }
+    // Joining keeps credentials in namespaces of one name on both sides.
+    let options = &options.within(cluster.text_at(&["spec", "secretRef", "namespace"]));
     let member = match member {
         Some(member) => recognised(member, &cluster, options, &mut result).await?,
         None => None,
@@ -239,7 +257,7 @@ pub async fn unjoin(
     } else {
         result.left_behind.push(format!(
             "the accounts and roles of the control plane in namespace {} of the member stay",
-            options.namespace
+            options.place()
         ));
     }
     Ok(result)
