@@ -3,7 +3,7 @@
 use member::join::{JoinError, JoinOptions, UnjoinOptions, join, unjoin};
 use world::{SimulatedMember, World, config, json};
 
-use crate::SOON;
+use crate::{SOON, seconds};
 
 const ROLE: &str = "karmada-controller-manager:karmada-m1";
 const ACCOUNT: &str = "karmada-cluster/karmada-m1";
@@ -205,4 +205,57 @@ async fn the_account_of_a_cluster_that_is_gone_is_found_in_its_namespace() {
             m1.get("namespaces", "elsewhere").await.is_none()
         })
         .await;
+}
+
+/// Works brought the rules of impersonation, and nobody takes those of a cluster back that went by force.
+#[tokio::test(start_paused = true)]
+async fn the_rules_of_impersonation_of_a_cluster_that_went_by_force_are_taken_away() {
+    let world = World::with_members(1).await;
+    let m1 = world.member("m1");
+    let rules = async || {
+        let mut all = Vec::new();
+        for kind in ["clusterroles", "clusterrolebindings"] {
+            let names = m1.names(kind, "").await;
+            let ours = names.into_iter();
+            all.extend(ours.filter(|name| name.starts_with("karmada-impersonator")));
+        }
+        all
+    };
+    let expected = [
+        "karmada-impersonator",
+        "karmada-impersonator",
+        "karmada-impersonator-admin",
+    ];
+    world
+        .until("the rules are there", SOON, async || {
+            rules().await == expected
+        })
+        .await;
+    m1.faults().cut_off(true);
+    let mut options = UnjoinOptions {
+        wait: seconds(120),
+        force: true,
+        ..UnjoinOptions::new("m1")
+    };
+    let left = unjoin(world.client(), None, &options).await;
+    left.unwrap_or_else(|error| panic!("{error}"));
+    m1.faults().heal();
+    assert_eq!(rules().await, expected);
+
+    options = UnjoinOptions::new("m1");
+    options.dry_run = true;
+    let told = unjoin(world.client(), Some(m1.client()), &options).await;
+    let told = told.unwrap_or_else(|error| panic!("{error}")).foretold;
+    let rule = "ClusterRoleBinding karmada-impersonator-admin, ClusterRole karmada-impersonator";
+    assert!(told[0].contains(rule), "{told:?}");
+    // What another cluster's works brought is not this one's.
+    let other =
+        json!({"metadata": {"annotations": {"work.karmada.io/namespace": "karmada-es-other"}}});
+    m1.patch("clusterrolebindings", "karmada-impersonator-admin", other)
+        .await;
+    options.dry_run = false;
+    let left = unjoin(world.client(), Some(m1.client()), &options).await;
+    left.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(rules().await, ["karmada-impersonator-admin"]);
+    assert_eq!(made(m1).await, Vec::<String>::new());
 }

@@ -20,6 +20,7 @@ use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use object::{Object, ObjectKey, Value};
 use runtime::Spawner;
 
+pub(crate) use crate::impersonation::plan::ADMINISTRATION;
 use crate::impersonation::plan::{Inputs, is_ours, plan};
 use crate::resources;
 

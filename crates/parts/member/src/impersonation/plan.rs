@@ -18,7 +18,7 @@ const SYSTEM_NAMESPACE: &str = "kube-system";
 /// Who administers the control plane.
 const ADMINISTRATOR: &str = "system:admin";
 /// The binding in a member that says what the administrator may do there.
-const ADMINISTRATION: &str = "karmada-impersonator-admin";
+pub(crate) const ADMINISTRATION: &str = "karmada-impersonator-admin";
 
 /// Everything the decision may look at.
 pub(super) struct Inputs<'a> {

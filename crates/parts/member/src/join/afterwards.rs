@@ -10,7 +10,7 @@ use object::{Object, ObjectKey};
 
 use crate::join::belongings::Belongings;
 use crate::join::identity;
-use crate::join::leave::{UnjoinError, UnjoinOptions, Unjoined, call, clean};
+use crate::join::leave::{UnjoinError, UnjoinOptions, Unjoined, call};
 use crate::join::member::{MAKER, another, made_for};
 use crate::resources;
 
@@ -54,12 +54,13 @@ pub(super) async fn clean_up(
         });
     }
     let mut result = Unjoined::default();
+    let belongings = Belongings::survey(member, options, &others).await?;
+    let belongings = belongings.with_impersonation(member, options).await?;
     if options.dry_run {
-        let belongings = Belongings::survey(member, options, &others).await?;
         result.foretold = belongings.foretold();
         return Ok(result);
     }
-    clean(member, options, &others, &mut result).await?;
+    belongings.remove(member, options, &mut result).await?;
     Ok(result)
 }
 

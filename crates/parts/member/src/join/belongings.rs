@@ -4,12 +4,14 @@
 //!
 //! Invariant: what another control plane made stays, and only the very object that was looked at is deleted.
 
-use api::names::IMPERSONATOR_ACCOUNT;
+use api::names::{IMPERSONATOR_ACCOUNT, execution_space};
+use api::well_known::annotations::WORK_NAMESPACE;
 use api::well_known::labels::{SYSTEM, TRUE};
 use client::{Client, DeleteOptions, ListOptions};
 use object::{Object, ObjectKey, ResourceType};
 use telemetry::chain;
 
+use crate::impersonation::ADMINISTRATION;
 use crate::join::afterwards::Others;
 use crate::join::leave::{UnjoinError, UnjoinOptions, Unjoined, call};
 use crate::join::member::made_for;
@@ -102,6 +104,40 @@ impl Belongings {
             self.going.push((accounts, account));
         }
         Ok(())
+    }
+
+    /// Looks at the rules of impersonation, too, that works brought for a cluster whose works are gone. Those of other
+    /// clusters stay.
+    pub(super) async fn with_impersonation(
+        mut self,
+        member: &Client,
+        options: &UnjoinOptions,
+    ) -> Result<Self, UnjoinError> {
+        let space = execution_space(&options.name);
+        let all = ListOptions {
+            metadata_only: true,
+            ..ListOptions::default()
+        };
+        let mut rules = Vec::new();
+        for resource in [
+            resources::cluster_role_bindings(),
+            resources::cluster_roles(),
+            resources::role_bindings(),
+            resources::roles(),
+        ] {
+            let listed = member.list_all(&resource, "", &all).await;
+            let doing = || format!("list every {} in the member", resource.kind.kind);
+            let listed = listed.map_err(|error| call(doing())(error))?.items;
+            let ours = listed.into_iter().filter(|object| {
+                [IMPERSONATOR_ACCOUNT, ADMINISTRATION].contains(&object.name())
+                    && object.annotation(WORK_NAMESPACE) == Some(&space)
+            });
+            rules.extend(ours.map(|object| (resource.clone(), object)));
+        }
+        // First, so that what lets anybody in goes before what is let in.
+        rules.append(&mut self.going);
+        self.going = rules;
+        Ok(self)
     }
 
     fn is_going(&self, object: &Object) -> bool {

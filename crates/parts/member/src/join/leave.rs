@@ -505,7 +505,7 @@ async fn drop_finalizer(
 }
 
 /// Takes away what joining made in the member.
-pub(super) async fn clean(
+async fn clean(
     member: &Client,
     options: &UnjoinOptions,
     others: &Others,
