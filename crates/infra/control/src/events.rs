@@ -3,13 +3,14 @@
 //! Reconciles put events into a table and go on; one task writes them. The same event again only counts, a source that
 //! talks too much about one object is cut short, and a full table drops and counts: nothing here holds a reconcile up.
 //!
-//! News wait a moment, so that what several members say of one object is one write, and they give way: several are written
-//! at once, which a store puts on disk together, and the writer rests for a multiple of what that took, so that a server
-//! with much to do writes few of them and an idle one all. Warnings go first and do not rest. Of steps that went as they
-//! should, so many are told a second and no more.
+//! News wait a moment, so that what several members say of one object is one write, and they give way: the writer rests for
+//! a multiple of what writes took, and writes several at once, which a store puts on disk together, only while that is
+//! quick. So a server with much to do writes few of them and an idle one all. Warnings go first and do not rest. Of steps
+//! that went as they should, so many are told a second and no more.
 //!
 //! Upstream: core/v1 Events with a source component, named `{object}.{time in hexadecimal}`, counted by patching.
 
+mod pace;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use telemetry::chain;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
+use self::pace::Pace;
 use self::table::{Entry, Note, Table};
 
 /// The reason of the event on what was deleted; its message is the cause.
@@ -39,13 +41,6 @@ pub(crate) const DELETED: &str = "Deleted";
 
 /// How long the first of several events waits for others like it.
 const GATHERING: Duration = Duration::from_millis(250);
-/// How many events are written at once: few enough not to be felt by who writes at the same time.
-const TOGETHER: usize = 16;
-/// How many times as long as the writes took the writer rests after them: a tenth of a busy server's time is for news at
-/// most.
-const REST: u32 = 9;
-/// How long it rests at most.
-const LONGEST_REST: Duration = Duration::from_millis(400);
 
 /// Takes events from reconciles; clones write through the same table.
 #[derive(Clone)]
@@ -82,6 +77,7 @@ impl Recorder {
         });
         let writer = Arc::clone(&shared);
         spawner.spawn(format!("events of {}", sink.component), |stop| async move {
+            let mut pace = Pace::default();
             loop {
                 tokio::select! {
                     biased;
@@ -90,7 +86,7 @@ impl Recorder {
                 }
                 let writing = async {
                     sleep(GATHERING).await;
-                    writer.write(&sink).await;
+                    writer.write(&sink, &mut pace).await;
                 };
                 tokio::select! {
                     biased;
@@ -163,9 +159,9 @@ impl Shared {
     }
 
     /// Writes what has to be written, some at a time.
-    async fn write(&self, sink: &EventSink) {
+    async fn write(&self, sink: &EventSink, pace: &mut Pace) {
         loop {
-            let entries = self.lock().next_few(TOGETHER);
+            let entries = self.lock().next_few(pace.together);
             if entries.is_empty() {
                 return;
             }
@@ -173,7 +169,7 @@ impl Shared {
             join_all(entries.iter().map(|entry| self.write_one(sink, entry))).await;
             let are_news = |entry: &Entry| entry.note.kind != EventKind::Warning;
             if entries.iter().all(are_news) {
-                sleep((begun.elapsed() * REST).min(LONGEST_REST)).await;
+                sleep(pace.after(begun.elapsed())).await;
             }
         }
     }
