@@ -116,14 +116,8 @@ impl Desk {
         if let Some(cluster) = serves_more {
             self.bring_those_it_may_serve(&cluster);
         }
-        if let Some(cluster) = roomier
-            && self.line.has_unschedulable()
-        {
-            self.line.retry_where(|key| {
-                let binding = self.binding(key);
-                let prepared = binding.and_then(|binding| self.placement(&binding));
-                prepared.is_some_and(|prepared| may_help(&prepared.compiled, &cluster))
-            });
+        if let Some(cluster) = roomier {
+            self.bring_those_short_of_room(&[&cluster]);
         }
     }
 
@@ -189,20 +183,23 @@ impl Desk {
     pub(crate) fn release(&self, key: &Key) {
         if self.settings.overcommit == Overcommit::Guarded {
             let clusters = self.assumptions().release(&key.to_string());
-            self.bring_those_short_of_room(&clusters);
+            self.room_came_back(&clusters);
         }
     }
 
-    /// Brings bindings that wait for room and may find it in these clusters, where some was given back.
-    fn bring_those_short_of_room(&self, clusters: &[Arc<str>]) {
-        if clusters.is_empty() || !self.line.has_unschedulable() {
+    /// Brings bindings that wait for room and may find it in clusters where it was promised to another.
+    fn room_came_back(&self, clusters: &[Arc<str>]) {
+        let fleet = self.fleet.snapshot();
+        let clusters = clusters.iter();
+        let roomier = clusters.filter_map(|name| fleet.at(fleet.position(name)?));
+        self.bring_those_short_of_room(&roomier.collect::<Vec<_>>());
+    }
+
+    /// Brings bindings that wait for room and may find it in these clusters.
+    fn bring_those_short_of_room(&self, roomier: &[&ClusterFacts]) {
+        if roomier.is_empty() || !self.line.has_unschedulable() {
             return;
         }
-        let fleet = self.fleet.snapshot();
-        let roomier: Vec<&ClusterFacts> = clusters
-            .iter()
-            .filter_map(|name| fleet.at(fleet.position(name)?))
-            .collect();
         self.line.retry_where(|key| {
             let binding = self.binding(key);
             let prepared = binding.and_then(|binding| self.placement(&binding));
@@ -232,7 +229,7 @@ impl Desk {
         let healthy = self
             .assumptions()
             .release_healthy(&key, &items(before), &items(after));
-        self.bring_those_short_of_room(&healthy);
+        self.room_came_back(&healthy);
     }
 }
 
