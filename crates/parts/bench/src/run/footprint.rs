@@ -17,6 +17,8 @@ use crate::workload::Stage;
 const REST: Duration = Duration::from_secs(2);
 /// How long a process is looked at to see whether it still works.
 const GLANCE: Duration = Duration::from_millis(500);
+/// Longer than a control plane in a burst puts anything off: reports wait up to two seconds.
+const PUT_OFF: Duration = Duration::from_millis(2_500);
 /// A process that uses less of a core than this is quiet.
 const QUIET: f64 = 0.05;
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -174,6 +176,19 @@ pub(super) async fn settled(target: &Target, resting: f64) -> Result<(), BenchEr
                 seconds: PATIENCE.as_secs(),
                 seen: format!("it uses {:.0} % of a core", share * 100.0),
             });
+        }
+    }
+}
+
+/// Waits until the control plane rests, and has nothing left that it only put off.
+pub(super) async fn rested(target: &Target) -> Result<(), BenchError> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        settled(target, 0.0).await?;
+        let share = share_over(target, PUT_OFF).await;
+        // Somebody else's server may always have something to do.
+        if share < QUIET || Instant::now() > deadline {
+            return Ok(());
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::Bench;
-use super::footprint::settled;
+use super::footprint::rested;
 use super::measure::{Done, NAMESPACE, Watching};
 use crate::error::BenchError;
 use crate::load::{self, Load};
@@ -59,7 +59,7 @@ impl Bench<'_> {
         };
         if target.started.is_some() {
             // What the step before left behind is not to be counted with this one.
-            settled(target, 0.0).await?;
+            rested(target).await?;
         }
         let watching = Watching::begin(target);
         let done = match comes_back {
