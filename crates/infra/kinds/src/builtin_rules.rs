@@ -295,6 +295,10 @@ impl KindRules for BuiltinRules {
         }
     }
 
+    fn adds_on_create(&self) -> bool {
+        self.is("batch", "Job")
+    }
+
     fn unowned_fields(&self, version: &str, part: &str) -> &'static [&'static str] {
         strategy::reset_fields(&self.gvk(version), part)
     }

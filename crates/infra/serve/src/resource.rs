@@ -143,6 +143,12 @@ pub trait KindRules: Send + Sync {
         keep_other_parts(old, new, part);
     }
 
+    /// Whether preparing a new object fills in what its author left out and could take away by saying the same again, such as
+    /// a selector that the server generates.
+    fn adds_on_create(&self) -> bool {
+        false
+    }
+
     /// Fields a writer through the object (`part` empty) or one of its parts cannot own, because what it says there is
     /// not kept.
     fn unowned_fields(&self, _version: &str, part: &str) -> &'static [&'static str] {

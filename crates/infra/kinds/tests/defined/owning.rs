@@ -76,6 +76,39 @@ async fn parts_that_are_always_there_have_no_owner() {
     assert_eq!(owners(&made), [("one".to_owned(), expected)]);
 }
 
+/// Whoever applied the same manifest again would else take away what it does not say.
+#[tokio::test]
+async fn what_the_server_generates_for_a_job_belongs_to_nobody() {
+    let api = api().await;
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    let container = json!({"name": "c", "image": "i"});
+    let pod = json!({"restartPolicy": "Never", "containers": [container]});
+    let job = json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once", "labels": {"app": "a"}},
+        "spec": {"template": {"spec": pod}}, "status": {"active": 1},
+    });
+    let (code, made) = api
+        .send("POST", &format!("{jobs}?fieldManager=one"), &job)
+        .await;
+    assert_eq!(code, 201, "{made}");
+    let uid = made["metadata"]["uid"].as_str().unwrap();
+    let labels = &made["spec"]["template"]["metadata"]["labels"];
+    assert_eq!(labels["controller-uid"], uid, "{made}");
+    let owners = owners(&made);
+    assert_eq!(owners.len(), 1, "{owners:?}");
+    let owned = &owners[0].1;
+    assert_eq!(
+        owned["f:metadata"],
+        json!({"f:labels": {".": {}, "f:app": {}}})
+    );
+    assert!(owned["f:spec"].get("f:selector").is_none(), "{owned}");
+    assert!(
+        owned["f:spec"]["f:template"].get("f:metadata").is_none(),
+        "{owned}"
+    );
+    assert!(owned.get("f:status").is_none(), "{owned}");
+}
+
 #[tokio::test]
 async fn whoever_sets_the_size_owns_it_through_the_scale() {
     let api = api().await;

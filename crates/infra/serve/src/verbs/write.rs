@@ -170,11 +170,15 @@ impl Server {
         lifecycle::begin(resource, &mut object, &stamp)?;
         self.complete(call, &mut object);
         let version = &call.served.version().name;
+        // Upstream: what the server or admission adds belongs to nobody, so that no client takes it away again.
+        let is_owned_as_sent = resource.rules.adds_on_create();
+        if is_owned_as_sent && !call.applies {
+            self.own_fields(call, None, &mut object);
+        }
         resource
             .rules
             .prepare_create(version, &mut object, stamp.now);
-        // Upstream: what admission adds belongs to nobody, so that no client takes it away again.
-        if !call.applies {
+        if !is_owned_as_sent && !call.applies {
             self.own_fields(call, None, &mut object);
         }
         warnings.extend(self.mutate(call, None, &mut object).await?);
