@@ -146,9 +146,12 @@ pub(super) fn why_not(record: Option<&Value>, cluster: &str) -> String {
             "it was selected, and its share of {} replicas is none",
             record["diagnosis"]["replicas"]
         ),
+        // What was refused chose nobody, so nobody was preferred either.
         (true, false) => match selection(&attempt["selection"]) {
-            Some(how) => format!("it passed, and {how}"),
-            None => format!(
+            Some(how) if record["diagnosis"]["refused"].is_null() => {
+                format!("it passed, and {how}")
+            }
+            _ => format!(
                 "it passed, and nothing was placed: {}",
                 record["outcome"].as_str().unwrap_or("no reason is known")
             ),
@@ -427,6 +430,11 @@ mod tests {
         ] {
             assert_eq!(why_not(Some(&made), cluster), expected);
         }
+        let mut refused = made.clone();
+        refused["diagnosis"]["refused"] = json!("no room");
+        refused["outcome"] = json!("SchedulerError: no room");
+        let nowhere = "it passed, and nothing was placed: SchedulerError: no room";
+        assert_eq!(why_not(Some(&refused), "c"), nowhere);
         let attempt = &mut made["diagnosis"]["attempts"][0];
         attempt["selection"] = Value::Null;
         attempt["selected"] = json!([]);
