@@ -108,6 +108,15 @@ pub(crate) fn unjoin(reach: &Reach, typed: &arguments::Unjoin) -> Result<(), Fai
         for left in gone.left_behind {
             print(&format!("left behind: {left}\n"))?;
         }
+        if gone.would_be_refused {
+            return Err(Failure::failed(
+                format!(
+                    "cluster({}) would not be unjoined: it does not answer",
+                    typed.name
+                ),
+                "repeat it when the cluster is back, or leave behind what is in it with --force",
+            ));
+        }
         if typed.target.dry_run {
             return print(&format!("cluster({}) can be unjoined\n", typed.name));
         }

@@ -84,6 +84,8 @@ pub struct Unjoined {
     pub left_behind: Vec<String>,
     /// What would be done, where nothing is; in sentences too.
     pub foretold: Vec<String>,
+    /// Whether it would be refused, as the cluster does not answer and nobody said to leave behind what is in it.
+    pub would_be_refused: bool,
 }
 
 /// Why a cluster was not let go.
@@ -198,7 +200,7 @@ pub async fn unjoin(
     let mut remains = Remains::before(control, &cluster).await;
     let id = cluster.text_at(&["spec", "id"]).unwrap_or_default();
     if options.dry_run {
-        let end = Instant::now() + ANSWER;
+        let end = Instant::now() + options.wait;
         remains.was_ready = remains.was_ready && silence(control, &cluster, end).await.is_none();
         let belongings = match member {
             Some(member) => {
@@ -207,6 +209,7 @@ pub async fn unjoin(
             }
             None => None,
         };
+        result.would_be_refused = !remains.was_ready && !remains.is_empty() && !options.force;
         result.foretold = foretold(&cluster, &remains, belongings.as_ref(), options);
         return Ok(result);
     }
