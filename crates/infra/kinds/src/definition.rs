@@ -35,7 +35,7 @@ const VERBS: [Verb; 8] = [
 ];
 
 /// A definition that cannot be served.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum DefinitionError {
     /// A field every definition has is missing.
     #[error("{path}: is missing or has the wrong type")]

@@ -327,10 +327,11 @@ pub struct Served {
 
 impl Table {
     /// Adds a resource, or replaces it.
-    pub fn insert(&mut self, resource: Resource) {
+    pub fn insert(&mut self, resource: impl Into<Arc<Resource>>) {
+        let resource = resource.into();
         let key = (Arc::clone(&resource.group), Arc::clone(&resource.plural));
         self.wire = self.wire.or_else(|| resource.rules.wire());
-        self.resources.insert(key, Arc::new(resource));
+        self.resources.insert(key, resource);
     }
 
     /// Takes a resource away.
@@ -358,6 +359,13 @@ impl Table {
             version: place,
             is_secret: self.secret.contains(&key),
         })
+    }
+
+    /// Whether a resource that was served before still is, and nothing about it has changed.
+    pub(crate) fn has(&self, resource: &Arc<Resource>) -> bool {
+        let key = (Arc::clone(&resource.group), Arc::clone(&resource.plural));
+        let known = self.resources.get(&key);
+        known.is_some_and(|known| Arc::ptr_eq(known, resource))
     }
 
     /// The messages of what is no resource: metadata, options, refusals.

@@ -10,6 +10,7 @@ use http_body_util::{BodyExt, Limited};
 use object::time::Time;
 use store::{Query, Store};
 use telemetry::metrics::Registry;
+use tokio::sync::watch;
 
 use crate::body::{self, Body};
 use crate::cache::{self, Cache};
@@ -56,6 +57,8 @@ pub struct Server {
     pub(crate) admission: Vec<Arc<dyn Admission>>,
     pub(crate) surroundings: Arc<dyn Surroundings>,
     table: ArcSwap<Table>,
+    /// The same, for those who have to notice that it is another one.
+    tables: watch::Sender<Arc<Table>>,
     /// What was published about which table; made when somebody asks.
     pub(crate) published: ArcSwapOption<(Arc<Table>, Published)>,
     pub(crate) feed: Feed,
@@ -97,13 +100,15 @@ impl Server {
         let page = store.range(&Query::prefix(cache::ROOT)).await?;
         let cache = Arc::new(Cache::load(&page.entries, page.revision)?);
         let metrics = Registry::default();
+        let table = Arc::new(table);
         count_objects(&metrics, Arc::downgrade(&cache));
         Ok(Self {
             store,
             cache,
             admission,
             surroundings,
-            table: ArcSwap::from_pointee(table),
+            table: ArcSwap::new(Arc::clone(&table)),
+            tables: watch::Sender::new(table),
             published: ArcSwapOption::empty(),
             feed: Feed::default(),
             recent: Recent::default(),
@@ -150,9 +155,17 @@ impl Server {
         self.table.load_full()
     }
 
-    /// Changes what is served, at once and for every request that begins afterwards.
+    /// What is served now, and each change of it.
+    pub(crate) fn tables(&self) -> watch::Receiver<Arc<Table>> {
+        self.tables.subscribe()
+    }
+
+    /// Changes what is served, at once and for every request that begins afterwards. Watches end of resources that are not
+    /// in the new table or are others there.
     pub fn set_table(&self, table: Table) {
-        self.table.store(Arc::new(table));
+        let table = Arc::new(table);
+        self.table.store(Arc::clone(&table));
+        self.tables.send_replace(table);
     }
 
     /// The newest revision there is.

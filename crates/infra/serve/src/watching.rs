@@ -17,6 +17,7 @@ use crate::conversion::{convert_records, settled};
 use crate::negotiate::{Encoding, Shape, Wire};
 use crate::output::{Heading, Output};
 use crate::record::Record;
+use crate::resource::Table;
 use crate::select::Selection;
 use crate::server::Surroundings;
 use crate::status::Status;
@@ -44,6 +45,9 @@ pub struct Watching {
     pub deadline: Instant,
     /// For conversions that take time.
     pub surroundings: Arc<dyn Surroundings>,
+    /// What is served: the watch ends when its resource is another one. Upstream: what objects look like in a version, and
+    /// whether there is such a version at all, is told to whoever asks again.
+    pub tables: watch::Receiver<Arc<Table>>,
     /// Whether the client knows the columns of its tables. Upstream: the first event tells them.
     pub knows_columns: AtomicBool,
 }
@@ -95,12 +99,14 @@ struct Running {
 
 impl Watching {
     /// Starts the stream.
-    pub fn start(self, beginning: Beginning) -> impl Stream<Item = Bytes> + Send + 'static {
+    pub fn start(mut self, beginning: Beginning) -> impl Stream<Item = Bytes> + Send + 'static {
         let arrivals = self.collection.arrivals();
         let mut out = Vec::new();
         let mut over = false;
         let converts = self.converts();
         let mut first = None;
+        // It may have changed since the request came in.
+        self.tables.mark_changed();
         let (place, told) = match beginning {
             Beginning::Everything { marked } if converts => {
                 let (snapshot, place) = self.collection.begin();
@@ -169,6 +175,16 @@ impl Watching {
             watching: self,
         };
         futures_util::stream::unfold(running, Running::next)
+    }
+
+    /// Whether what is served has changed, and the resource with it.
+    fn is_over(&mut self) -> bool {
+        // Without a server nothing changes any more.
+        let is_news = self.tables.has_changed().unwrap_or(false);
+        is_news && {
+            let table = self.tables.borrow_and_update();
+            !table.has(&self.output.served.resource)
+        }
     }
 
     /// Whether events have to be converted before they are shown.
@@ -339,6 +355,10 @@ impl Running {
             }
         }
         while !self.over {
+            if self.watching.is_over() {
+                self.over = true;
+                break;
+            }
             self.arrivals.mark_unchanged();
             match self.watching.collection.changes(self.place, BATCH) {
                 Err(_) => {
@@ -373,7 +393,13 @@ impl Running {
                 }
                 Ok(_) => {
                     let wake = self.next_bookmark.min(self.watching.deadline);
-                    let arrived = tokio::time::timeout_at(wake, self.arrivals.changed()).await;
+                    let news = async {
+                        tokio::select! {
+                            _ = self.arrivals.changed() => {}
+                            Ok(()) = self.watching.tables.changed() => self.watching.tables.mark_changed(),
+                        }
+                    };
+                    let arrived = tokio::time::timeout_at(wake, news).await;
                     if arrived.is_err()
                         && let Some(bytes) = self.tick()
                     {

@@ -150,6 +150,33 @@ async fn objects_are_read_and_written_in_every_version() {
 }
 
 #[tokio::test]
+async fn a_watch_of_a_version_shows_no_other_after_its_definition_has_changed() {
+    let versions = |names: &[&str]| {
+        let last = names.len() - 1;
+        let versions = names.iter().enumerate().map(|(place, name)| {
+            let size = json!({"size": {"type": "integer"}});
+            version(name, place == last, size, json!([]))
+        });
+        gadgets(versions.collect(), json!({"strategy": "None"}))
+    };
+    let api = Api::start(&versions(&["v1"]), None).await;
+    let first = gadget("v1", "a", json!({"size": 1}));
+    let (_, made) = api.send("POST", &path("v1", ""), &first).await;
+    let mut body = opened(&api, &path("v1", "?watch=true")).await;
+    assert_eq!(events(&mut body, 1).await[0]["object"]["spec"]["size"], 1);
+    api.serve(&versions(&["v1", "v2"]), None);
+    let change = json!({"spec": {"size": 2}});
+    let (code, _) = api.send("PATCH", &path("v2", "/a"), &change).await;
+    assert_eq!(code, 200);
+    assert!(watched_on(body).await.is_empty(), "it ends");
+    let since = made["metadata"]["resourceVersion"].as_str().unwrap();
+    let line = format!("?watch=true&timeoutSeconds=1&resourceVersion={since}");
+    let events = watched(&api, &path("v1", &line)).await;
+    let told = events.iter().map(|event| &event["object"]["apiVersion"]);
+    assert_eq!(told.collect::<Vec<_>>(), ["test.io/v1"], "{events:?}");
+}
+
+#[tokio::test]
 async fn fields_select_objects_as_the_version_asked_for_has_them() {
     let mut definition = definition("v1");
     for (place, field) in [(0, ".spec.size"), (1, ".spec.length")] {
@@ -296,8 +323,12 @@ async fn events(body: &mut serve::body::Body, wanted: usize) -> Vec<Value> {
 }
 
 async fn watched(api: &Api, path: &str) -> Vec<Value> {
+    watched_on(opened(api, path).await).await
+}
+
+/// What a watch tells until it ends.
+async fn watched_on(body: serve::body::Body) -> Vec<Value> {
     use http_body_util::BodyExt;
-    let body = opened(api, path).await;
     let bytes = body.collect().await.unwrap().to_bytes();
     bytes
         .split(|byte| *byte == b'\n')

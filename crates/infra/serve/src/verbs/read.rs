@@ -132,6 +132,7 @@ impl Server {
             bookmarks: options.bookmarks,
             deadline: Instant::now() + lasting,
             surroundings: Arc::clone(&self.surroundings),
+            tables: self.tables(),
             knows_columns: AtomicBool::new(false),
         };
         let mut response = Response::new(Body::Stream(Box::pin(watching.start(beginning))));

@@ -238,7 +238,7 @@ fn table() -> Table {
     table
 }
 
-fn resource(plural: &str, kind: &str, namespaced: bool) -> Resource {
+pub(crate) fn resource(plural: &str, kind: &str, namespaced: bool) -> Resource {
     let verbs = vec![
         Verb::Get,
         Verb::List,

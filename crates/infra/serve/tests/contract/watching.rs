@@ -1,7 +1,9 @@
+use std::time::Duration;
+
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
-use crate::api::{Api, WIDGETS, widget};
+use crate::api::{Api, WIDGETS, resource, widget};
 
 #[tokio::test]
 async fn a_watch_begins_with_everything_or_after_a_revision() {
@@ -106,4 +108,29 @@ async fn a_deleted_object_is_shown_as_it_last_was_with_the_revision_it_went_at()
         answer.body["object"]["metadata"]["resourceVersion"],
         api.revision(3)
     );
+}
+
+#[tokio::test]
+async fn a_watch_ends_with_what_its_kind_was_and_goes_on_after_a_change_of_others() {
+    let api = Api::start().await.with_widgets(&["a"]).await;
+    let watch = format!("{WIDGETS}?watch=1&resourceVersion={}", api.revision(1));
+    let mut body = api.open("GET", &watch, &[], "").await.into_body();
+    let mut table = (*api.server.table()).clone();
+    table.insert(resource("gadgets", "Gadget", false));
+    api.server.set_table(table.clone());
+    let api = api.with_widgets(&["b"]).await;
+    let frame = body.frame().await.expect("the watch goes on").unwrap();
+    assert!(
+        frame
+            .into_data()
+            .unwrap()
+            .starts_with(b"{\"type\":\"ADDED\"")
+    );
+    table.insert(resource("widgets", "Widget", true));
+    api.server.set_table(table);
+    let api = api.with_widgets(&["c"]).await;
+    let ended = tokio::time::timeout(Duration::from_secs(10), body.frame()).await;
+    assert!(ended.expect("it ends by itself").is_none());
+    let watch = format!("{WIDGETS}?watch=1&resourceVersion={}", api.revision(2));
+    assert_eq!(api.events(&watch, 1).await, ["ADDED c=1"]);
 }

@@ -13,7 +13,7 @@ use access::names::apiserver;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use kinds::resource_with_webhooks;
+use kinds::Compiled;
 use object::Value;
 use runtime::CancellationToken;
 use serde_json::json;
@@ -44,6 +44,7 @@ pub(crate) async fn follow(
     let collection = server.cache().collection(COLLECTION);
     let mut arrivals = collection.arrivals();
     let mut marks = Marks::default();
+    let mut compiled = Compiled::default();
     loop {
         arrivals.mark_unchanged();
         let definitions: Vec<Value> = collection
@@ -54,6 +55,7 @@ pub(crate) async fn follow(
             .collect();
         let now = Instant::now();
         marks.look(&definitions, now);
+        compiled.keep(definitions.iter());
         let mut table = base.clone();
         let mut verdicts = Vec::new();
         let mut taken = TakenNames::of(&base);
@@ -62,7 +64,7 @@ pub(crate) async fn follow(
             if marks.is_awaited(&definition, now) {
                 continue;
             }
-            match claimed.and_then(|()| judge(&base, &definition, &caller)) {
+            match claimed.and_then(|()| judge(&base, &definition, &mut compiled, &caller)) {
                 Ok(resource) => {
                     if let Some(resource) = resource {
                         table.insert(resource);
@@ -132,10 +134,11 @@ fn is_unmarked(definition: &Value) -> bool {
 fn judge(
     base: &Table,
     definition: &Value,
+    compiled: &mut Compiled,
     caller: &Arc<dyn Caller>,
-) -> Result<Option<Resource>, Refusal> {
-    let unserved = |error: kinds::DefinitionError| Refusal::unserved(error.to_string());
-    let resource = resource_with_webhooks(definition, Some(caller)).map_err(unserved)?;
+) -> Result<Option<Arc<Resource>>, Refusal> {
+    let resource = compiled.resource(definition, Some(caller));
+    let resource = resource.map_err(|error| Refusal::unserved(error.to_string()))?;
     Ok(overlap::adds(base, &resource)?.then_some(resource))
 }
 
