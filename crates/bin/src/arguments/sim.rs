@@ -146,7 +146,7 @@ pub(crate) enum Trouble {
         #[arg(required = true, value_name = "[NAMESPACE/]NAME")]
         workloads: Vec<String>,
     },
-    /// Drop API groups from discovery and serve them no longer.
+    /// Let nobody answer for API groups: they are announced as stale, and calls get 503.
     ///
     /// Example: karavel sim fault drop-group batch --member member1
     DropGroup {

@@ -1,6 +1,8 @@
 //! Users' own kinds: what a member serves follows its CustomResourceDefinitions.
 
-use kinds::resource_of_definition;
+use std::sync::Arc;
+
+use kinds::Compiled;
 use object::time::Time;
 use object::{Object, Value};
 use serde_json::json;
@@ -11,19 +13,30 @@ use crate::engine::kind::Kind;
 use crate::read;
 
 /// Everything the base serves and every definition that can be served.
-pub(crate) fn table<'o>(base: &Table, definitions: impl Iterator<Item = &'o Object>) -> Table {
+pub(crate) fn table<'o>(
+    base: &Table,
+    definitions: impl Iterator<Item = &'o Object>,
+    compiled: &mut Compiled,
+) -> Table {
+    let value = |definition: &Object| Value::Object(definition.fields().clone());
+    let definitions: Vec<Value> = definitions.map(value).collect();
+    compiled.keep(definitions.iter());
     let mut table = base.clone();
-    for definition in definitions {
-        if let Ok(resource) = judge(base, definition) {
+    for definition in &definitions {
+        if let Ok(resource) = judge(base, definition, compiled) {
             table.insert(resource);
         }
     }
     table
 }
 
-fn judge(base: &Table, definition: &Object) -> Result<Resource, String> {
-    let value = Value::Object(definition.fields().clone());
-    let resource = resource_of_definition(&value).map_err(|error| error.to_string())?;
+fn judge(
+    base: &Table,
+    definition: &Value,
+    compiled: &mut Compiled,
+) -> Result<Arc<Resource>, String> {
+    let resource = compiled.resource(definition, None);
+    let resource = resource.map_err(|error| error.to_string())?;
     let is_taken = base
         .iter()
         .any(|known| known.group == resource.group && known.plural == resource.plural);
@@ -42,7 +55,8 @@ pub(crate) fn plan(base: &Table, definition: &Object, now: Time) -> Plan {
     if definition.is_terminating() {
         return plan;
     }
-    let verdict = judge(base, definition).map(drop);
+    let value = Value::Object(definition.fields().clone());
+    let verdict = judge(base, &value, &mut Compiled::default()).map(drop);
     let (state, names, established) = match &verdict {
         Ok(()) => (
             "True",

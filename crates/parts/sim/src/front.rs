@@ -14,6 +14,7 @@ use serve::status::Status;
 
 use crate::faults::{FaultState, Faults, There};
 use crate::member::{Member, Present};
+use crate::outage;
 use crate::tables;
 
 /// Where faults are seen and set.
@@ -38,7 +39,7 @@ pub(crate) async fn answer<B>(
     member: &Member,
     present: &Arc<Present>,
     user: Option<User>,
-    request: Request<B>,
+    mut request: Request<B>,
 ) -> Response<Body>
 where
     B: http_body::Body + Send + 'static,
@@ -49,6 +50,12 @@ where
     if !is_control && let Some(refusal) = suffer(member.faults()).await {
         return refusal;
     }
+    let dropped = member.faults().state().dropped_groups;
+    if let Some(refusal) = outage::refusal(request.uri().path(), &dropped) {
+        return refusal;
+    }
+    let lists_groups = outage::lists_groups(request.uri().path());
+    outage::unpack(&mut request, &dropped);
     let (mut parts, body) = request.into_parts();
     let admitted = match user {
         Some(user) => present.access.admit_user(user, &mut parts),
@@ -62,10 +69,14 @@ where
     if is_control {
         return control(member, present, request).await;
     }
+    let path = request.uri().path().to_owned();
     tokio::select! {
         biased;
         () = present.over.cancelled() => restarting(),
-        answer = present.server.answer(user, request) => hold(member.faults(), present, answer),
+        answer = present.server.answer(user, request) => match lists_groups {
+            true => outage::mark(answer, &dropped),
+            false => hold(member.faults(), present, path, answer),
+        },
     }
 }
 
@@ -75,15 +86,20 @@ fn restarting() -> Response<Body> {
     body::refusal(&status, Encoding::Json)
 }
 
-/// Lets a stream fall silent while the API is cut off, and end when the member restarts.
-fn hold(faults: &Faults, present: &Arc<Present>, answer: Response<Body>) -> Response<Body> {
+/// Lets a stream fall silent while the API is cut off, and end when its group is dropped or the member restarts.
+fn hold(
+    faults: &Faults,
+    present: &Arc<Present>,
+    path: String,
+    answer: Response<Body>,
+) -> Response<Body> {
     let (parts, body) = answer.into_parts();
     let stream = match body {
         Body::Whole(bytes) => return Response::from_parts(parts, Body::Whole(bytes)),
         Body::Stream(stream) => stream,
     };
-    let begin = (stream, faults.clone(), present.over.clone());
-    let held = futures_util::stream::unfold(begin, |(mut stream, faults, over)| async move {
+    let begin = (stream, faults.clone(), present.over.clone(), path);
+    let held = futures_util::stream::unfold(begin, |(mut stream, faults, over, path)| async move {
         let next = async {
             let item = stream.next().await?;
             faults.connected().await;
@@ -92,9 +108,10 @@ fn hold(faults: &Faults, present: &Arc<Present>, answer: Response<Body>) -> Resp
         let item = tokio::select! {
             biased;
             () = over.cancelled() => None,
+            () = faults.dropped(&path) => None,
             item = next => item,
         };
-        Some((item?, (stream, faults, over)))
+        Some((item?, (stream, faults, over, path)))
     });
     Response::from_parts(parts, Body::Stream(Box::pin(held)))
 }

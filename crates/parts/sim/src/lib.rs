@@ -24,6 +24,7 @@ mod front;
 mod garbage;
 mod kubeconfig;
 mod member;
+mod outage;
 mod parts;
 mod ports;
 mod read;

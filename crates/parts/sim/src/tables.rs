@@ -1,6 +1,5 @@
 //! What every member serves: made once for the process and shared by all members.
 
-use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use serve::resource::Table;
@@ -26,15 +25,4 @@ pub(crate) fn is_built_in(group: &str, plural: &str) -> bool {
     base()
         .iter()
         .any(|known| &*known.group == group && &*known.plural == plural)
-}
-
-/// A table without some groups.
-pub(crate) fn without(table: &Table, groups: &BTreeSet<String>) -> Table {
-    let mut rest = table.clone();
-    for resource in table.iter() {
-        if groups.contains(&*resource.group) {
-            rest.remove(&resource.group, &resource.plural);
-        }
-    }
-    rest
 }

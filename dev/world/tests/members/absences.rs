@@ -33,6 +33,9 @@ async fn what_was_brought_goes_although_its_group_was_away() {
     });
     // Long enough that the member has been asked again what it serves.
     world.advance(seconds(90)).await;
+    let complete = "CompleteAPIEnablements";
+    let complete = world.condition("clusters", "m2", complete).await;
+    assert!(complete.starts_with("False Partial"), "{complete}");
     world.delete("deployments", "default/web").await;
     let works = async || world.names("works", "karmada-es-m2").await;
     let is_brought = async || works().await.iter().any(|name| name.contains("web"));

@@ -17,7 +17,14 @@ pub(super) struct Said<'a> {
 
 /// Whether there is nothing left of a kind that the member does not serve.
 pub(super) fn is_gone(kind: &GroupVersionKind, said: &Said<'_>) -> bool {
-    let resources = &said.discovery.resources;
+    let Discovery { resources, failed } = said.discovery;
+    // Another version of the group, which could not be read, may have it.
+    if failed
+        .iter()
+        .any(|failed| failed.group_version.group == kind.group)
+    {
+        return false;
+    }
     let is_group_served = resources
         .iter()
         .any(|found| found.resource.kind.group == kind.group);
@@ -49,8 +56,8 @@ pub(super) fn names(views: &[Option<CompleteView>]) -> Option<Vec<&str>> {
 
 #[cfg(test)]
 mod tests {
-    use client::Discovered;
-    use object::ResourceType;
+    use client::{Discovered, FailedGroup};
+    use object::{GroupVersion, ResourceType};
 
     use super::*;
 
@@ -61,8 +68,11 @@ mod tests {
             ..Discovered::default()
         };
         let discovery = Discovery {
-            resources: ["", "batch", "served.io"].map(served).into(),
-            failed: Vec::new(),
+            resources: ["", "batch", "served.io", "half.io"].map(served).into(),
+            failed: vec![FailedGroup {
+                group_version: GroupVersion::new("half.io", "v2"),
+                message: String::new(),
+            }],
         };
         let crd = "widgets.acme.io";
         let server = "v1.acme.io";
@@ -74,6 +84,7 @@ mod tests {
                 None,
                 true,
             ),
+            ("one version of the group is away", "half.io", None, false),
             ("a group of Kubernetes is away", "apps", Some(vec![]), false),
             ("another one", "networking.k8s.io", Some(vec![]), false),
             (

@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use object::Value;
 
-use crate::definitions;
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
 use crate::engine::mirror::{Mirror, Seen};
 use crate::engine::{Controller, View};
-use crate::tables;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "policy",
@@ -35,10 +33,8 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
     if seen.is_some() && seen == policy.at(&["metadata", "generation"]) {
         return plan;
     }
-    let definitions = view.mirror.all(Kind::CustomResourceDefinition);
-    let table = definitions::table(tables::base(), definitions.map(|(_, object)| &**object));
     let value = Value::Object(policy.fields().clone());
-    let status = admission::policy_status(&value, &table);
+    let status = admission::policy_status(&value, view.table);
     plan.status(kind, policy, status, Writer::Controllers);
     plan
 }

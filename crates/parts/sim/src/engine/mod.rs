@@ -19,9 +19,11 @@ use std::sync::Arc;
 
 use admission::Quotas;
 use futures_util::{StreamExt, stream};
+use kinds::Compiled;
 use object::Value;
 use object::time::Time;
 use runtime::{CancellationToken, Clock};
+use serve::resource::Table;
 use serve::server::Server;
 
 use crate::behaviour::Rules;
@@ -65,6 +67,8 @@ pub(crate) struct View<'a> {
     pub(crate) rules: &'a Rules,
     pub(crate) faults: &'a FaultState,
     pub(crate) sessions: &'a Sessions,
+    /// What is served.
+    pub(crate) table: &'a Table,
     /// What namespaces use of what they may.
     pub(crate) quotas: &'a Quotas,
     /// Why the last plan of this key could not be carried out.
@@ -101,6 +105,8 @@ pub(crate) struct Engine {
     troubles: BTreeMap<Key, Trouble>,
     notes: BTreeMap<Key, Value>,
     recorder: Recorder,
+    table: Table,
+    compiled: Compiled,
     /// What is served must be looked at again.
     is_table_stale: bool,
 }
@@ -142,6 +148,8 @@ impl Engine {
             queue: Queue::default(),
             collector: Collector::new(),
             troubles: BTreeMap::new(),
+            table: tables::base().clone(),
+            compiled: Compiled::default(),
             is_table_stale: false,
         };
         engine.wake(&seen);
@@ -200,11 +208,15 @@ impl Engine {
                 .collect();
             let due = self.queue.take_due(now);
             let is_idle = planned.is_empty() && due.is_empty();
+            let is_table_new = std::mem::take(&mut self.is_table_stale);
+            if is_table_new {
+                self.take_definitions();
+            }
             planned.extend(self.plan(due, now));
             // Right before definitions are told so: whoever finds a kind served and writes to its definition must not
             // find that it changes once more, and whoever waits to be told may use the kind at once.
-            if std::mem::take(&mut self.is_table_stale) {
-                self.serve();
+            if is_table_new {
+                self.server.set_table(self.table.clone());
             }
             if is_idle {
                 return;
@@ -246,12 +258,11 @@ impl Engine {
         }
     }
 
-    /// Serves what is built in and defined, without what a fault takes away.
-    fn serve(&self) {
+    /// What is built in and what is defined makes the table.
+    fn take_definitions(&mut self) {
         let definitions = self.mirror.all(Kind::CustomResourceDefinition);
-        let table = definitions::table(tables::base(), definitions.map(|(_, object)| &**object));
-        let dropped = &self.faults.state().dropped_groups;
-        self.server.set_table(tables::without(&table, dropped));
+        let definitions = definitions.map(|(_, object)| &**object);
+        self.table = definitions::table(tables::base(), definitions, &mut self.compiled);
     }
 
     fn plan(&mut self, due: Vec<Key>, now: Time) -> Vec<(Key, Action)> {
@@ -268,6 +279,7 @@ impl Engine {
                 rules: &self.rules,
                 faults: &faults,
                 sessions: &self.sessions,
+                table: &self.table,
                 quotas: &self.quotas,
                 trouble: self
                     .troubles

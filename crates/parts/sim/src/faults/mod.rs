@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::outage;
+
 mod document;
 
 pub use document::FaultError;
@@ -30,7 +32,7 @@ pub struct FaultState {
     pub full_nodes: BTreeSet<String>,
     /// Workloads whose pods crash as soon as they run, as `namespace/name` of what controls the pods or of its owner.
     pub failing_workloads: BTreeSet<String>,
-    /// API groups that are missing from discovery and not served.
+    /// API groups whose server does not answer: announced as stale, and not served.
     pub dropped_groups: BTreeSet<String>,
     /// Nodes beyond those the member was made with.
     pub extra_nodes: usize,
@@ -96,6 +98,17 @@ impl Faults {
         }
         let mut changes = self.watch();
         while self.state().cut_off {
+            // The sender is in `self`, so there is always somebody who may change it.
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Returns when the group is dropped that a path is about.
+    pub(crate) async fn dropped(&self, path: &str) {
+        let mut changes = self.watch();
+        while !outage::is_about(path, &self.state().dropped_groups) {
             // The sender is in `self`, so there is always somebody who may change it.
             if changes.changed().await.is_err() {
                 return;

@@ -10,13 +10,12 @@ use std::sync::Arc;
 use object::{Object, Value};
 use serde_json::json;
 
-use crate::definitions;
 use crate::engine::action::{Plan, Writer};
 use crate::engine::kind::Kind;
 use crate::engine::mirror::{Mirror, Seen};
 use crate::engine::{Controller, View};
 use crate::parts::METRICS_GROUP;
-use crate::{read, tables};
+use crate::read;
 
 pub(crate) const CONTROLLER: Controller = Controller {
     name: "registration",
@@ -73,10 +72,8 @@ fn plan(view: &View<'_>, key: &str) -> Plan {
 
 /// The specs of all registrations, by name.
 fn wanted(view: &View<'_>) -> BTreeMap<String, Value> {
-    let definitions = view.mirror.all(Kind::CustomResourceDefinition);
-    let table = definitions::table(tables::base(), definitions.map(|(_, object)| &**object));
     let mut wanted = BTreeMap::new();
-    for resource in table.iter() {
+    for resource in view.table.iter() {
         let count = resource.versions.len();
         for (place, version) in resource.versions.iter().enumerate() {
             let mut spec = json!({
