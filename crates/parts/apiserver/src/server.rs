@@ -470,6 +470,7 @@ impl ApiServer {
         let written = bootstrap::ensure(&server, roles).await;
         tracing::debug!(written, "roles and bindings are complete");
         let (announce, tables) = watch::channel(false);
+        let mut all_kinds = tables.clone();
         let chores = Chores {
             handle: handle.clone(),
             authority: Arc::clone(certificates.authority()),
@@ -489,6 +490,8 @@ impl ApiServer {
         tasks.spawn("definitions", |stop| {
             definitions::follow(defined, base, conversions, announce, stop)
         });
+        // Whoever asks for objects of a defined kind before it is served would take them for gone. It ends with the process.
+        _ = all_kinds.wait_for(|complete| *complete).await;
         let spawner = tasks.spawner();
         spawn_chore(&spawner, "authority's end", certificates.warnings());
         spawn_chore(&spawner, "certificate renewal", certificates.renew());
