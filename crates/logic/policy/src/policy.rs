@@ -134,13 +134,25 @@ impl Policy {
     /// select it.
     #[must_use]
     pub fn select(&self, template: &Template<'_>) -> Option<Specificity> {
+        self.closest(template).map(|(specificity, _)| specificity)
+    }
+
+    /// The version in which the policy means a template that it selects: the one that the best of its selectors names.
+    #[must_use]
+    pub fn version_meant(&self, template: &Template<'_>) -> Option<&str> {
+        self.closest(template)
+            .map(|(_, selector)| selector.version.as_str())
+    }
+
+    /// The best of the selectors that select a template; of several that are as good, the first.
+    fn closest(&self, template: &Template<'_>) -> Option<(Specificity, &Selector)> {
         if !self.can_see(template) {
             return None;
         }
-        self.selectors
-            .iter()
-            .filter_map(|selector| selector.select(template))
-            .max()
+        let selectors = self.selectors.iter().rev();
+        selectors
+            .filter_map(|selector| Some((selector.select(template)?, selector)))
+            .max_by_key(|(specificity, _)| *specificity)
     }
 
     /// Whether the template is in reach at all: a PropagationPolicy sees only its own namespace.

@@ -234,6 +234,16 @@ pub(crate) fn named_by(binding: &Object) -> Option<TemplateKey> {
     })
 }
 
+/// The version in which a binding names its template.
+#[must_use]
+pub fn version_of(binding: &Object) -> &str {
+    let api_version = binding.text_at(&["spec", "resource", "apiVersion"]);
+    let api_version = api_version.unwrap_or_default();
+    api_version
+        .rsplit_once('/')
+        .map_or(api_version, |(_, version)| version)
+}
+
 /// Whether a binding may be for objects of a namespace. Those that are cluster-wide themselves may be for any.
 fn is_at_home(binding: &Object, namespace: &str) -> bool {
     let own = binding.namespace();

@@ -78,6 +78,10 @@ impl Views {
         ] {
             cache.synced().await;
         }
+        self.templates.discovered().await;
+        for binding in self.bindings.all() {
+            self.templates.follow_for(&binding);
+        }
         self.templates.synced().await;
         self.is_ready.store(true, Ordering::Release);
     }

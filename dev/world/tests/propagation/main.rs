@@ -35,3 +35,4 @@ mod refusals;
 mod rendering;
 mod statuses;
 mod steps;
+mod versions;

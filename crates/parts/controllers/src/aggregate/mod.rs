@@ -29,7 +29,7 @@ use self::plan::{Inputs, TemplateInputs, plan, template_items};
 use crate::{
     answers::{Answers, IN_THE_BACKGROUND, unanswered},
     binding_view::Binding,
-    bindings::{cluster_of, template_of},
+    bindings::cluster_of,
     setback,
     templates::Found,
     views::Views,
@@ -160,7 +160,7 @@ impl Aggregator {
     }
 
     fn template(&self, object: &Object, spec: &ResourceBindingSpec) -> Option<Found> {
-        let found = self.views.templates.find(&template_of(object)?)?;
+        let found = self.views.templates.of_binding(object)?;
         let uid = spec.resource.uid.as_str();
         (uid.is_empty() || uid == found.object.uid()).then_some(found)
     }

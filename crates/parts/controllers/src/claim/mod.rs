@@ -141,6 +141,50 @@ impl Claims {
         controller.run(spawner, cx.clone());
     }
 
+    /// A template in the version in which the policy means it that is to have it; the one the server likes best where
+    /// none is. `None` while its kind is not in view in that version.
+    fn as_meant(&self, key: &TemplateKey, liked_best: Found) -> Option<Found> {
+        if liked_best.other_versions.is_empty() {
+            return Some(liked_best);
+        }
+        let binding = self.views.bindings.get(&terms::key(&liked_best.object));
+        let (policies, overrides) = self.rules();
+        let inputs = self.inputs(&liked_best, binding.as_deref(), &policies, &overrides);
+        let chosen = decide(&inputs).claim.chosen;
+        let version = chosen
+            .and_then(|chosen| chosen.policy.version_meant(&inputs.template))
+            .filter(|version| *version != liked_best.resource.kind.version);
+        let Some(version) = version else {
+            return Some(liked_best);
+        };
+        let found = self.views.templates.find_in(version, key)?;
+        // Of two that bore the same name one after the other, each view may have another.
+        (found.object.uid() == liked_best.object.uid()).then_some(found)
+    }
+
+    /// The policies, and the names of those that override.
+    fn rules(&self) -> (Arc<policy::Index>, Arc<BTreeSet<ObjectKey>>) {
+        let rulebook = &self.views.rulebook;
+        (rulebook.claims(), rulebook.override_keys())
+    }
+
+    fn inputs<'a>(
+        &'a self,
+        found: &'a Found,
+        binding: Option<&'a Object>,
+        policies: &'a policy::Index,
+        overrides: &'a BTreeSet<ObjectKey>,
+    ) -> Inputs<'a> {
+        Inputs {
+            template: found.as_template(),
+            binding,
+            policies,
+            overrides,
+            exemptions: self.views.templates.exemptions(),
+            preemption: self.options.preemption,
+        }
+    }
+
     /// What is to be done for a template, and why it has to be looked at again if something could not be learnt.
     async fn decide(
         &self,
@@ -150,20 +194,9 @@ impl Claims {
         cx: &Cx,
     ) -> (Plan, Option<ReconcileError>, Bearing) {
         let template = &*found.object;
-        let policies = self.views.rulebook.claims();
-        let overrides = self.views.rulebook.override_keys();
+        let (policies, overrides) = self.rules();
         let begun = Instant::now();
-        let decision = decide(&Inputs {
-            template: policy::Template {
-                object: template,
-                other_versions: &found.other_versions,
-            },
-            binding,
-            policies: &policies,
-            overrides: &overrides,
-            exemptions: self.views.templates.exemptions(),
-            preemption: self.options.preemption,
-        });
+        let decision = decide(&self.inputs(found, binding, &policies, &overrides));
         let matching = Metric::ResourceMatchPolicyDurationSeconds;
         cx.metrics.observe(matching, &[], begun.elapsed());
         let mut again = None;
@@ -258,7 +291,14 @@ impl Reconcile for Claims {
     async fn reconcile(&self, key: &TemplateKey, cx: &Cx) -> Result<Wake, ReconcileError> {
         self.views.ready().await;
         let begun = Instant::now();
-        let template = self.views.templates.find(key);
+        let template = match self.views.templates.find(key) {
+            Some(liked_best) => match self.as_meant(key, liked_best) {
+                Some(found) => Some(found),
+                // It is about to be seen.
+                None => return Ok(Wake::OnChange),
+            },
+            None => None,
+        };
         let (plan, again, bearing) = match &template {
             Some(found) => {
                 let binding = self.views.bindings.get(&terms::key(&found.object));

@@ -33,7 +33,7 @@ use self::{attachment::Referrer, reference::DependencyKey};
 use crate::{
     answers::{Answers, IN_THE_BACKGROUND, unanswered},
     binding_view::Binding,
-    bindings::template_of,
+    bindings::version_of,
     templates::{Absence, Found, TemplateKey},
     views::{Views, ending},
 };
@@ -101,7 +101,7 @@ fn wake_attachments(views: &Views, queue: &Queue<DependencyKey>) {
 
 impl Referrers {
     fn template(&self, binding: &object::Object) -> Option<Found> {
-        self.views.templates.find(&template_of(binding)?)
+        self.views.templates.of_binding(binding)
     }
 }
 
@@ -183,15 +183,19 @@ impl Reconcile for Attachments {
             kind: GroupKind::new(&*key.group, &*key.kind),
             key: key.object.clone(),
         };
-        let found = self.views.templates.find(&template);
-        // A kind that is followed in another version from now on has nothing in view at first.
-        let is_known =
-            found.is_some() || self.views.templates.absence(&template) != Absence::Unseen;
         let name = names::binding_name(&key.kind, &key.object.name);
         let binding = self
             .views
             .bindings
             .get(&ObjectKey::namespaced(&*key.namespace, name));
+        let templates = &self.views.templates;
+        // What was begun in one version goes on in it, whatever others are served later.
+        let found = match &binding {
+            Some(binding) => templates.find_in(version_of(binding), &template),
+            None => templates.find(&template),
+        };
+        // A kind that is followed in another version from now on has nothing in view at first.
+        let is_known = found.is_some() || templates.absence(&template) != Absence::Unseen;
         let referrers = match (&found, binding.as_deref()) {
             (Some(found), Some(binding)) if terms::takes_over(&found.object, binding) => {
                 if !found.is_there_to_stay(&cx.client).await? {

@@ -38,10 +38,7 @@ use self::{
     awaited::Awaited,
     plan::{Rules, Subject},
 };
-use crate::{
-    binding_view::Binding, bindings::template_of, change::is_more_than_status, templates::Found,
-    views::Views,
-};
+use crate::{binding_view::Binding, change::is_more_than_status, templates::Found, views::Views};
 
 /// Which of the three run, and how.
 #[derive(Clone, Copy, Debug)]
@@ -239,7 +236,7 @@ impl Facts {
             return Ok(None);
         };
         let binding = Binding::read(&object).map_err(|error| error.to_string())?;
-        let template = template_of(&object).and_then(|key| views.templates.find(&key));
+        let template = views.templates.of_binding(&object);
         Ok(Some(Self {
             object,
             binding,

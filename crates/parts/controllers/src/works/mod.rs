@@ -181,7 +181,7 @@ impl WorkMaker {
 
     /// The binding's own template; one of the same name that came later is another's.
     fn template(&self, object: &Object, binding: &Binding) -> Option<Found> {
-        let found = self.views.templates.find(&template_of(object)?)?;
+        let found = self.views.templates.of_binding(object)?;
         let uid = binding.spec.resource.uid.as_str();
         (uid.is_empty() || uid == found.object.uid()).then_some(found)
     }

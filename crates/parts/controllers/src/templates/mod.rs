@@ -1,8 +1,10 @@
 //! Every kind that may be propagated, followed as long as it is served.
 //!
 //! What is served is found by discovery, at the start and whenever a CustomResourceDefinition changes; nothing is polled. A
-//! kind is followed once, in the version the server likes best, and known by its group and name, so that a policy or a
-//! binding may name any version of it.
+//! kind is known by its group and name, so that a policy may name any version of it: it is followed in the version the
+//! server likes best, and beside it in those that policies and bindings name.
+
+mod followed;
 
 use std::{
     collections::BTreeMap,
@@ -10,25 +12,21 @@ use std::{
     time::Duration,
 };
 
-use client::{
-    Cache, Caches, CallError, Change, Client, Discovered, Discovery, Scope, Subscription,
-};
+use client::{Cache, Caches, CallError, Change, Client, Discovered, Discovery, Scope};
 use object::{GroupKind, GroupVersionKind, Object, ObjectKey, ResourceType};
-use policy::{Exemptions, Holder, Selector, selector::Which};
+use policy::{Exemptions, Selector, selector::Which};
 use runtime::Spawner;
 use tokio::sync::{Notify, watch};
 
-use crate::kinds;
-
-/// What a resource must offer to be propagated.
-const VERBS: [&str; 3] = ["delete", "list", "watch"];
+use self::followed::{BY_POLICY, Followed, can_be_followed, subscribe};
+use crate::{
+    bindings::{template_of, version_of},
+    kinds,
+};
 
 /// How long a definition that is announced but not yet served is waited for at first, and at most.
 const SOON: Duration = Duration::from_millis(100);
 const LATER: Duration = Duration::from_secs(30);
-
-/// The index of templates by the permanent id of the policy that holds them.
-const BY_POLICY: &str = "policy";
 
 /// Names a template, whatever version it is asked for in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -53,6 +51,15 @@ pub struct Found {
 }
 
 impl Found {
+    /// The template as policies look at it.
+    #[must_use]
+    pub fn as_template(&self) -> policy::Template<'_> {
+        policy::Template {
+            object: &self.object,
+            other_versions: &self.other_versions,
+        }
+    }
+
     /// Asks the server itself whether the template is there and is not on its way out. Who is to own something is asked
     /// first: what is in view may be gone, and what it owned would go too.
     pub async fn is_there_to_stay(&self, client: &Client) -> Result<bool, CallError> {
@@ -122,28 +129,20 @@ struct State {
     mourners: Vec<Mourner>,
 }
 
+impl State {
+    /// Everything that is followed.
+    fn caches(&self) -> Vec<(GroupKind, Cache)> {
+        let kinds = self.kinds.iter();
+        let caches = kinds.flat_map(|(kind, followed)| {
+            let caches = followed.all().map(|one| one.cache.clone());
+            caches.map(move |cache| (kind.clone(), cache))
+        });
+        caches.collect()
+    }
+}
+
 type Mourner = Arc<dyn Fn(&[GroupKind]) + Send + Sync>;
 type Listener = Arc<dyn Fn(&GroupKind, &Change) + Send + Sync>;
-
-struct Followed {
-    resource: Arc<ResourceType>,
-    other_versions: Arc<Vec<String>>,
-    has_status: bool,
-    cache: Cache,
-    subscriptions: Vec<Subscription>,
-}
-
-impl Followed {
-    /// The versions in which the kind is served, the one it is followed in first.
-    fn versions(&self) -> impl Iterator<Item = &str> {
-        let others = self.other_versions.iter().map(String::as_str);
-        std::iter::once(self.resource.kind.version.as_str()).chain(others)
-    }
-
-    fn has_version(&self, version: &str) -> bool {
-        self.versions().any(|served| served == version)
-    }
-}
 
 impl Templates {
     /// Starts to follow what is served, but for what is exempt.
@@ -189,15 +188,12 @@ impl Templates {
         let caches: Vec<(GroupKind, Cache)> = {
             let mut state = self.lock();
             state.listeners.push(Arc::clone(&listener));
-            let kinds = state.kinds.iter();
-            kinds
-                .map(|(kind, followed)| (kind.clone(), followed.cache.clone()))
-                .collect()
+            state.caches()
         };
         for (kind, cache) in caches {
             let subscription = subscribe(&cache, &kind, &listener);
             if let Some(followed) = self.lock().kinds.get_mut(&kind) {
-                followed.subscriptions.push(subscription);
+                followed.keep(&cache, vec![subscription]);
             }
         }
     }
@@ -207,33 +203,80 @@ impl Templates {
         self.lock().mourners.push(Arc::new(mourner));
     }
 
-    /// Waits until what is served is known and all of it is in view.
-    pub async fn synced(&self) {
+    /// Waits until what is served is known.
+    pub async fn discovered(&self) {
         let mut discovered = self.inner.discovered.subscribe();
         // The sender lives as long as this.
         _ = discovered.wait_for(|known| *known).await;
-        let caches: Vec<Cache> = self
-            .lock()
-            .kinds
-            .values()
-            .map(|followed| followed.cache.clone())
-            .collect();
-        for cache in caches {
+    }
+
+    /// Waits until what is served is known and all of it is in view.
+    pub async fn synced(&self) {
+        self.discovered().await;
+        let caches = self.lock().caches();
+        for (_, cache) in caches {
             cache.synced().await;
         }
     }
 
-    /// One template.
+    /// One template, in the version the server likes best.
     #[must_use]
     pub fn find(&self, key: &TemplateKey) -> Option<Found> {
-        let state = self.lock();
-        let followed = state.kinds.get(&key.kind)?;
-        Some(Found {
-            resource: Arc::clone(&followed.resource),
-            other_versions: Arc::clone(&followed.other_versions),
-            has_status: followed.has_status,
-            object: followed.cache.get(&key.key)?,
-        })
+        self.lock().kinds.get(&key.kind)?.find(&key.key)
+    }
+
+    /// One template, in this version if its kind is served in it, and not yet if nobody has named that version before:
+    /// whoever listens is told when it comes. Not for listeners themselves.
+    #[must_use]
+    pub fn find_in(&self, version: &str, key: &TemplateKey) -> Option<Found> {
+        self.follow_in(version, &key.kind);
+        self.lock().kinds.get(&key.kind)?.find_in(version, &key.key)
+    }
+
+    /// The template of a binding, in the version that this names, likewise; `None` if it names none, or one of another
+    /// namespace.
+    #[must_use]
+    pub fn of_binding(&self, binding: &Object) -> Option<Found> {
+        let key = template_of(binding)?;
+        self.find_in(version_of(binding), &key)
+    }
+
+    /// Follows the kind of a binding's template in the version that the binding names.
+    pub fn follow_for(&self, binding: &Object) {
+        if let Some(key) = template_of(binding) {
+            self.follow_in(version_of(binding), &key.kind);
+        }
+    }
+
+    fn follow_in(&self, version: &str, kind: &GroupKind) {
+        let is_followed = |followed: &Followed| followed.is_followed_in(version);
+        if self.lock().kinds.get(kind).is_none_or(is_followed) {
+            return;
+        }
+        let _turn = self.take_turn();
+        let (untold, listeners) = {
+            let mut state = self.lock();
+            let listeners = state.listeners.clone();
+            let followed = state.kinds.get_mut(kind);
+            let untold = followed.map(|followed| {
+                followed.begin(version, &self.inner.caches);
+                followed.untold()
+            });
+            (untold.unwrap_or_default(), listeners)
+        };
+        self.tell(kind, &untold, &listeners);
+    }
+
+    /// Tells everybody of the objects in these caches.
+    fn tell(&self, kind: &GroupKind, caches: &[Cache], listeners: &[Listener]) {
+        for cache in caches {
+            let listeners = listeners.iter();
+            let subscriptions = listeners.map(|listener| subscribe(cache, kind, listener));
+            let subscriptions = subscriptions.collect();
+            if let Some(followed) = self.lock().kinds.get_mut(kind) {
+                followed.keep(cache, subscriptions);
+            }
+        }
     }
 
     /// Why a template is not found.
@@ -275,7 +318,7 @@ impl Templates {
         let state = self.lock();
         match state.kinds.get(&kind.group_kind()) {
             Some(followed) if followed.has_version(&kind.version) => {
-                match followed.resource.namespaced {
+                match followed.main.resource.namespaced {
                     true => Serving::Namespaced,
                     false => Serving::ClusterWide,
                 }
@@ -294,7 +337,7 @@ impl Templates {
     pub fn is_cluster_wide(&self, kind: &GroupKind) -> bool {
         let state = self.lock();
         let followed = state.kinds.get(kind);
-        followed.is_some_and(|followed| !followed.resource.namespaced)
+        followed.is_some_and(|followed| !followed.main.resource.namespaced)
     }
 
     /// The kinds that have this name in lower case, whatever their group.
@@ -312,12 +355,10 @@ impl Templates {
     #[must_use]
     pub fn selected(&self, namespace: &str, selector: &Selector) -> Vec<TemplateKey> {
         let kind = GroupKind::new(selector.group.as_str(), selector.kind.as_str());
-        let Some((other_versions, cache)) = self
-            .lock()
-            .kinds
-            .get(&kind)
-            .map(|followed| (Arc::clone(&followed.other_versions), followed.cache.clone()))
-        else {
+        let Some((other_versions, cache)) = self.lock().kinds.get(&kind).map(|followed| {
+            let main = &followed.main;
+            (Arc::clone(&main.other_versions), main.cache.clone())
+        }) else {
             return Vec::new();
         };
         let scope = if namespace.is_empty() {
@@ -357,7 +398,7 @@ impl Templates {
             .lock()
             .kinds
             .iter()
-            .map(|(kind, followed)| (kind.clone(), followed.cache.clone()))
+            .map(|(kind, followed)| (kind.clone(), followed.main.cache.clone()))
             .collect();
         caches
             .into_iter()
@@ -371,12 +412,11 @@ impl Templates {
     /// Whether all templates of all kinds are in view.
     #[must_use]
     pub fn are_all_in_view(&self) -> bool {
-        let (is_whole, caches): (bool, Vec<Cache>) = {
+        let (is_whole, caches) = {
             let state = self.lock();
-            let caches = state.kinds.values().map(|kind| kind.cache.clone());
-            (state.is_whole, caches.collect())
+            (state.is_whole, state.caches())
         };
-        is_whole && caches.iter().all(|cache| cache.complete().is_some())
+        is_whole && caches.iter().all(|(_, cache)| cache.complete().is_some())
     }
 
     /// All templates of one kind, and whether none is missing.
@@ -389,7 +429,8 @@ impl Templates {
 
     fn cache(&self, kind: &GroupKind) -> Option<Cache> {
         let state = self.lock();
-        state.kinds.get(kind).map(|followed| followed.cache.clone())
+        let followed = state.kinds.get(kind);
+        followed.map(|followed| followed.main.cache.clone())
     }
 
     /// Discovers anew whenever definitions change, and again soon while one that should be served is not yet.
@@ -444,59 +485,43 @@ impl Templates {
     fn adopt(&self, discovery: &Discovery) {
         let wanted: Vec<(GroupKind, &Discovered)> = discovery
             .preferred()
-            .filter(|found| VERBS.iter().all(|verb| found.can(verb)))
+            .filter(|found| can_be_followed(found))
             .filter(|found| !self.inner.exemptions.skips_kind(&found.resource.kind))
             .map(|found| (found.resource.kind.group_kind(), found))
             .collect();
         let _turn = self.take_turn();
-        let mut gone = Vec::new();
-        let (listeners, mourners) = {
+        let (untold, gone, listeners, mourners) = {
             let mut state = self.lock();
             state.is_whole = discovery.failed.is_empty();
-            state.kinds.retain(|kind, followed| {
-                // A group that could not be read is no reason to forget what it serves.
-                let is_gone = |version: &str| {
-                    discovery.lacks(&GroupVersionKind::new(
-                        kind.group.as_str(),
-                        version,
-                        kind.kind.as_str(),
-                    ))
-                };
-                if followed.versions().any(is_gone) {
+            // A group that could not be read is no reason to forget what it serves.
+            let is_gone = |kind: &GroupKind, version: &str| {
+                discovery.lacks(&GroupVersionKind::new(&*kind.group, version, &*kind.kind))
+            };
+            let mut gone = Vec::new();
+            let mut before = std::mem::take(&mut state.kinds);
+            before.retain(|kind, followed| {
+                if followed.versions().any(|version| is_gone(kind, version)) {
                     gone.push(kind.clone());
                 }
-                // A kind that lost the version it was followed in may be followed in another.
-                !is_gone(&followed.resource.kind.version)
+                followed.versions().any(|version| !is_gone(kind, version))
             });
-            (state.listeners.clone(), state.mourners.clone())
+            let mut untold = Vec::new();
+            for (kind, found) in wanted {
+                let known = before.remove(&kind);
+                let followed = Followed::assemble(found, discovery, known, &self.inner.caches);
+                untold.push((kind.clone(), followed.untold()));
+                state.kinds.insert(kind, followed);
+            }
+            state.kinds.append(&mut before);
+            (
+                untold,
+                gone,
+                state.listeners.clone(),
+                state.mourners.clone(),
+            )
         };
-        for (kind, found) in wanted {
-            let others = other_versions(discovery, &found.resource.kind);
-            let has_status = found.subresources.iter().any(|below| below == "status");
-            if let Some(followed) = self.lock().kinds.get_mut(&kind)
-                && *followed.resource == found.resource
-            {
-                followed.other_versions = Arc::new(others);
-                followed.has_status = has_status;
-                continue;
-            }
-            let cache = self.inner.caches.follow(&found.resource, Scope::all());
-            cache.index_by(BY_POLICY, holders);
-            let followed = Followed {
-                resource: Arc::new(found.resource.clone()),
-                other_versions: Arc::new(others),
-                has_status,
-                cache: cache.clone(),
-                subscriptions: Vec::new(),
-            };
-            self.lock().kinds.insert(kind.clone(), followed);
-            let subscriptions: Vec<Subscription> = listeners
-                .iter()
-                .map(|listener| subscribe(&cache, &kind, listener))
-                .collect();
-            if let Some(followed) = self.lock().kinds.get_mut(&kind) {
-                followed.subscriptions = subscriptions;
-            }
+        for (kind, caches) in &untold {
+            self.tell(kind, caches, &listeners);
         }
         // Whoever is told looks at what is served by now.
         if !gone.is_empty() {
@@ -528,31 +553,6 @@ impl std::fmt::Debug for Templates {
             .field("kinds", &self.lock().kinds.len())
             .finish_non_exhaustive()
     }
-}
-
-fn subscribe(cache: &Cache, kind: &GroupKind, listener: &Listener) -> Subscription {
-    let (kind, listener) = (kind.clone(), Arc::clone(listener));
-    cache.on_change(move |change| listener(&kind, change))
-}
-
-/// The permanent id of the policy that holds a template.
-fn holders(template: &Object) -> Vec<String> {
-    Holder::of(template)
-        .map(|holder| holder.permanent_id)
-        .into_iter()
-        .collect()
-}
-
-fn other_versions(discovery: &Discovery, kind: &GroupVersionKind) -> Vec<String> {
-    discovery
-        .resources
-        .iter()
-        .map(|found| &found.resource.kind)
-        .filter(|other| {
-            other.group == kind.group && other.kind == kind.kind && other.version != kind.version
-        })
-        .map(|other| other.version.clone())
-        .collect()
 }
 
 fn is_established(definition: &Object) -> bool {

@@ -1,0 +1,155 @@
+//! A kind that is served in several versions means the one that its policy names.
+
+use world::json;
+
+use crate::stage::{SOON, Stage, WHILE, all, customization, on, policy};
+
+/// A definition of `Gadget` in these versions, stored in the last.
+fn gadgets(versions: &[&str]) -> String {
+    let stored = versions.last();
+    let versions: Vec<_> = versions
+        .iter()
+        .map(|version| {
+            json!({
+                "name": version, "served": true, "storage": Some(version) == stored,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+            })
+        })
+        .collect();
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "gadgets.acme.io"},
+        "spec": {
+            "group": "acme.io", "scope": "Namespaced",
+            "names": {"plural": "gadgets", "kind": "Gadget"}, "versions": versions,
+        },
+    })
+    .to_string()
+}
+
+fn gadget(version: &str, size: u32) -> String {
+    format!(
+        "{{apiVersion: acme.io/{version}, kind: Gadget, metadata: {{name: g, namespace: test}}, spec: {{size: {size}}}}}"
+    )
+}
+
+fn selector(version: &str) -> String {
+    format!("{{apiVersion: acme.io/{version}, kind: Gadget}}")
+}
+
+const BINDING: &str = "test/g-gadget";
+
+impl Stage {
+    /// A gadget of size 1 on `m1`, from when nobody knew more than `v1beta1`.
+    async fn with_gadget(spec: &str) -> Self {
+        let stage = Self::with(1).await;
+        let definition = gadgets(&["v1beta1"]);
+        stage.apply(&definition).await;
+        stage.member("m1").apply(&definition).await;
+        let is_big = "function InterpretHealth(o) return o.spec.size > 3 end";
+        let rules = [("healthInterpretation", is_big)];
+        stage
+            .apply(&all(&[
+                customization("gadgets", "acme.io/v1beta1/Gadget", &rules),
+                policy("p", &selector("v1beta1"), spec),
+            ]))
+            .await;
+        stage.advance(WHILE).await;
+        stage.apply(&gadget("v1beta1", 1)).await;
+        stage.has_size(1).await;
+        stage
+    }
+
+    /// Lets the control plane serve `v1` too, and like it best.
+    async fn learn(&self) {
+        self.apply(&gadgets(&["v1beta1", "v1"])).await;
+        self.until("the new version is served", SOON, async || {
+            self.resource("gadgets", None).await.kind.version == "v1"
+        })
+        .await;
+        self.advance(WHILE).await;
+    }
+
+    async fn has_size(&self, size: u32) {
+        let seen = async || {
+            let gadgets = self.member("m1");
+            gadgets.field("gadgets", "test/g", "spec.size").await
+        };
+        self.until_is("its size in the member", SOON, json!(size), seen)
+            .await;
+    }
+
+    async fn is_bound_in(&self, version: &str) {
+        let seen = async || {
+            let field = "spec.resource.apiVersion";
+            self.template("rb", BINDING).field(field).await
+        };
+        let expected = json!(format!("acme.io/{version}"));
+        self.until_is("the version it is bound in", SOON, expected, seen)
+            .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_and_rules_go_on_with_the_version_that_the_policy_names() {
+    let stage = Stage::with_gadget(&on("m1")).await;
+    stage.is_bound_in("v1beta1").await;
+    stage.learn().await;
+    stage.is_bound_in("v1beta1").await;
+    stage.apply(&gadget("v1", 4)).await;
+    stage.has_size(4).await;
+    stage
+        .template("rb", BINDING)
+        .shows("status.aggregatedStatus.clusterName=m1.health", "Healthy")
+        .await;
+    stage.apply(&gadget("v1beta1", 2)).await;
+    stage.has_size(2).await;
+    stage
+        .template("rb", BINDING)
+        .shows("status.aggregatedStatus.clusterName=m1.health", "Unhealthy")
+        .await;
+    stage.restart().await;
+    stage.apply(&gadget("v1", 5)).await;
+    stage.has_size(5).await;
+    stage.is_bound_in("v1beta1").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_that_names_another_version_brings_members_to_it() {
+    let stage = Stage::with_gadget(&on("m1")).await;
+    stage.learn().await;
+    stage.member("m1").apply(&gadgets(&["v1beta1", "v1"])).await;
+    stage.apply(&policy("p", &selector("v1"), &on("m1"))).await;
+    stage.is_bound_in("v1").await;
+    stage
+        .until("its work is in that version", SOON, async || {
+            let work = stage.work("Gadget", "g", "m1").await;
+            let manifest = ["spec", "workload", "manifests"];
+            let manifests = work.as_ref().and_then(|work| work.at(&manifest));
+            manifests.is_some_and(|all| all[0]["apiVersion"] == "acme.io/v1")
+        })
+        .await;
+    stage.apply(&gadget("v1beta1", 7)).await;
+    stage.has_size(7).await;
+    stage.is_bound_in("v1").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lazy_policy_takes_a_new_version_for_no_edit() {
+    let lazy = format!("activationPreference: Lazy, {}", on("m1"));
+    let stage = Stage::with_gadget(&lazy).await;
+    let preserved = format!("preserveResourcesOnDeletion: true, {lazy}");
+    stage
+        .apply(&policy("p", &selector("v1beta1"), &preserved))
+        .await;
+    stage.learn().await;
+    let is_preserved = async || {
+        let binding = stage.template("rb", BINDING);
+        binding.field("spec.preserveResourcesOnDeletion").await == json!(true)
+    };
+    assert!(!is_preserved().await, "nobody has edited the template yet");
+    stage.apply(&gadget("v1", 2)).await;
+    stage
+        .until("the policy acts", SOON, async || is_preserved().await)
+        .await;
+}
