@@ -8,6 +8,7 @@ mod all_members;
 mod applications;
 mod by_hand;
 mod claims;
+mod contests;
 mod credentials;
 mod evictions;
 mod faults;

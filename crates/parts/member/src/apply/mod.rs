@@ -1,6 +1,7 @@
 //! Brings works to a member.
 
 pub(crate) mod breaker;
+pub(crate) mod contest;
 pub(crate) mod namespace;
 pub(crate) mod outcome;
 mod ownership;

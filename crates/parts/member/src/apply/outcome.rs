@@ -33,6 +33,10 @@ pub(crate) enum Done {
     Changed,
     /// It could not be written, for this reason.
     Failed(String),
+    /// Somebody in the member undid it again, as this says, and it is left so for a while.
+    Undone(String),
+    /// It is as it should be, and not for long, as it seems: somebody undid it again and again.
+    Restored,
     /// It is not in the member, and must not be brought there for the moment.
     Absent,
 }
@@ -49,25 +53,28 @@ pub(crate) fn plan(object: &Object, work: &Work, done: &[(&Object, Done)], now: 
     let applied = if work.spec.suspend_dispatching.unwrap_or_default() {
         missed(&conditions, done)
     } else {
-        plan.extend(events(object, done));
+        plan.extend(events(object, done, &conditions));
         applied(&conditions, done)
     };
     if let Some(applied) = applied {
         conditions = with_condition(conditions, applied, now).0;
     }
     if conditions != work.status.conditions {
-        // No revision: only this crate writes a work's conditions, and its other status is written beside them.
-        let patch = Action::Patch {
-            resource: resources::of::<Work>(),
-            key: object.key(),
-            uid: Some(object.uid().to_owned()),
-            revision: None,
-            patch: serde_json::json!({"status": {"conditions": conditions}}),
-            part: Part::Status,
-        };
-        plan.actions.insert(0, patch);
+        plan.actions.insert(0, telling(object, &conditions));
     }
     plan
+}
+
+/// The patch of a work's conditions. No revision: only this crate writes them, and its other status is written beside them.
+fn telling(object: &Object, conditions: &[Condition]) -> Action {
+    Action::Patch {
+        resource: resources::of::<Work>(),
+        key: object.key(),
+        uid: Some(object.uid().to_owned()),
+        revision: None,
+        patch: serde_json::json!({"status": {"conditions": conditions}}),
+        part: Part::Status,
+    }
 }
 
 /// Whether the work was applied just now, for the first time and without a failure.
@@ -80,7 +87,7 @@ pub(crate) fn is_first(work: &Work, done: &[(&Object, Done)]) -> bool {
 /// What there is to tell of what was done, apart from what the work itself says.
 pub(crate) fn news(object: &Object, done: &[(&Object, Done)]) -> Plan {
     let mut plan = Plan::default();
-    plan.extend(events(object, done));
+    plan.extend(events(object, done, &[]));
     plan
 }
 
@@ -135,12 +142,16 @@ fn applied(conditions: &[Condition], done: &[(&Object, Done)]) -> Option<Conditi
     let failures: Vec<&str> = done
         .iter()
         .filter_map(|(_, done)| match done {
-            Done::Failed(why) => Some(why.as_str()),
+            Done::Failed(why) | Done::Undone(why) => Some(why.as_str()),
             _ => None,
         })
         .collect();
     let was_applied = is_true(conditions, APPLIED);
     if failures.is_empty() {
+        // Who looks soon afterwards is told that it is undone, or that nobody did.
+        if done.iter().any(|(_, done)| *done == Done::Restored) {
+            return None;
+        }
         let has_written = done
             .iter()
             .any(|(_, done)| matches!(done, Done::Made | Done::Changed));
@@ -200,14 +211,17 @@ fn missed(conditions: &[Condition], done: &[(&Object, Done)]) -> Option<Conditio
 }
 
 /// What is told about each manifest that was written or could not be: on the work, and on the template it came from.
-fn events(object: &Object, done: &[(&Object, Done)]) -> Vec<Action> {
+/// What the conditions say already of somebody who undoes it is not told with each look.
+fn events(object: &Object, done: &[(&Object, Done)], conditions: &[Condition]) -> Vec<Action> {
+    let said = find(conditions, APPLIED).map_or("", |condition| condition.message.as_str());
     let mut events = Vec::new();
     let cluster = names::cluster_of_execution_space(object.namespace()).unwrap_or_default();
     for (manifest, done) in done {
         let what = format!("{} {}", manifest.kind(), manifest.key());
         // The work's success is a step of the template's, whose author looks there.
         let (kind, on_work, reason, message) = match done {
-            Done::Kept | Done::Absent => continue,
+            Done::Kept | Done::Absent | Done::Restored => continue,
+            Done::Undone(why) if said.contains(why) => continue,
             Done::Made | Done::Changed => (
                 EventKind::Normal,
                 EventKind::Progress,
@@ -219,6 +233,12 @@ fn events(object: &Object, done: &[(&Object, Done)]) -> Vec<Action> {
                 EventKind::Warning,
                 SYNC_FAILED,
                 format!("cannot apply {what} to cluster {cluster}: {why}"),
+            ),
+            Done::Undone(why) => (
+                EventKind::Warning,
+                EventKind::Warning,
+                SYNC_FAILED,
+                why.clone(),
             ),
         };
         events.push(Action::report(

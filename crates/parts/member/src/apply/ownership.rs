@@ -97,6 +97,13 @@ pub(crate) fn is_ours_alone(object: &Object, declared: &Object) -> bool {
     is_written
 }
 
+/// Who wrote to the object itself last, as far as it says.
+pub(crate) fn last_author(object: &Object) -> Option<&str> {
+    let own = entries(object).filter(|entry| text(entry, "subresource").is_empty());
+    let last = own.max_by_key(|entry| text(entry, "time"))?;
+    Some(text(last, "manager")).filter(|manager| !manager.is_empty())
+}
+
 /// Whether a value has all of a set of fields.
 fn declares(value: &Value, fields: &Value) -> bool {
     let Some(fields) = fields.as_object() else {

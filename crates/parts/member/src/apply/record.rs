@@ -49,8 +49,11 @@ impl Version {
 /// The records of one member. Empty after a restart: every object is then compared once.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
-    written: Mutex<HashMap<(GroupKind, ObjectKey), Written>>,
+    written: Mutex<HashMap<Place, Written>>,
 }
+
+/// Where an object is in a member, in whatever version.
+pub(crate) type Place = (GroupKind, ObjectKey);
 
 impl Records {
     pub(crate) fn get(&self, manifest: &Object) -> Option<Written> {
@@ -65,13 +68,13 @@ impl Records {
         self.lock().remove(&place(manifest));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(GroupKind, ObjectKey), Written>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Place, Written>> {
         // Nothing that runs under the lock leaves it half changed.
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn place(manifest: &Object) -> (GroupKind, ObjectKey) {
+pub(crate) fn place(manifest: &Object) -> Place {
     (manifest.group_version_kind().group_kind(), manifest.key())
 }
 

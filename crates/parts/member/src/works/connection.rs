@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use crate::apply::MANAGER;
 use crate::apply::breaker::Breaker;
+use crate::apply::contest::Contests;
 use crate::apply::record::Records;
 use crate::apply::undeclared::take_out;
 use crate::census::Feed;
@@ -42,7 +43,6 @@ const GIVING_WAY: Duration = Duration::from_secs(2);
 const FIRST_LIST: Duration = Duration::from_secs(2);
 /// How urgent it is to report: less than to bring.
 const REPORT: Priority = -1;
-/// How many fields of one object a member may not know before it is believed that something else is wrong.
 const UNDECLARED_AT_MOST: usize = 40;
 
 /// An object as the member itself has just told it. What is deleted there is decided on this alone: only
@@ -75,6 +75,7 @@ pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) kinds: Kinds,
     pub(crate) records: Records,
+    pub(crate) contests: Contests,
     /// Whether it is the cluster that joined.
     pub(crate) recognition: Recognition,
     /// What is counted there; `None` if nothing is.
@@ -113,6 +114,7 @@ impl Connection {
         Self {
             kinds: Kinds::new(client.clone(), atlas),
             records: Records::default(),
+            contests: Contests::default(),
             recognition,
             census: feed,
             queue: OnceLock::new(),

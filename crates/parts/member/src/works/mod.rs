@@ -79,12 +79,13 @@ impl Reconcile for Works {
         tie(&object, cx).await?;
         let is_held = work.spec.suspend_dispatching.unwrap_or_default();
         let interpreter = Arc::clone(&self.interpreter.borrow());
-        let (mut done, mut seen) = (Vec::new(), Vec::new());
+        let (mut done, mut seen, mut again) = (Vec::new(), Vec::new(), None);
         for manifest in &manifests {
             match self.sync(key, manifest, is_held, &interpreter).await {
                 Ok(synced) => {
                     done.push((manifest, synced.done));
                     seen.push(synced.seen);
+                    again = [again, synced.again].into_iter().flatten().min();
                 }
                 Err(Trouble::Passing(error)) => return Err(error),
                 Err(Trouble::Failed(why)) => {
@@ -125,7 +126,7 @@ impl Reconcile for Works {
                     source: "a rule gave no answer in time".into(),
                 })
             }
-            None => Ok(Wake::OnChange),
+            None => Ok(again.map_or(Wake::OnChange, Wake::After)),
             Some(why) => Err(ReconcileError::Failed {
                 doing: format!("cannot apply work {key}"),
                 source: why.into(),

@@ -227,6 +227,7 @@ impl Works {
                 .map_err(ReconcileError::Gather)?;
         }
         self.connection.records.forget(manifest);
+        self.connection.contests.forget(manifest);
         Ok(is_there)
     }
 }

@@ -1,14 +1,18 @@
 //! One manifest brought to the member.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::well_known::labels::{MANAGED, TRUE};
 use client::CallError;
 use control::ReconcileError;
+use intent::Action;
 use interpret::Interpreter;
 use object::{Object, ObjectKey, ResourceType};
 use telemetry::chain;
+use tokio::time::Instant;
 
+use crate::apply::contest::Undoing;
 use crate::apply::outcome::Done;
 use crate::apply::plan::{Inputs, Refusal, Step, Way, cannot_be_applied, plan};
 use crate::apply::record::{How, Version, Written, fingerprint};
@@ -21,6 +25,18 @@ use crate::works::kinds::KindError;
 pub(super) struct Synced {
     pub(super) done: Done,
     pub(super) seen: Option<Arc<Object>>,
+    /// When it is to be looked at again, whatever happens: somebody undoes it, and it is left alone until then.
+    pub(super) again: Option<Duration>,
+}
+
+impl Synced {
+    fn as_is(done: Done, seen: Option<Arc<Object>>) -> Self {
+        Self {
+            done,
+            seen,
+            again: None,
+        }
+    }
 }
 
 /// Why a manifest was not brought to the member.
@@ -48,6 +64,14 @@ struct Case<'a> {
     interpreter: &'a Interpreter,
 }
 
+impl Case<'_> {
+    /// Whether just this was brought before.
+    fn is_known(&self) -> bool {
+        let is_this = |written: &Written| written.manifest == fingerprint(self.manifest);
+        self.written.is_some_and(is_this)
+    }
+}
+
 impl Works {
     pub(super) async fn sync(
         &self,
@@ -64,10 +88,8 @@ impl Works {
                 Some(_) => Done::Kept,
                 None => Done::Absent,
             };
-            return Ok(Synced {
-                done,
-                seen: seen.object.filter(|object| is_of(object, work)),
-            });
+            let seen = seen.object.filter(|object| is_of(object, work));
+            return Ok(Synced::as_is(done, seen));
         }
         let written = self.connection.records.get(manifest);
         let mut case = Case {
@@ -79,6 +101,9 @@ impl Works {
             interpreter,
         };
         let step = self.decide(&case, &seen).await?;
+        if let Some(synced) = self.leave_alone(&case, &seen, &step) {
+            return Ok(synced);
+        }
         let is_sure = seen.is_live || is_untouched(&seen, written.as_ref());
         let (seen, step) = match step {
             // Whose fields they all are, those of the status too, stands only in the object itself.
@@ -116,7 +141,51 @@ impl Works {
             of_call(error)
         })?;
         synced.seen = synced.seen.filter(|object| is_of(object, work));
+        if case.is_known() && matches!(synced.done, Done::Made | Done::Changed) {
+            let contests = &self.connection.contests;
+            synced.again = contests.brought_back(manifest, Instant::now());
+            if synced.again.is_some() {
+                synced.done = Done::Restored;
+            }
+        }
         Ok(synced)
+    }
+
+    /// What is said of an object that somebody undoes again and again, while it is not to be brought back.
+    fn leave_alone(&self, case: &Case<'_>, seen: &Seen, step: &Step) -> Option<Synced> {
+        let (manifest, contests) = (case.manifest, &self.connection.contests);
+        if !case.is_known() {
+            contests.forget(manifest);
+        }
+        let again = contests.rest(manifest, Instant::now())?;
+        let observed = seen.object.as_deref();
+        let wanted = match step {
+            Step::Keep | Step::Make(_) => None,
+            Step::Bring(actions) => actions.iter().find_map(|action| match action {
+                Action::Apply { object, .. } | Action::Replace { object, .. } => Some(object),
+                _ => None,
+            }),
+        };
+        let done = match step {
+            Step::Keep => Done::Restored,
+            Step::Make(_) | Step::Bring(_) => Done::Undone(
+                Undoing {
+                    cluster: &self.cluster,
+                    manifest,
+                    observed,
+                    wanted,
+                    named: observed.and_then(work_of),
+                    work: case.work,
+                }
+                .to_string(),
+            ),
+        };
+        let seen = seen.object.clone();
+        Some(Synced {
+            done,
+            seen: seen.filter(|object| is_of(object, case.work)),
+            again: Some(again),
+        })
     }
 
     /// The member's object from the cache, or from the member while the cache is not complete.
@@ -205,10 +274,7 @@ impl Works {
                     let written = records.get(manifest);
                     note(object, written.map_or(How::Made, |written| written.how));
                 }
-                Ok(Synced {
-                    done: Done::Kept,
-                    seen: seen.object.clone(),
-                })
+                Ok(Synced::as_is(Done::Kept, seen.object.clone()))
             }
             Step::Make(action) => {
                 let made = self.connection.write(*action).await?;
@@ -216,10 +282,7 @@ impl Works {
                 if let Some(object) = &made {
                     note(object, How::Made);
                 }
-                Ok(Synced {
-                    done: Done::Made,
-                    seen: made,
-                })
+                Ok(Synced::as_is(Done::Made, made))
             }
             Step::Bring(actions) => {
                 let mut state = None;
@@ -244,7 +307,7 @@ impl Works {
                 };
                 let is_same = revision(&state) == revision(&seen.object);
                 let done = if is_same { Done::Kept } else { Done::Changed };
-                Ok(Synced { done, seen: state })
+                Ok(Synced::as_is(done, state))
             }
         }
     }
