@@ -338,3 +338,72 @@ async fn what_members_say_of_kinds_that_have_no_replicas_comes_together() {
             .await;
     }
 }
+
+/// What a cluster that is away says it has is what it had.
+#[tokio::test(start_paused = true)]
+async fn a_change_that_a_silent_cluster_lacks_is_not_called_applied() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply(&all(&[
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: test}, data: {k: '1'}}".to_owned(),
+            policy("p", "{apiVersion: v1, kind: ConfigMap}", &on("m1, m2")),
+        ]))
+        .await;
+    let (template, binding) = (
+        stage.template("configmaps", "test/c"),
+        stage.template("rb", "test/c-configmap"),
+    );
+    let fully_applied = async |expected: &str| {
+        let condition = async || {
+            let condition = stage.condition("rb", "test/c-configmap", "FullyApplied");
+            json!(condition.await)
+        };
+        stage
+            .until_is("FullyApplied", SOON * 5, json!(expected), condition)
+            .await;
+    };
+    let away = async |is_away: bool| {
+        stage.member("m2").faults().cut_off(is_away);
+        let ready = if is_away { "False" } else { "True" };
+        stage
+            .until("that is known", SOON * 5, async || {
+                stage
+                    .condition("clusters", "m2", "Ready")
+                    .await
+                    .starts_with(ready)
+            })
+            .await;
+    };
+    fully_applied("True FullyAppliedSuccess").await;
+    away(true).await;
+    stage.advance(WHILE).await;
+    // Nothing has changed: it has what it should have, as far as anybody knows.
+    fully_applied("True FullyAppliedSuccess").await;
+    template.patch(json!({"data": {"k": "2"}})).await;
+    fully_applied("False FullyAppliedFailed").await;
+    binding
+        .shows(
+            "status.aggregatedStatus.clusterName=m2.appliedMessage",
+            "the cluster m2 does not answer: what changed meanwhile is brought there when it does",
+        )
+        .await;
+    away(false).await;
+    stage
+        .copy("m2", "configmaps", "test/c")
+        .shows("data.k", "2")
+        .await;
+    fully_applied("True FullyAppliedSuccess").await;
+    // After a restart nobody remembers what was brought.
+    away(true).await;
+    stage.restart().await;
+    stage.advance(WHILE).await;
+    fully_applied("True FullyAppliedSuccess").await;
+    template.patch(json!({"data": {"k": "3"}})).await;
+    fully_applied("False FullyAppliedFailed").await;
+    away(false).await;
+    fully_applied("True FullyAppliedSuccess").await;
+    stage
+        .copy("m2", "configmaps", "test/c")
+        .shows("data.k", "3")
+        .await;
+}

@@ -84,6 +84,22 @@ pub(crate) fn is_first(work: &Work, done: &[(&Object, Done)]) -> bool {
         && done.iter().all(|(_, done)| *done == Done::Made)
 }
 
+/// That a cluster which does not answer lacks what changed since its work was applied, if the work does not say so already.
+pub(crate) fn unbrought(object: &Object, work: &Work, cluster: &str, now: Time) -> Plan {
+    let mut plan = Plan::default();
+    if is_true(&work.status.conditions, APPLIED) {
+        let message = format!(
+            "the cluster {cluster} does not answer: what changed meanwhile is brought there when it does"
+        );
+        let status = ConditionStatus::False;
+        let condition = Condition::new(APPLIED, status, APPLIED_FAILED, message);
+        let conditions = work.status.conditions.clone();
+        let (conditions, _) = with_condition(conditions, condition, now);
+        plan.push(telling(object, &conditions));
+    }
+    plan
+}
+
 /// What there is to tell of what was done, apart from what the work itself says.
 pub(crate) fn news(object: &Object, done: &[(&Object, Done)]) -> Plan {
     let mut plan = Plan::default();

@@ -33,6 +33,7 @@ use crate::works::figures::Counted;
 use crate::works::kinds::Kinds;
 use crate::works::recognition::Recognition;
 use crate::works::rivals;
+use crate::works::unbrought::Believed;
 
 /// How long a change in the member waits for those that follow it: controllers there report in several small steps.
 const GATHERING: Duration = Duration::from_millis(15);
@@ -43,6 +44,7 @@ const GIVING_WAY: Duration = Duration::from_secs(2);
 const FIRST_LIST: Duration = Duration::from_secs(2);
 /// How urgent it is to report: less than to bring.
 const REPORT: Priority = -1;
+/// How many fields of one object a member may not know before it is believed that something else is wrong.
 const UNDECLARED_AT_MOST: usize = 40;
 
 /// An object as the member itself has just told it. What is deleted there is decided on this alone: only
@@ -76,6 +78,7 @@ pub(crate) struct Connection {
     pub(crate) kinds: Kinds,
     pub(crate) records: Records,
     pub(crate) contests: Contests,
+    pub(crate) believed: Believed,
     /// Whether it is the cluster that joined.
     pub(crate) recognition: Recognition,
     /// What is counted there; `None` if nothing is.
@@ -115,6 +118,7 @@ impl Connection {
             kinds: Kinds::new(client.clone(), atlas),
             records: Records::default(),
             contests: Contests::default(),
+            believed: Believed::default(),
             recognition,
             census: feed,
             queue: OnceLock::new(),
@@ -212,6 +216,7 @@ impl Connection {
     /// Keeps nothing about a work that is gone.
     pub(crate) fn forget(&self, work: &ObjectKey) {
         self.awaited.forget(work);
+        self.believed.forget(work);
     }
 
     /// Whether there is nothing left of a kind that the member does not serve.

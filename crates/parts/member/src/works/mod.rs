@@ -17,6 +17,7 @@ pub(crate) mod recognition;
 mod release;
 mod rivals;
 mod sync;
+mod unbrought;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,6 +62,7 @@ impl Reconcile for Works {
         };
         // While the member is not ready nothing is tried; all its works are looked at again when it is.
         if !self.is_ready() {
+            self.tell_unbrought(&object, cx).await?;
             return Ok(Wake::OnChange);
         }
         if let Some(wait) = self.connection.spared_for() {
