@@ -60,16 +60,10 @@ struct Case<'a> {
     manifest: &'a Object,
     /// What was written last, if that is known.
     written: Option<&'a Written>,
+    /// Whether that was just this manifest.
+    is_known: bool,
     way: Way,
     interpreter: &'a Interpreter,
-}
-
-impl Case<'_> {
-    /// Whether just this was brought before.
-    fn is_known(&self) -> bool {
-        let is_this = |written: &Written| written.manifest == fingerprint(self.manifest);
-        self.written.is_some_and(is_this)
-    }
 }
 
 impl Works {
@@ -92,12 +86,15 @@ impl Works {
             return Ok(Synced::as_is(done, seen));
         }
         let written = self.connection.records.get(manifest);
+        let known = written.as_ref();
+        let known = known.filter(|written| written.manifest == fingerprint(manifest));
         let mut case = Case {
             work,
             resource: &resource,
             manifest,
             written: written.as_ref(),
-            way: way(manifest, written.as_ref()),
+            is_known: known.is_some(),
+            way: way(known),
             interpreter,
         };
         let step = self.decide(&case, &seen).await?;
@@ -141,20 +138,25 @@ impl Works {
             of_call(error)
         })?;
         synced.seen = synced.seen.filter(|object| is_of(object, work));
-        if case.is_known() && matches!(synced.done, Done::Made | Done::Changed) {
+        self.count(&case, &mut synced);
+        Ok(synced)
+    }
+
+    /// Counts what was brought back: what had been brought before, and was no longer so.
+    fn count(&self, case: &Case<'_>, synced: &mut Synced) {
+        if case.is_known && matches!(synced.done, Done::Made | Done::Changed) {
             let contests = &self.connection.contests;
-            synced.again = contests.brought_back(manifest, Instant::now());
+            synced.again = contests.brought_back(case.manifest, Instant::now());
             if synced.again.is_some() {
                 synced.done = Done::Restored;
             }
         }
-        Ok(synced)
     }
 
     /// What is said of an object that somebody undoes again and again, while it is not to be brought back.
     fn leave_alone(&self, case: &Case<'_>, seen: &Seen, step: &Step) -> Option<Synced> {
         let (manifest, contests) = (case.manifest, &self.connection.contests);
-        if !case.is_known() {
+        if !case.is_known {
             contests.forget(manifest);
         }
         let again = contests.rest(manifest, Instant::now())?;
@@ -329,13 +331,10 @@ fn may_be_there(seen: &Seen, error: &CallError) -> bool {
 }
 
 /// In which way a manifest is brought: applied, unless the member is known to be unable to.
-fn way(manifest: &Object, written: Option<&Written>) -> Way {
-    let is_replaced = |written: &Written| {
-        written.how == How::Replaced && written.manifest == fingerprint(manifest)
-    };
-    match written.is_some_and(is_replaced) {
-        true => Way::Replace,
-        false => Way::Apply,
+fn way(known: Option<&Written>) -> Way {
+    match known.map(|written| written.how) {
+        Some(How::Replaced) => Way::Replace,
+        _ => Way::Apply,
     }
 }
 
