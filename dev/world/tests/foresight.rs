@@ -567,3 +567,128 @@ spec:
     let members = ["m1", "m2", "m3"];
     assert_eq!(holders(&world, &members, "deployments", WEB).await, [""; 0]);
 }
+
+/// An autoscaler that says something which older versions say in another way, or not at all.
+fn autoscaler(most: u32) -> String {
+    format!(
+        "
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: web}}
+spec:
+  maxReplicas: {most}
+  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}
+  metrics: [{{type: Resource, resource: {{name: cpu, target: {{type: Utilization, averageUtilization: 60}}}}}}]
+"
+    )
+}
+
+const FEWER_IN_M1: &str = "
+apiVersion: policy.karmada.io/v1alpha1
+kind: OverridePolicy
+metadata: {name: fewer}
+spec:
+  resourceSelectors: [{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler}]
+  overrideRules:
+    - targetCluster: {clusterNames: [m1]}
+      overriders: {plaintext: [{path: /spec/targetCPUUtilizationPercentage, operator: replace, value: 30}]}
+";
+
+#[tokio::test(start_paused = true)]
+async fn what_policies_name_in_another_version_is_told_in_that() {
+    let world = World::with_members(["m1", "m2"]).await;
+    let old = |clusters: &str| {
+        let kind = "{apiVersion: apps/v1, kind: Deployment}";
+        let named = "{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler}";
+        policy("p", &to(clusters)).replace(kind, named)
+    };
+    world.apply(&autoscaler(9)).await;
+    let change = format!("{}\n---{FEWER_IN_M1}", old("m1"));
+    let told: Value = serde_json::from_str(&foresee(&world, &change, true).await).unwrap();
+    let found = &told["templates"][0];
+    assert_eq!(found["remarks"], json!([]), "{found:#}");
+    let lines = &found["clusters"][0]["overrides"];
+    let path = "/spec/targetCPUUtilizationPercentage";
+    let expected = json!([{"path": path, "before": 60, "after": 30}]);
+    assert_eq!(*lines, expected, "{found:#}");
+    world.apply(&change).await;
+    let field = async || {
+        let seen = world.member("m1").get("hpa", WEB).await;
+        let path = ["spec", "metrics"];
+        seen.and_then(|seen| seen.at(&path).cloned())
+            .unwrap_or_default()[0]["resource"]["target"]["averageUtilization"]
+            .clone()
+    };
+    let is_there = async || field().await == 30;
+    world
+        .until("it is there as it was told", SOON, is_there)
+        .await;
+
+    let mut question = Question {
+        words: vec!["hpa/web".to_owned()],
+        telling: Telling::Json,
+        ..Question::default()
+    };
+    let said = explain(world.control().client(), &question).await.unwrap();
+    let said: Value = serde_json::from_str(&said.text).unwrap();
+    assert_eq!(said["policy"]["chosen"]["name"], "p", "{said:#}");
+    assert_eq!(said["template"]["apiVersion"], "autoscaling/v2");
+    assert_eq!(said["binding"]["sentAs"], "autoscaling/v1");
+    assert_eq!(said["heldBack"], json!(null));
+    let rule = &said["clusters"][0]["overrides"]["rules"][0];
+    assert_eq!(rule["name"], "fewer", "{said:#}");
+    assert_eq!(rule["changes"][0]["before"], 60, "{said:#}");
+    question.telling = Telling::Text;
+    let page = explain(world.control().client(), &question).await.unwrap();
+    let line = "clusters get it as autoscaling/v1";
+    assert!(page.text.contains(line), "{}", page.text);
+
+    // What is edited in the one version goes in the other.
+    let told: Value = serde_json::from_str(&foresee(&world, &autoscaler(12), true).await).unwrap();
+    let found = &told["templates"][0];
+    let expected = json!([{"path": "/spec/maxReplicas", "before": 9, "after": 12}]);
+    assert_eq!(found["clusters"][0]["changes"], expected, "{told:#}");
+    assert_eq!(found["remarks"], json!([]), "{told:#}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_assumed_of_another_version_is_said() {
+    let world = World::with_members(["m1"]).await;
+    let version = |name: &str, field: &str| {
+        let spec = json!({"type": "object", "properties": {field: {"type": "integer"}}, "required": [field]});
+        json!({
+            "name": name, "served": true, "storage": name == "v1",
+            "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+        })
+    };
+    for (field, remark) in [
+        ("size", "is taken to say there what it says in acme.io/v1"),
+        ("length", "cannot be foretold"),
+    ] {
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "gadgets.acme.io"},
+            "spec": {
+                "group": "acme.io", "scope": "Namespaced", "names": {"plural": "gadgets", "kind": "Gadget"},
+                "versions": [version("v1beta1", field), version("v1", "size")],
+            },
+        });
+        world.apply(&definition.to_string()).await;
+        world.advance(WHILE).await;
+        let gadget = "{apiVersion: acme.io/v1, kind: Gadget, metadata: {name: g}, spec: {size: 3}}";
+        let named = "{apiVersion: acme.io/v1beta1, kind: Gadget}";
+        let change =
+            policy("p", &to("m1")).replace("{apiVersion: apps/v1, kind: Deployment}", named);
+        let told = suppose(&world, &format!("{gadget}{change}"), true)
+            .await
+            .text;
+        let told: Value = serde_json::from_str(&told).unwrap();
+        let remarks = told["templates"][0]["remarks"].as_array().unwrap();
+        let [said] = remarks.as_slice() else {
+            panic!("{told:#}");
+        };
+        let said = said.as_str().unwrap();
+        assert!(said.starts_with("goes by acme.io/v1beta1"), "{said}");
+        assert!(said.contains(remark), "{said}");
+    }
+}

@@ -232,6 +232,81 @@ const ALONG: &[Story] = &[
 
 const SCALED: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 5, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: nginx}]}}}}";
 
+const SCALER: &str = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {minReplicas: 1, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}";
+const BUSIER: &str = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {minReplicas: 1, maxReplicas: 12, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}";
+const OLD_SCALERS: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler}], placement: {clusterAffinity: {clusterNames: [m1, m2]}}}}";
+const NEW_SCALERS: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler}], placement: {clusterAffinity: {clusterNames: [m1, m2]}}}}";
+const FEWER_IN_M1: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: OverridePolicy, metadata: {name: o}, spec: {resourceSelectors: [{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler}], overrideRules: [{targetCluster: {clusterNames: [m1]}, overriders: {plaintext: [{path: /spec/maxReplicas, operator: replace, value: 5}]}}]}}";
+const GADGETS_IN_TWO: &str = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.shop.io}, spec: {group: shop.io, scope: Namespaced, names: {kind: Gadget, plural: gadgets, singular: gadget, listKind: GadgetList}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}, {name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}";
+const OLD_GADGETS_TO_M1: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: objects}, spec: {activationPreference: Lazy, resourceSelectors: [{apiVersion: shop.io/v1beta1, kind: Gadget}], placement: {clusterAffinity: {clusterNames: [m1]}}}}";
+const OLD_GADGETS_TO_M2: &str = "{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: objects}, spec: {activationPreference: Lazy, resourceSelectors: [{apiVersion: shop.io/v1beta1, kind: Gadget}], placement: {clusterAffinity: {clusterNames: [m2]}}}}";
+const BIGGER_GADGET: &str =
+    "{apiVersion: shop.io/v1, kind: Gadget, metadata: {name: g}, spec: {size: 4}}";
+
+/// Kinds that are served in several versions, of which policies name one that the server does not like best.
+const VERSIONS: &[Story] = &[
+    Story {
+        claim: "a policy may name any version",
+        there: &[(HOME, SCALER)],
+        change: OLD_SCALERS,
+        expected: &["HorizontalPodAutoscaler web: m1 created, m2 created"],
+    },
+    Story {
+        claim: "an override policy may name any version",
+        there: &[(HOME, SCALER), (HOME, NEW_SCALERS)],
+        change: FEWER_IN_M1,
+        expected: &["HorizontalPodAutoscaler web: m1 changed, m2 stays"],
+    },
+    Story {
+        claim: "they come together",
+        there: &[],
+        change: "scalers",
+        expected: &["HorizontalPodAutoscaler web: m1 created, m2 created"],
+    },
+    Story {
+        claim: "an edit in one version flows in another",
+        there: &[(HOME, SCALER), (HOME, OLD_SCALERS), (HOME, FEWER_IN_M1)],
+        change: BUSIER,
+        expected: &["HorizontalPodAutoscaler web: m1 stays, m2 changed"],
+    },
+    Story {
+        claim: "one more version changes nothing by itself",
+        there: &[
+            (HOME, GADGETS),
+            (HOME, GADGETS_EVERYWHERE),
+            (HOME, GADGET),
+            (HOME, ALL_GADGETS),
+        ],
+        change: GADGETS_IN_TWO,
+        expected: &["Gadget g: m1 stays, m2 stays, m3 stays"],
+    },
+    Story {
+        claim: "a lazy policy waits, whatever version is liked best",
+        there: &[
+            (HOME, GADGETS),
+            (HOME, GADGETS_EVERYWHERE),
+            (HOME, GADGETS_IN_TWO),
+            (HOME, OLD_GADGETS_TO_M1),
+            (HOME, GADGET),
+        ],
+        change: OLD_GADGETS_TO_M2,
+        expected: &["Gadget g: m1 stays"],
+    },
+    Story {
+        claim: "until its template is edited",
+        there: &[
+            (HOME, GADGETS),
+            (HOME, GADGETS_EVERYWHERE),
+            (HOME, GADGETS_IN_TWO),
+            (HOME, OLD_GADGETS_TO_M1),
+            (HOME, GADGET),
+            (HOME, OLD_GADGETS_TO_M2),
+        ],
+        change: BIGGER_GADGET,
+        expected: &["Gadget g: m1 deleted, m2 created"],
+    },
+];
+
 /// What a change stands for that is more than one object.
 fn files(change: &str) -> String {
     let all: Vec<&str> = match change {
@@ -241,6 +316,7 @@ fn files(change: &str) -> String {
             "{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterOverridePolicy, metadata: {name: o}, spec: {resourceSelectors: [{apiVersion: v1, kind: Namespace, name: bank}], overrideRules: [{targetCluster: {clusterNames: [m1]}, overriders: {labelsOverrider: [{operator: replace, value: {tier: silver}}]}}]}}",
             BANK,
         ],
+        "scalers" => vec![FEWER_IN_M1, SCALER, OLD_SCALERS],
         "gadgets" => vec![GADGETS, GADGETS_EVERYWHERE, GADGET, ALL_GADGETS],
         one => vec![one],
     };
@@ -424,4 +500,9 @@ async fn members_take_and_refuse_as_it_is_foretold() {
 #[tokio::test(start_paused = true)]
 async fn what_comes_along_goes_where_it_is_foretold() {
     come_true(ALONG).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn versions_are_those_that_policies_name() {
+    come_true(VERSIONS).await;
 }

@@ -15,6 +15,11 @@ use crate::writing::{absent_cluster, named_clusters, policy_mentions};
 
 /// What an explanation is made from.
 pub(super) struct Facts<'a> {
+    /// The template in the version that somebody asked for.
+    pub(super) asked: &'a Object,
+    /// In the version that its policy means.
+    pub(super) meant: &'a Object,
+    /// In the version that its binding names, which clusters get.
     pub(super) template: &'a Object,
     pub(super) binding: Option<&'a Object>,
     pub(super) works: &'a [Object],
@@ -91,7 +96,7 @@ fn list(value: Option<&Value>) -> &[Value] {
 
 /// Everything in one value; `binding` is null if there is none.
 pub(super) fn tell(facts: &Facts<'_>) -> Value {
-    let template = facts.template;
+    let template = facts.asked;
     let (records, unknown) = match facts.decisions {
         Ok(records) => (records.as_slice(), None),
         Err(why) => (&[][..], Some(why)),
@@ -114,7 +119,7 @@ pub(super) fn tell(facts: &Facts<'_>) -> Value {
         "asked": facts.cluster,
         "leftAlone": facts.left_alone,
         "heldBack": held_back(facts),
-        "binding": facts.binding.map(binding),
+        "binding": facts.binding.map(|found| binding(found, facts.template)),
         "decision": records.first(),
         "decisionsUnknown": unknown,
         "changed": decisions::changes(records),
@@ -146,7 +151,7 @@ fn unknown_clusters(facts: &Facts<'_>) -> Vec<String> {
 
 /// Whose the template is, and why not others'.
 fn policy(facts: &Facts<'_>) -> Value {
-    let decision = facts.picture.claim(facts.template, facts.binding);
+    let decision = facts.picture.claim(facts.meant, facts.binding);
     let (state, why) = match &decision.outcome {
         Outcome::Exempt(exemption) => ("exempt", Some(exemption.to_string())),
         Outcome::Unclaimed => ("unclaimed", None),
@@ -209,19 +214,20 @@ pub(super) fn left_alone(binding: Option<&Object>, picture: &Picture) -> Option<
 /// others need, is on its way.
 fn held_back(facts: &Facts<'_>) -> Option<&'static str> {
     let binding = facts.binding?;
-    let decision = facts.picture.claim(facts.template, Some(binding));
+    let decision = facts.picture.claim(facts.meant, Some(binding));
     let is_claimed = matches!(decision.outcome, Outcome::Applied(_));
     let is_held = !is_claimed && facts.required_by.is_empty();
     (is_held && !speaks_of(binding, facts.template)).then_some(HELD_BACK)
 }
 
-fn binding(binding: &Object) -> Value {
+fn binding(binding: &Object, template: &Object) -> Value {
     let at = |path: &[&str]| binding.at(path).cloned().unwrap_or_default();
     json!({
         "kind": binding.kind(),
         "namespace": binding.namespace(),
         "name": binding.name(),
         "generation": binding.generation(),
+        "sentAs": template.api_version(),
         "replicas": at(&["spec", "replicas"]),
         "placement": at(&["spec", "placement"]),
         "suspension": at(&["spec", "suspension"]),

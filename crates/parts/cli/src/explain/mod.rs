@@ -10,7 +10,7 @@ mod facts;
 mod text;
 
 use api::names::{binding_name, work_name};
-use client::{Client, ListOptions};
+use client::{Client, Discovery, ListOptions};
 use futures_util::stream::{self, StreamExt as _};
 use http::Method;
 use object::{Object, ObjectKey, ResourceType, Value};
@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::nearest::{cluster_hint, missing};
-use crate::picture::{Picture, Presumption, is_namespace};
+use crate::picture::{Forms, Picture, Presumption, is_namespace};
 use crate::reach::call_failure;
 use crate::reading::{self, Answer, Place};
 use facts::Facts;
@@ -62,12 +62,12 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
     let namespace = question.namespace.as_deref();
     let namespace = namespace.unwrap_or_else(|| connected.default_namespace());
     let key = reading::key(resource, namespace, &name);
-    let template = match control.get(resource, &key).await {
+    let asked = match control.get(resource, &key).await {
         Ok(template) => template,
         Err(error) => return Err(missing(control, resource, &key, &error).await),
     };
-    let (presumed, home) = (&question.presumed, template.namespace());
-    let mut picture = Picture::read_within(control, presumed, home).await?;
+    let (presumed, home) = (&question.presumed, asked.namespace());
+    let mut picture = Picture::read_within(control, &discovery, presumed, home).await?;
     if let Some(cluster) = &question.cluster
         && picture.sees_clusters
         && !picture.clusters.contains_key(cluster)
@@ -77,16 +77,23 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
             cluster_hint(&[cluster], picture.clusters.keys().map(String::as_str)),
         ));
     }
-    let binding = find_binding(control, resource, &template).await?;
+    let binding = find_binding(control, resource, &asked).await?;
+    let forms = read_forms(control, &discovery, &mut picture, asked, binding.as_ref()).await;
+    let asked = forms.main();
+    let meant = picture.version_meant(asked, binding.as_ref());
+    let meant = meant.map_or(asked, |version| forms.in_version(&version));
+    let bound = binding.as_ref();
+    let bound = bound.and_then(|binding| picture.version_bound(asked, binding));
+    let template = bound.map_or(meant, |version| forms.in_version(&version));
     // A namespace that no policy claims goes to clusters by itself, or stays at home for a reason.
-    let travels = (binding.is_none() && is_namespace(&template))
-        .then(|| Travels::of(picture.keeps_at_home(&template)));
+    let travels = (binding.is_none() && is_namespace(template))
+        .then(|| Travels::of(picture.keeps_at_home(template)));
     let (works, decisions) = match &binding {
         Some(binding) => (
             list_works(control, binding).await?,
             read_decisions(control, binding).await,
         ),
-        None if travels.is_some() => (list_namesakes(control, &template).await?, Ok(Vec::new())),
+        None if travels.is_some() => (list_namesakes(control, template).await?, Ok(Vec::new())),
         None => (Some(Vec::new()), Ok(Vec::new())),
     };
     if works.is_none() {
@@ -105,13 +112,17 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
         places.dedup();
     }
     places.retain(|name| question.cluster.as_ref().is_none_or(|only| only == name));
+    let found = discovery.find(&template.group_version_kind());
+    let resource = found.map_or(resource, |found| &found.resource);
     let members: Vec<(String, Result<Object, Unseen>)> = stream::iter(places)
-        .map(|member| ask_member(picture.member(control, &member), resource, &template))
+        .map(|member| ask_member(picture.member(control, &member), resource, template))
         .buffered(MEMBERS)
         .collect()
         .await;
     let told = facts::tell(&Facts {
-        template: &template,
+        asked,
+        meant,
+        template,
         binding: binding.as_ref(),
         works,
         sees_works,
@@ -136,6 +147,33 @@ pub async fn explain(control: &Client, question: &Question) -> Result<Answer, Fa
         notes: Vec::new(),
         failure: reading::blame(unseen.collect(), false),
     })
+}
+
+/// A template in all versions in which somebody means it, in that first in which it was asked for. What cannot be read is
+/// left out, and said.
+async fn read_forms(
+    control: &Client,
+    discovery: &Discovery,
+    picture: &mut Picture,
+    asked: Object,
+    binding: Option<&Object>,
+) -> Forms {
+    let kinds = picture.kinds_named(&asked, binding);
+    let mut forms = Forms::new(asked);
+    for kind in kinds {
+        let Some(found) = discovery.find(&kind) else {
+            continue;
+        };
+        match control.get(&found.resource, &forms.main().key()).await {
+            Ok(form) => forms.add(form),
+            Err(error) => {
+                let (version, why) = (kind.api_version(), call_failure(&error));
+                let doubt = format!("what it is in {version} cannot be read ({why})");
+                picture.settings.doubts.push(doubt);
+            }
+        }
+    }
+    forms
 }
 
 /// A type with a stroke and nothing behind it is a name that was forgotten, or whose completion did not come.

@@ -10,7 +10,7 @@ use api::policy::{
 use api::read::read;
 use api::registry;
 use api::well_known::feature_gates::Gate;
-use client::{Client, ListOptions};
+use client::{Client, Discovery, ListOptions};
 use futures_util::future::try_join_all;
 use interpret::script::Limits;
 use interpret::{Engine, Interpreter, Options};
@@ -18,30 +18,36 @@ use object::{Object, ResourceType};
 use overrides::Overrides;
 use policy::Index;
 
-use super::Picture;
 use super::settings::{Presumption, Settings};
+use super::{Picture, Versions};
 use crate::bystander::Bystander;
 use crate::failure::Failure;
 use crate::reach::call_failure;
 
 impl Picture {
     /// Reads everything that decides.
-    pub(crate) async fn read(control: &Client, presumed: &Presumption) -> Result<Self, Failure> {
-        Self::read_for(control, presumed, None).await
+    pub(crate) async fn read(
+        control: &Client,
+        discovery: &Discovery,
+        presumed: &Presumption,
+    ) -> Result<Self, Failure> {
+        Self::read_for(control, discovery, presumed, None).await
     }
 
     /// The same for somebody who wants to know about one namespace, or about what has none. What this user may not list is
     /// left out, and said.
     pub(crate) async fn read_within(
         control: &Client,
+        discovery: &Discovery,
         presumed: &Presumption,
         namespace: &str,
     ) -> Result<Self, Failure> {
-        Self::read_for(control, presumed, Some(namespace)).await
+        Self::read_for(control, discovery, presumed, Some(namespace)).await
     }
 
     async fn read_for(
         control: &Client,
+        discovery: &Discovery,
         presumed: &Presumption,
         within: Option<&str>,
     ) -> Result<Self, Failure> {
@@ -75,6 +81,7 @@ impl Picture {
             policies: Index::default(),
             overrides: Overrides::default(),
             override_keys: Default::default(),
+            versions: Versions::of(discovery),
             clusters: Default::default(),
             sees_clusters,
             interpreter: Interpreter::default(),

@@ -85,7 +85,7 @@ impl Picture {
         binding: Option<&'a Object>,
     ) -> policy::Decision<'a> {
         policy::decide(&policy::Inputs {
-            template: policy::Template::new(template),
+            template: self.template(template),
             binding,
             policies: &self.policies,
             overrides: &self.override_keys,
@@ -215,10 +215,7 @@ impl Picture {
                 Err(error) => return refused(error.to_string()),
             };
         }
-        let template = overrides::Template {
-            object: &revised,
-            other_versions: &[],
-        };
+        let template = self.template(&revised);
         let (steps, result) =
             overrides::explain(&self.overrides, &template, &OverrideFacts::from(known));
         Rendering {

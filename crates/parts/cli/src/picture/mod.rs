@@ -8,6 +8,7 @@ mod judge;
 mod settings;
 mod shares;
 mod spaces;
+mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +25,7 @@ pub(crate) use policy::activation::speaks_of;
 pub use settings::Presumption;
 pub(crate) use shares::{Share, completions};
 pub(crate) use spaces::{is_namespace, namespaces};
+pub(crate) use versions::{Forms, Versions, converted, version_of};
 
 /// Everything that decides about templates.
 #[derive(Clone)]
@@ -38,6 +40,8 @@ pub(crate) struct Picture {
     pub(crate) overrides: Overrides,
     /// The names of the latter; without a namespace for cluster-wide ones.
     pub(crate) override_keys: BTreeSet<ObjectKey>,
+    /// The versions in which kinds are served.
+    pub(crate) versions: Versions,
     /// The clusters, by name.
     pub(crate) clusters: BTreeMap<String, Cluster>,
     /// Whether the clusters could be read.

@@ -246,7 +246,7 @@ async fn check(
 /// Another policy that selects the template may go before the one that is made for it, and send it elsewhere or take it
 /// away from where it is.
 async fn check_rivals(control: &Client, template: &Object, policy: &Object) -> Result<(), Failure> {
-    let mut picture = Picture::read(control, &Presumption::default()).await?;
+    let mut picture = picture(control).await?;
     picture.take(policy);
     let decision = picture.claim(template, None);
     let Some(chosen) = decision.claim.chosen else {
@@ -268,6 +268,12 @@ async fn check_rivals(control: &Client, template: &Object, policy: &Object) -> R
         ),
         "--auto-create-policy=false leaves it to that policy, which may send it elsewhere; `karavel simulate -f` shows where",
     ))
+}
+
+async fn picture(control: &Client) -> Result<Picture, Failure> {
+    let discovery = control.discover().await;
+    let discovery = discovery.map_err(|error| call_failure(&error))?;
+    Picture::read(control, &discovery, &Presumption::default()).await
 }
 
 async fn exists(control: &Client, kind: &ResourceType, object: &Object) -> Result<bool, Failure> {
@@ -309,8 +315,7 @@ async fn dependencies(
     discovery: &client::Discovery,
     object: &Object,
 ) -> Result<Vec<(ResourceType, Object)>, Failure> {
-    let picture = Picture::read(control, &Presumption::default()).await?;
-    let rules = picture.interpreter;
+    let rules = picture(control).await?.interpreter;
     let references = match rules.dependencies(object) {
         Ok(references) => references,
         Err(interpret::InterpretError::NoRule { .. }) => Vec::new(),

@@ -5,14 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use binding::terms;
 use object::{Object, ObjectKey};
 use policy::{Exemption, MetadataEdit, Outcome, Policy, PolicyId, Reach};
 
 use super::stage::Supposed;
 use super::templates::is_edited;
 use super::{Template, Templates};
-use crate::picture::{Picture, speaks_of};
+use crate::picture::{Forms, Picture, speaks_of, version_of};
 
 /// Revisions of what is supposed: later than any that a server has given, which counts from one.
 const FIRST_REVISION: u64 = 1 << 62;
@@ -35,6 +34,8 @@ pub(super) struct Settled {
     /// The policy that its binding was last made by, and what the template was then; `None` if the binding is as it was
     /// before.
     pub(super) applied: Option<(Policy, Object)>,
+    /// The version in which its binding names it, or would.
+    pub(super) version: String,
     /// Whether the binding is about the template as it would be at last.
     pub(super) is_spoken_of: bool,
 }
@@ -73,6 +74,11 @@ impl Settled {
         policy.is_some_and(|policy| policy.spec.preserve_resources_on_deletion == Some(true))
     }
 
+    /// A template as its binding names it, or would.
+    pub(super) fn form<'t>(&self, template: &'t Template) -> &'t Object {
+        template.object.in_version(&self.version)
+    }
+
     /// The name of the policy that holds it.
     pub(super) fn holder(&self) -> Option<String> {
         Some(self.policy.as_ref()?.id.to_string())
@@ -82,7 +88,7 @@ impl Settled {
 /// A template and its binding on the way.
 #[derive(Clone, Debug, Default)]
 struct State {
-    object: Object,
+    object: Forms,
     /// Its binding; only what is noted on it is kept up.
     binding: Option<Object>,
     /// What has been noted on the template so far, which its author's changes leave in place.
@@ -90,22 +96,30 @@ struct State {
     policy: Option<Policy>,
     standing: Option<Standing>,
     applied: Option<(Policy, Object)>,
+    /// The version that this policy means, or that its binding names.
+    version: Option<String>,
 }
 
 impl Claims {
-    /// Lets the supposed objects come, one after the other. The picture is that from before.
-    pub(super) fn after_each(before: &Picture, templates: &Templates, order: &[Supposed]) -> Self {
+    /// Lets the supposed objects come, one after the other, from how it is to how it would be.
+    pub(super) fn after_each(
+        (before, after): (&Picture, &Picture),
+        templates: &Templates,
+        order: &[Supposed],
+    ) -> Self {
         let mut picture = before.clone();
+        // A version that comes to be served is as good as served already for those that name it.
+        picture.versions = after.versions.clone();
         let mut states: BTreeMap<Id, State> = BTreeMap::new();
         for (number, supposed) in order.iter().enumerate() {
             if !supposed.is_written() {
                 continue;
             }
             let object = supposed.numbered(number);
-            let Some(reach) = amend(&mut picture, &object) else {
-                let id = id(&object);
+            let Some(reach) = amend(&mut picture, object.main()) else {
+                let id = id(object.main());
                 let state = states.remove(&id).unwrap_or_else(|| State {
-                    binding: binding_of(templates, &object),
+                    binding: templates.binding_of(object.main()).cloned(),
                     ..State::default()
                 });
                 let state = State { object, ..state }.noted();
@@ -113,17 +127,17 @@ impl Claims {
                 continue;
             };
             for template in templates.all() {
-                let known = states.get(&id(&template.object));
+                let known = states.get(&template.id());
                 let Some(current) = known.map(|known| &known.object).or(template.former()) else {
                     continue;
                 };
-                if reach.covers(&policy::Template::new(current)) {
+                if reach.covers(&picture.template(current.main())) {
                     let state = known.cloned().unwrap_or_else(|| State {
                         object: current.clone(),
-                        binding: binding_of(templates, current),
+                        binding: templates.binding_of(current.main()).cloned(),
                         ..State::default()
                     });
-                    states.insert(id(&template.object), state.decided(&picture));
+                    states.insert(template.id(), state.decided(&picture));
                 }
             }
         }
@@ -137,22 +151,22 @@ impl Claims {
     pub(super) fn complete(&mut self, after: &Picture, templates: &Templates) {
         for template in templates.all() {
             self.settled
-                .entry(id(&template.object))
+                .entry(template.id())
                 .or_insert_with(|| settle(after, templates, &template.object));
         }
     }
 
     /// Whose a template would be.
     pub(super) fn of(&self, template: &Template) -> Option<&Settled> {
-        self.settled.get(&id(&template.object))
+        self.settled.get(&template.id())
     }
 }
 
 /// Whose a template is by what a picture shows.
-pub(super) fn settle(picture: &Picture, templates: &Templates, object: &Object) -> Settled {
+pub(super) fn settle(picture: &Picture, templates: &Templates, object: &Forms) -> Settled {
     let state = State {
         object: object.clone(),
-        binding: binding_of(templates, object),
+        binding: templates.binding_of(object.main()).cloned(),
         ..State::default()
     };
     state.decided(picture).settled()
@@ -160,10 +174,6 @@ pub(super) fn settle(picture: &Picture, templates: &Templates, object: &Object) 
 
 fn id(object: &Object) -> Id {
     (object.kind().to_owned(), object.key())
-}
-
-fn binding_of(templates: &Templates, object: &Object) -> Option<Object> {
-    templates.bindings.get(&terms::key(object)).cloned()
 }
 
 /// Takes in what claims templates, or is waited for by that; gives the templates it concerns, `None` for anything else.
@@ -189,17 +199,17 @@ fn amend(picture: &mut Picture, object: &Object) -> Option<Reach> {
 
 impl Supposed {
     /// Whether applying it writes anything.
-    fn is_written(&self) -> bool {
+    pub(super) fn is_written(&self) -> bool {
         let was = self.was.as_ref();
-        was.is_none_or(|was| is_edited(was, &self.object))
+        was.is_none_or(|was| is_edited(was, self.object.main()))
     }
 
     /// The object with the revision that it has as the so-manieth one to be written.
-    pub(super) fn numbered(&self, number: usize) -> Object {
+    pub(super) fn numbered(&self, number: usize) -> Forms {
         let mut object = self.object.clone();
-        let revision = FIRST_REVISION.saturating_add(number as u64);
+        let revision = FIRST_REVISION.saturating_add(number as u64).to_string();
         // What has no metadata has been refused before.
-        let _ = object.set(&["metadata", "resourceVersion"], revision.to_string());
+        object.edit(|form| drop(form.set(&["metadata", "resourceVersion"], revision.as_str())));
         object
     }
 }
@@ -207,15 +217,19 @@ impl Supposed {
 impl State {
     /// The template with what has been noted on it.
     fn noted(mut self) -> Self {
-        write(&mut self.object, &self.notes);
+        self.object.edit(|form| write(form, &self.notes));
         self
     }
 
     /// What the control plane makes of it now.
     fn decided(mut self, picture: &Picture) -> Self {
-        let decision = picture.claim(&self.object, self.binding.as_ref());
+        let main = self.object.main();
+        let meant = picture.version_meant(main, self.binding.as_ref());
+        let meant = meant.unwrap_or_else(|| version_of(main).to_owned());
+        let object = self.object.in_version(&meant);
+        let decision = picture.claim(object, self.binding.as_ref());
         let chosen = decision.claim.chosen.map(|found| found.policy.clone());
-        let edit = decision.template_edit(&self.object);
+        let edit = decision.template_edit(object);
         let (standing, is_applied) = match &decision.outcome {
             Outcome::Exempt(why) => (Standing::Exempt(why.clone()), false),
             Outcome::Unclaimed => (Standing::Unclaimed, false),
@@ -231,13 +245,17 @@ impl State {
             binding.get_or_insert_default();
         }
         if let Some(binding) = &mut binding {
-            let edit = decision.binding_edit(&self.object, binding);
+            let edit = decision.binding_edit(object, binding);
             write(binding, &edit);
         }
         if let Some(policy) = chosen.clone().filter(|_| is_applied) {
-            self.applied = Some((policy, self.object.clone()));
+            self.applied = Some((policy, object.clone()));
+            self.version = Some(meant);
+        } else if self.version.is_none() {
+            let binding = self.binding.as_ref();
+            self.version = binding.and_then(|binding| picture.version_bound(main, binding));
         }
-        write(&mut self.object, &edit);
+        self.object.edit(|form| write(form, &edit));
         self.notes.labels.extend(edit.labels);
         self.notes.annotations.extend(edit.annotations);
         Self {
@@ -249,11 +267,14 @@ impl State {
     }
 
     fn settled(self) -> Settled {
+        let main = self.object.main();
+        let version = self.version.unwrap_or_else(|| version_of(main).to_owned());
         let is_spoken_of = match &self.binding {
-            Some(binding) => speaks_of(binding, &self.object),
+            Some(binding) => speaks_of(binding, self.object.in_version(&version)),
             None => true,
         };
         Settled {
+            version,
             is_spoken_of,
             policy: self.policy,
             standing: self.standing.unwrap_or(Standing::Unclaimed),

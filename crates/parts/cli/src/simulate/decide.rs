@@ -51,6 +51,8 @@ struct Course {
 /// A template that has been placed, and its binding as it would be but for those that bring the template along.
 struct Then<'a> {
     template: &'a Template,
+    /// As the binding would name it.
+    object: &'a Object,
     existing: Option<Placed>,
     placed: Placed,
     is_spoken_of: bool,
@@ -89,7 +91,7 @@ pub(super) fn decide(scene: Scene<'_>, now: Time) -> Simulated {
         fates.push(then.with_others(scene, &course.along, fate));
     }
     for template in followers {
-        fates.extend(match is_namespace(&template.object) {
+        fates.extend(match is_namespace(template.object.main()) {
             true => spaces::fate(scene, template),
             false => follow(scene, template, &course.along),
         });
@@ -147,7 +149,7 @@ fn unmoved(scene: Scene<'_>, now: Time) -> Option<String> {
         let why = format!("as {NO_EXECUTE} taints drive nothing out there");
         return Some(format!("{why} (--enable-no-execute-taint-eviction)"));
     }
-    let supposed = scene.templates.all().map(|template| &template.object);
+    let supposed = scene.templates.all().map(|template| template.object.main());
     let supposed = supposed.filter(|object| object.kind() == TAINT_POLICY);
     let known = scene.templates.taint_policies.iter();
     let named: BTreeMap<&str, &Object> = known
@@ -198,16 +200,22 @@ fn is_driven_out(cluster: &Cluster, policies: &[ClusterTaintPolicy], now: Time) 
 
 /// Whether nobody claims a template: it goes where others need it, if anywhere.
 fn only_follows(scene: Scene<'_>, template: &Template) -> bool {
-    let binding = scene.templates.bindings.get(&terms::key(&template.object));
+    let binding = scene.templates.binding_of(template.object.main());
     let existing = binding.and_then(|binding| Placed::read(binding).ok());
     let is_free = scene.claims.of(template).is_none_or(Settled::is_free);
     is_free && existing.is_none_or(|placed| !placed.spec.required_by.is_empty())
 }
 
+/// A template as its binding names it, or would.
+fn form<'t>(scene: Scene<'_>, template: &'t Template) -> &'t Object {
+    let settled = scene.claims.of(template);
+    settled.map_or(template.object.main(), |settled| settled.form(template))
+}
+
 /// What would become of a template that comes along with others.
 fn follow(scene: Scene<'_>, template: &Template, along: &Along) -> Option<Fate> {
-    let object = &template.object;
-    let binding = scene.templates.bindings.get(&terms::key(object));
+    let object = form(scene, template);
+    let binding = scene.templates.binding_of(object);
     let existing = binding.and_then(|binding| Placed::read(binding).ok());
     let needs = along.needs_of(object);
     if existing.is_none() && needs.is_empty() {
@@ -217,6 +225,7 @@ fn follow(scene: Scene<'_>, template: &Template, along: &Along) -> Option<Fate> 
     let placed = with_spec(existing.clone(), object, spec);
     let bound = Bound {
         template,
+        object,
         existing: existing.as_ref(),
         placed: &placed,
         is_spoken_of: true,
@@ -261,20 +270,22 @@ fn fate<'a>(
         claims,
         lost,
     } = scene;
-    let object = &template.object;
-    let binding = templates.bindings.get(&terms::key(object));
-    let existing = binding.and_then(|binding| Placed::read(binding).ok());
     let settled = claims.of(template)?;
+    let object = settled.form(template);
+    let binding = templates.binding_of(object);
+    let existing = binding.and_then(|binding| Placed::read(binding).ok());
     if settled.is_free() && existing.is_none() {
         return None;
     }
-    let was = claims::settle(before, templates, template.former().unwrap_or(object));
+    let was = template.former().unwrap_or(&template.object);
+    let was = claims::settle(before, templates, was);
     let (policy, was_of) = (settled.holder(), was.holder());
     let mut fate = Fate {
         was_of: was_of.filter(|was| existing.is_some() && Some(was) != policy.as_ref()),
         policy,
         ..template.fate()
     };
+    fate.remarks.extend(template.object.doubt(&settled.version));
     // A binding outlives the claim; its targets stay as they are until somebody else claims the template.
     let mut placed = existing.clone();
     let mut is_spoken_of = settled.is_spoken_of;
@@ -340,6 +351,7 @@ fn fate<'a>(
     course.along.note(after, object, &placed);
     let then = Then {
         template,
+        object,
         existing,
         placed,
         is_spoken_of,
@@ -352,13 +364,14 @@ fn fate<'a>(
 impl Then<'_> {
     /// What becomes of the template in every cluster, its own and those of the templates that bring it along.
     fn with_others(mut self, scene: Scene<'_>, along: &Along, fate: Fate) -> Fate {
-        let needs = along.needs_of(&self.template.object);
+        let needs = along.needs_of(self.object);
         // Where nothing is brought along, nobody takes off either what stands on bindings from before.
         if scene.after.settings.gates.is_enabled(Gate::PropagateDeps) {
-            self.placed.spec = along::spec(&self.template.object, Some(&self.placed.spec), &needs);
+            self.placed.spec = along::spec(self.object, Some(&self.placed.spec), &needs);
         }
         let bound = Bound {
             template: self.template,
+            object: self.object,
             existing: self.existing.as_ref(),
             placed: &self.placed,
             is_spoken_of: self.is_spoken_of,

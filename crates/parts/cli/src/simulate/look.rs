@@ -119,7 +119,7 @@ struct Homes {
 
 impl Homes {
     fn of(after: &Picture, templates: &Templates, outcome: &Simulated) -> Self {
-        let spaces = templates.all().map(|template| &template.object);
+        let spaces = templates.all().map(|template| template.object.main());
         let kept = spaces.filter(|object| is_namespace(object));
         let kept = kept.filter(|object| object.name() != EVERYWHERE);
         let kept = kept.filter_map(|object| {

@@ -37,10 +37,11 @@ use crate::failure::Failure;
 use crate::manifests::{Home, Manifest};
 use crate::nearest::cluster_hint;
 use crate::picture::{Picture, Presumption};
+use crate::reach::call_failure;
 use crate::reading::Answer;
 use claims::Claims;
 use progress::Progress;
-use stage::Stage;
+use stage::{Stage, Supposed};
 use works::Scene;
 
 /// What is supposed.
@@ -90,12 +91,14 @@ async fn foretell(
     progress: &Progress,
 ) -> Result<Answer, Failure> {
     progress.begin("reading the control plane", 0);
-    let before = Picture::read(control, &supposed.presumed).await?;
+    let discovery = control.discover().await;
+    let discovery = discovery.map_err(|error| call_failure(&error))?;
+    let before = Picture::read(control, &discovery, &supposed.presumed).await?;
     let lost = lost(&supposed.lost, &before)?;
     let home = Home::new(supposed.namespace.as_deref(), control);
     let mut after = before.clone();
     after.clusters.retain(|name, _| !lost.contains(name));
-    let mut templates = Templates::read(control).await?;
+    let mut templates = Templates::read(control, discovery).await?;
     let (mut order, mut refused) = (Vec::new(), Vec::new());
     let manager = supposed.manager.as_deref();
     let (manifests, discovery) = (&supposed.manifests, &templates.discovery);
@@ -104,18 +107,24 @@ async fn foretell(
     for manifest in &supposed.manifests {
         match stage.try_on(manifest, &templates.discovery).await {
             Ok(supposed) => {
-                if !after.take(&supposed.object) {
-                    templates.put(&supposed);
-                }
-                order.push(supposed);
+                let is_template = !after.take(supposed.object.main());
+                order.push((supposed, is_template));
             }
             Err(failure) => refused.push((manifest.place.clone(), failure)),
         }
         progress.step();
     }
     progress.begin("reading templates", 0);
+    after.versions.add(stage.coming_kinds());
     templates.add_selected(control, &after).await?;
-    let mut claims = Claims::after_each(&before, &templates, &order);
+    for (supposed, is_template) in &mut order {
+        if *is_template {
+            stage.complete(supposed, &after, &templates).await;
+            templates.put(supposed);
+        }
+    }
+    let order: Vec<Supposed> = order.into_iter().map(|(supposed, _)| supposed).collect();
+    let mut claims = Claims::after_each((&before, &after), &templates, &order);
     claims.complete(&after, &templates);
     let unread = templates.add_references(control, &after, &claims).await?;
     let unlisted = templates.add_namespaces(control).await?;
@@ -132,7 +141,7 @@ async fn foretell(
     };
     let mut outcome = decide(&after);
     // What clusters serve decides where objects go, and comes with definitions that go there.
-    let defined = kinds::defined_by(templates.all().map(|template| &template.object));
+    let defined = kinds::defined_by(templates.all().map(|template| template.object.main()));
     if kinds::serve(&mut after, &outcome, &defined) {
         outcome = decide(&after);
     }

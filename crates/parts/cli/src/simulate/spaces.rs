@@ -16,7 +16,7 @@ pub(super) fn travels(scene: Scene<'_>, object: &Object) -> bool {
 
 /// What would become of a namespace that no policy claims; `None` if nothing is to be said of it.
 pub(super) fn fate(scene: Scene<'_>, template: &Template) -> Option<Fate> {
-    let namespace = &template.object;
+    let namespace = template.object.main();
     let mut fate = template.fate();
     let works = works_of(scene.templates, namespace);
     if let Some(why) = scene.after.keeps_at_home(namespace) {
@@ -47,7 +47,7 @@ pub(super) fn in_cluster(
     cluster: &str,
     work: Option<&Object>,
 ) -> ClusterFate {
-    let namespace = &template.object;
+    let namespace = template.object.main();
     match scene.after.render_namespace(namespace, cluster, work) {
         Ok((sent, steps)) => {
             let fate = send(work, sent.into_value(), false);
@@ -61,7 +61,7 @@ pub(super) fn in_cluster(
         }
         Err(why) => {
             let former = template.former().and_then(|former| {
-                let rendered = scene.before.render_namespace(former, cluster, work);
+                let rendered = scene.before.render_namespace(former.main(), cluster, work);
                 rendered.err()
             });
             ClusterFate {
@@ -76,6 +76,6 @@ pub(super) fn in_cluster(
 /// Whether a namespace goes to a cluster as things are.
 fn is_due(scene: Scene<'_>, template: &Template, cluster: &str) -> bool {
     let former = template.former();
-    let goes = former.is_some_and(|former| scene.before.keeps_at_home(former).is_none());
+    let goes = former.is_some_and(|former| scene.before.keeps_at_home(former.main()).is_none());
     goes && scene.before.clusters.contains_key(cluster)
 }

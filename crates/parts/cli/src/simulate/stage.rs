@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 
 use client::{CallError, Client, Discovery, ListOptions, WriteOptions};
 use intent::Part;
-use object::{Object, ObjectKey, ResourceType, Value};
+use object::{GroupVersionKind, Object, ObjectKey, ResourceType, Value};
 
+use super::Templates;
 use super::kinds::{self, Announced};
 use crate::failure::Failure;
 use crate::manifests::{Home, Manifest};
-use crate::picture::{is_namespace, namespaces};
+use crate::picture::{Forms, Picture, converted, is_namespace, namespaces};
 use crate::reach::call_failure;
 use crate::schema::write_failure;
 use crate::writing::{MANAGER, finish_rehearsal};
@@ -47,9 +48,11 @@ pub(super) struct Stage {
 #[derive(Clone, Debug)]
 pub(super) struct Supposed {
     /// As it would be.
-    pub(super) object: Object,
+    pub(super) object: Forms,
     /// As it is, if it is there.
     pub(super) was: Option<Object>,
+    /// As somebody has written it.
+    written: Object,
 }
 
 impl Stage {
@@ -91,6 +94,12 @@ impl Stage {
         })
     }
 
+    /// The kinds that would be served beside those that are.
+    pub(super) fn coming_kinds(&self) -> impl Iterator<Item = GroupVersionKind> {
+        let coming = self.announced.iter();
+        coming.map(|known| known.resource.kind.clone())
+    }
+
     /// What to say of objects that nobody could try on.
     pub(super) fn unchecked(&self) -> Option<String> {
         let kinds: Vec<&str> = self.used.iter().map(String::as_str).collect();
@@ -110,16 +119,67 @@ impl Stage {
         if let Some(resource) = kinds::find(&self.announced, &kind) {
             let object = manifest.settle(resource, &self.home)?;
             self.used.insert(kind.kind);
-            return Ok(Supposed { object, was: None });
+            return Ok(Supposed {
+                object: Forms::new(object.clone()),
+                was: None,
+                written: object,
+            });
         }
         let located = manifest.locate(discovery, &self.home);
         let (resource, object) = match kinds::find(&self.kinds_to_come, &kind) {
             Some(_) => located.map_err(|failure| failure.advised(FIRST))?,
             None => located?,
         };
-        let supposed = self.try_located(&resource, &object).await?;
-        self.take_along(&supposed.object);
-        Ok(supposed)
+        let (tried, was) = self.try_located(&resource, &object).await?;
+        self.take_along(&tried);
+        Ok(Supposed {
+            object: Forms::new(tried),
+            was,
+            written: object,
+        })
+    }
+
+    /// Lets an object be known in every version in which somebody may mean it. What is not built in is taken to say there what
+    /// it says in the version that it is written in, if the server takes it so.
+    pub(super) async fn complete(
+        &self,
+        supposed: &mut Supposed,
+        after: &Picture,
+        templates: &Templates,
+    ) {
+        let object = supposed.object.main();
+        if !supposed.is_written() {
+            let known = templates.former(object);
+            supposed.object.merge(known);
+            return;
+        }
+        for kind in after.kinds_named(object, templates.binding_of(object)) {
+            if let Some(form) = converted(supposed.object.main(), &kind) {
+                supposed.object.add(form);
+            } else if let Some(form) = self.try_as(supposed, &kind, &templates.discovery).await {
+                supposed.object.assume(form);
+            }
+        }
+    }
+
+    /// What the server would make of an object if it were written in another version; nobody makes anything of one that only
+    /// comes along.
+    async fn try_as(
+        &self,
+        supposed: &Supposed,
+        kind: &GroupVersionKind,
+        discovery: &Discovery,
+    ) -> Option<Object> {
+        let mut written = supposed.written.clone();
+        let name = supposed.object.main().name();
+        written.set(&["apiVersion"], kind.api_version()).ok()?;
+        written.set(&["metadata", "name"], name).ok()?;
+        if kinds::find(&self.announced, kind).is_some() {
+            return Some(written);
+        }
+        let resource = &discovery.find(kind)?.resource;
+        let (tried, _) = self.try_located(resource, &written).await.ok()?;
+        Some(tried)
     }
 
     /// From now on there is what an object brings along.
@@ -135,11 +195,12 @@ impl Stage {
         self.kinds_to_come.retain(is_still_to_come);
     }
 
+    /// An object as it would be, and as it is if it is there.
     async fn try_located(
         &self,
         resource: &ResourceType,
         object: &Object,
-    ) -> Result<Supposed, Failure> {
+    ) -> Result<(Object, Option<Object>), Failure> {
         let failed = |error: CallError| call_failure(&error);
         let mut tried = match self.coming.contains(object.namespace()) {
             true => self.try_elsewhere(resource, object).await?,
@@ -171,7 +232,7 @@ impl Stage {
             tried.remove(&["metadata", "uid"]);
         }
         tried.remove(&["metadata", "managedFields"]);
-        Ok(Supposed { object: tried, was })
+        Ok((tried, was))
     }
 
     /// The same for an object whose namespace does not exist yet.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use api::config::DependentObjectReference;
 use api::registry;
 use api::well_known::feature_gates::Gate;
-use binding::dependencies;
-use client::{Client, ListOptions};
+use binding::{dependencies, terms};
+use client::{Client, Discovered, Discovery, ListOptions};
 use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
 
 use super::along;
@@ -14,7 +14,7 @@ use super::claims::Claims;
 use super::fate::Fate;
 use super::stage::Supposed;
 use crate::failure::Failure;
-use crate::picture::{Picture, namespaces};
+use crate::picture::{Forms, Picture, namespaces};
 use crate::reach::call_failure;
 
 /// So many templates of a kind are read one by one.
@@ -22,7 +22,7 @@ const FEW: usize = 16;
 
 /// The templates there are and would be, their bindings and works.
 pub(crate) struct Templates {
-    pub(super) discovery: client::Discovery,
+    pub(super) discovery: Discovery,
     /// By kind and name; with what was there before, if it is another.
     found: BTreeMap<(String, ObjectKey), Template>,
     /// By namespace and name of the binding.
@@ -43,18 +43,24 @@ struct Labelled {
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     /// As it would be.
-    pub(crate) object: Object,
+    pub(crate) object: Forms,
     /// Whether it is there already.
     pub(crate) is_there: bool,
     /// Whether it is one of those that are supposed.
     pub(crate) is_supposed: bool,
     /// As it is, if that is known to be otherwise.
-    pub(crate) was: Option<Box<Object>>,
+    pub(crate) was: Option<Box<Forms>>,
 }
 
 impl Template {
+    /// What it is called, whatever version it is in.
+    pub(super) fn id(&self) -> (String, ObjectKey) {
+        let main = self.object.main();
+        (main.kind().to_owned(), main.key())
+    }
+
     /// As it is, if it is there.
-    pub(super) fn former(&self) -> Option<&Object> {
+    pub(super) fn former(&self) -> Option<&Forms> {
         match &self.was {
             Some(was) => Some(was),
             None => self.is_there.then_some(&self.object),
@@ -63,7 +69,7 @@ impl Template {
 
     /// What is known before anything is decided.
     pub(super) fn fate(&self) -> Fate {
-        let object = &self.object;
+        let object = self.object.main();
         let mut fate = Fate {
             kind: object.kind().to_owned(),
             namespace: object.namespace().to_owned(),
@@ -84,7 +90,7 @@ impl Template {
 
 impl Templates {
     /// All templates that have a binding.
-    pub(super) async fn read(control: &Client) -> Result<Self, Failure> {
+    pub(super) async fn read(control: &Client, discovery: Discovery) -> Result<Self, Failure> {
         let list = async |kind: &registry::Resource| {
             let options = ListOptions::default();
             let listed = control
@@ -92,10 +98,6 @@ impl Templates {
                 .await;
             Ok::<_, Failure>(listed.map_err(|error| call_failure(&error))?.items)
         };
-        let discovery = control
-            .discover()
-            .await
-            .map_err(|error| call_failure(&error))?;
         let mut all = Self {
             discovery,
             found: BTreeMap::new(),
@@ -127,7 +129,7 @@ impl Templates {
             all.bindings.insert(binding.key(), binding);
         }
         for (kind, keys) in wanted {
-            let resource = all.discovery.find(&kind);
+            let resource = all.find(&kind);
             if let Some(resource) = resource.map(|found| found.resource.clone()) {
                 all.read_kind(control, &resource, &keys).await?;
             }
@@ -169,30 +171,46 @@ impl Templates {
         Ok(())
     }
 
-    /// A template as it is, unless it is known how it would be.
+    /// Where objects of a kind are: in its version, or in the one that the server likes best if it is not served in that.
+    fn find(&self, kind: &GroupVersionKind) -> Option<&Discovered> {
+        let found = self.discovery.find(kind);
+        found.or_else(|| self.discovery.find_kind(&kind.group_kind()))
+    }
+
+    /// A template as it is. One that is known already in another version is then known in both.
     fn keep(&mut self, object: Object) {
         let key = (object.kind().to_owned(), object.key());
-        self.found.entry(key).or_insert_with(|| Template {
-            object,
-            is_there: true,
-            is_supposed: false,
-            was: None,
-        });
+        match self.found.get_mut(&key) {
+            Some(known) if known.is_there && !known.is_supposed => known.object.add(object),
+            Some(_) => {}
+            None => {
+                let template = Template {
+                    object: Forms::new(object),
+                    is_there: true,
+                    is_supposed: false,
+                    was: None,
+                };
+                self.found.insert(key, template);
+            }
+        }
     }
 
     /// A template as it would be, with what it is now if it is there.
     pub(super) fn put(&mut self, supposed: &Supposed) {
-        let Supposed { object, was } = supposed.clone();
-        let key = (object.kind().to_owned(), object.key());
-        let is_there = was.is_some();
-        let was = was.filter(|was| is_edited(was, &object)).map(Box::new);
+        let object = supposed.object.clone();
+        let was = supposed.was.clone().filter(|_| supposed.is_written());
+        let was = was.map(|was| {
+            let mut was = Forms::new(was);
+            was.merge(self.former(object.main()));
+            Box::new(was)
+        });
         let template = Template {
             object,
-            is_there,
+            is_there: supposed.was.is_some(),
             is_supposed: true,
             was,
         };
-        self.found.insert(key, template);
+        self.found.insert(template.id(), template);
     }
 
     /// Templates without a binding that a policy would claim.
@@ -211,7 +229,7 @@ impl Templates {
             let Ok(kind) = GroupVersionKind::from_api_version(&api_version, &kind) else {
                 continue;
             };
-            let Some(found) = self.discovery.find(&kind) else {
+            let Some(found) = self.find(&kind) else {
                 continue;
             };
             let resource = found.resource.clone();
@@ -237,18 +255,19 @@ impl Templates {
         }
         let mut wanted = Vec::new();
         for template in self.found.values() {
-            let policy = claims
-                .of(template)
-                .and_then(|settled| settled.policy.as_ref());
+            let Some(settled) = claims.of(template) else {
+                continue;
+            };
+            let policy = settled.policy.as_ref();
             if policy.is_some_and(|policy| policy.spec.propagate_deps) {
-                wanted.extend(along::references(after, &template.object));
+                wanted.extend(along::references(after, settled.form(template)));
             }
         }
         // What is meant by labels, by the resource and the namespace in which it is.
         let mut labelled: BTreeMap<(GroupVersionKind, String), Labelled> = BTreeMap::new();
         for reference in wanted {
             let kind = GroupVersionKind::from_api_version(&reference.api_version, &reference.kind);
-            let Some(found) = kind.ok().and_then(|kind| self.discovery.find(&kind)) else {
+            let Some(found) = kind.ok().and_then(|kind| self.find(&kind)) else {
                 continue;
             };
             let resource = found.resource.clone();
@@ -336,6 +355,17 @@ impl Templates {
             )),
             Err(error) => Err(call_failure(&error)),
         }
+    }
+
+    /// A template as it is, if it is there.
+    pub(super) fn former(&self, template: &Object) -> Option<&Forms> {
+        let key = (template.kind().to_owned(), template.key());
+        self.found.get(&key)?.former()
+    }
+
+    /// The binding of a template, if there is one.
+    pub(super) fn binding_of(&self, template: &Object) -> Option<&Object> {
+        self.bindings.get(&terms::key(template))
     }
 
     /// All of them, by kind and name.

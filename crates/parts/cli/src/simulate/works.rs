@@ -7,7 +7,7 @@ use api::well_known::annotations::CONFLICT_RESOLUTION;
 use api::well_known::conditions::work::APPLIED;
 use api::well_known::labels::{RETAIN_REPLICAS, TRUE, permanent_id};
 use binding::work::{PRESERVES, holds_back, is_held_back, is_preserved};
-use binding::{Draft, targets, terms};
+use binding::{Draft, targets};
 use interpret::{Interpreter, KindRef, Operation};
 use object::{Object, Value};
 use schedule::trigger::awaits_decision;
@@ -15,7 +15,7 @@ use schedule::trigger::awaits_decision;
 use super::claims::Claims;
 use super::fate::{ClusterFate, Look, What};
 use super::{Template, Templates, change, spaces};
-use crate::picture::{Picture, Placed, Share, completions, is_namespace};
+use crate::picture::{Picture, Placed, Share, completions, is_namespace, version_of};
 
 /// The control plane as it is and as it would be, for one look at all templates.
 #[derive(Clone, Copy)]
@@ -52,6 +52,8 @@ pub(super) fn manifest_of(work: &Object) -> Value {
 #[derive(Clone, Copy)]
 pub(super) struct Bound<'a> {
     pub(super) template: &'a Template,
+    /// The template in the version that the binding would name.
+    pub(super) object: &'a Object,
     /// The binding as it is, if there is one.
     pub(super) existing: Option<&'a Placed>,
     /// The binding as it would be.
@@ -67,14 +69,17 @@ pub(super) struct Bound<'a> {
 /// What would become of a template in every cluster that has it or would.
 pub(super) fn in_clusters(scene: Scene<'_>, bound: Bound<'_>) -> Vec<ClusterFate> {
     let Bound {
-        template, placed, ..
+        template,
+        object,
+        placed,
+        ..
     } = bound;
     let gets: BTreeMap<&str, i32> = targets::targets(&placed.spec)
         .into_iter()
         .map(|target| (target.name.as_str(), target.replicas))
         .collect();
-    let works = works_of(scene.templates, &template.object);
-    let binding = scene.templates.bindings.get(&terms::key(&template.object));
+    let works = works_of(scene.templates, object);
+    let binding = scene.templates.binding_of(object);
     let mut names: BTreeSet<&str> = gets.keys().copied().collect();
     let owned: BTreeMap<&str, &Object> = works
         .iter()
@@ -86,13 +91,13 @@ pub(super) fn in_clusters(scene: Scene<'_>, bound: Bound<'_>) -> Vec<ClusterFate
     let had = had.into_iter().flatten();
     names.extend(had.map(|target| target.name.as_str()));
     // A namespace goes to the other clusters by itself, whoever claims it.
-    let travels = spaces::travels(scene, &template.object);
+    let travels = spaces::travels(scene, object);
     if travels {
         names.extend(scene.after.clusters.keys().map(String::as_str));
     }
     let is_workload = placed.spec.is_workload();
     let owned = owned.into_values();
-    let completions = completions(&template.object, &placed.spec, owned);
+    let completions = completions(object, &placed.spec, owned);
     let stays: BTreeSet<&str> = targets::expected(&placed.spec);
     let one = |cluster: &str| {
         let replicas = |count: Option<i32>| count.filter(|_| is_workload);
@@ -162,7 +167,7 @@ impl Bound<'_> {
             (false, None) => is_preserved(&self.placed.spec, work, self.policy_preserves),
         };
         // A namespace goes only when it is deleted where it was made: too much is in it that is not ours.
-        let object = &self.template.object;
+        let object = self.object;
         let is_kept = is_kept || (is_namespace(object) && !object.is_terminating());
         let is_leaving = work.is_terminating() || left.is_some();
         ClusterFate {
@@ -252,18 +257,19 @@ fn write(
     (cluster, share): (&str, Share),
     (work, is_own): (Option<&Object>, bool),
 ) -> ClusterFate {
-    let (template, placed) = (bound.template, bound.placed);
+    let (object, placed) = (bound.object, bound.placed);
     let rules = &scene.after.interpreter;
     let ending = work.filter(|work| work.is_terminating());
     let held = work.filter(|_| is_own && ending.is_none() && !bound.is_spoken_of);
-    let rendering = scene.after.render(&template.object, share, cluster);
+    let rendering = scene.after.render(object, share, cluster);
     let (rendered, applied_overrides) = match rendering.result {
         Ok(rendered) => rendered,
         // What cannot be rendered replaces nothing.
         Err(_) if held.is_some() => return kept(rules, held, share),
         Err(why) => {
             // A rule that fails today already is no news.
-            let former = template.former().map(|former| {
+            let former = bound.template.former().map(|former| {
+                let former = former.in_version(version_of(object));
                 let rendering = scene.before.render(former, share, cluster);
                 rendering.result.err()
             });
@@ -281,7 +287,7 @@ fn write(
     let is_held = |work| is_held_back(&placed.spec, cluster, work, awaits_decision);
     let draft = binding::draft(Draft {
         binding: placed.view(),
-        template: &template.object,
+        template: object,
         cluster,
         rendered,
         share: share.completions,
@@ -290,8 +296,8 @@ fn write(
         awaits_decision,
         existing: work.filter(|_| ending.is_none()),
     });
-    let is_revised = share.replicas.is_some()
-        && rules.covers(KindRef::of(&template.object), Operation::ReviseReplica);
+    let is_revised =
+        share.replicas.is_some() && rules.covers(KindRef::of(object), Operation::ReviseReplica);
     if held.is_some_and(|held| binding::work::is_kept(held, draft.as_ref().ok(), is_revised)) {
         return kept(rules, held, share);
     }
@@ -302,7 +308,7 @@ fn write(
             ..compare(None, &draft, (is_held(None), false))
         },
         Ok(draft) => {
-            let keeps = keeps_fields(rules, &template.object);
+            let keeps = keeps_fields(rules, object);
             compare(work, &draft, (is_held(work), keeps))
         }
         Err(error) => what(What::Refused(error.to_string())),
@@ -310,7 +316,7 @@ fn write(
     let is_there = fate.what != What::Absent;
     ClusterFate {
         after: after.filter(|_| is_there),
-        overridden: change::overridden(&template.object, &rendering.steps),
+        overridden: change::overridden(object, &rendering.steps),
         ..fate
     }
 }
@@ -407,6 +413,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::picture::Forms;
 
     #[test]
     fn suspended_dispatching_holds_changes_back_but_not_the_end() {
@@ -581,9 +588,9 @@ mod tests {
 
     #[test]
     fn what_is_left_goes_as_the_policy_says_then_unless_it_goes_already() {
+        let object = json!({"metadata": {"name": "a", "namespace": "n"}});
         let template = Template {
-            object: Object::from_value(json!({"metadata": {"name": "a", "namespace": "n"}}))
-                .unwrap(),
+            object: Forms::new(Object::from_value(object).unwrap()),
             is_there: true,
             is_supposed: false,
             was: None,
@@ -609,6 +616,7 @@ mod tests {
         ] {
             let bound = Bound {
                 template: &template,
+                object: template.object.main(),
                 existing: Some(&placed(had, was)),
                 placed: &placed(west, says),
                 is_spoken_of: true,
@@ -633,6 +641,7 @@ mod tests {
             then.spec.placement = then.spec.placement.filter(|_| is_placed);
             let bound = Bound {
                 template: &template,
+                object: template.object.main(),
                 existing: Some(&placed(both, false)),
                 placed: &then,
                 is_spoken_of: true,

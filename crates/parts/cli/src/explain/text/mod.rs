@@ -55,6 +55,10 @@ pub(super) fn write(told: &Value) -> String {
         about.push_str(&format!(", {}", count(replicas)));
     }
     line(&mut page, "Binding", &about);
+    if let Some(version) = sent_as(told) {
+        let said = format!("clusters get it as {version}");
+        line(&mut page, "", &said);
+    }
     // What somebody else decides about, this scheduler does not look at.
     match told["leftAlone"].as_str() {
         Some(why) => line(&mut page, "", why),
@@ -72,6 +76,12 @@ pub(super) fn write(told: &Value) -> String {
     }
     write_clusters(&mut page, told);
     page.into_text()
+}
+
+/// The version in which clusters get the template, if it is another than the one that was asked for.
+fn sent_as(told: &Value) -> Option<&str> {
+    let version = told["binding"]["sentAs"].as_str()?;
+    (version != text(&told["template"]["apiVersion"])).then_some(version)
 }
 
 /// What was held of all clusters, then each that has to do with it, or that was asked for.

@@ -28,6 +28,22 @@ Binding     none",
 }
 
 #[test]
+fn clusters_may_get_another_version_than_the_one_asked_for() {
+    for (sent, expected) in [
+        ("autoscaling/v1", "clusters get it as autoscaling/v1"),
+        ("autoscaling/v2", ""),
+    ] {
+        let page = write(&json!({
+            "template": {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "name": "a", "namespace": "shop"},
+            "binding": {"kind": "ResourceBinding", "namespace": "shop", "name": "a-horizontalpodautoscaler", "sentAs": sent},
+        }));
+        let mut lines = page.lines().map(str::trim_start);
+        let found = lines.find(|line| line.starts_with("clusters get it"));
+        assert_eq!(found.unwrap_or_default(), expected);
+    }
+}
+
+#[test]
 fn what_found_no_place_was_looked_at_and_doubts_are_told() {
     let told = |conditions: Value| {
         json!({
