@@ -162,6 +162,15 @@ impl Plan {
         self.actions.push(Action::Merge { of, patch, by });
     }
 
+    /// Sets the replicas by the part of an object that is for that, as autoscalers do.
+    pub(crate) fn scale(&mut self, kind: Kind, object: &Object, replicas: i64) {
+        let mut of = Target::of(kind, object);
+        of.path.push_str("/scale");
+        let patch = serde_json::json!({"spec": {"replicas": replicas}});
+        let by = Writer::Controllers;
+        self.actions.push(Action::Merge { of, patch, by });
+    }
+
     pub(crate) fn delete(&mut self, kind: Kind, object: &Object) {
         self.actions.push(Action::Delete {
             of: Target::any(kind, object),

@@ -154,7 +154,7 @@ pub(crate) fn plan(inputs: &Inputs<'_>) -> Plan {
     } else {
         let message = format!("the HPA controller was able to update the target scale to {wanted}");
         say("AbleToScale", "True", "SucceededRescale", &message);
-        plan.merge(kind, target, json!({"spec": {"replicas": wanted}}));
+        plan.scale(kind, target, wanted);
         let why = reason_of(best, wanted, present);
         let message = format!("New size: {wanted}; reason: {why}");
         plan.report(scaler, BY, "SuccessfulRescale", message);
