@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::cache::{Detail, MANAGED_FIELDS};
+use crate::cache::{Detail, MANAGED_FIELDS, STATUS};
 
 /// An object's text as far as it is kept, and what has to be known of it unread.
 #[derive(Debug)]
@@ -183,7 +183,7 @@ impl<'de> Visitor<'de> for Fields<'_, 'de> {
     }
 }
 
-/// The entries of `managedFields` that are about the object itself; `None` if it is no list of such, which is then as
+/// The entries of `managedFields` but for those of the status; `None` if it is no list of such, which is then as
 /// whoever reads it finds it.
 fn authors(entries: &str) -> Option<String> {
     #[derive(Deserialize)]
@@ -194,7 +194,7 @@ fn authors(entries: &str) -> Option<String> {
     let entries: Vec<&RawValue> = serde_json::from_str(entries).ok()?;
     let kept = entries.into_iter().filter(|entry| {
         let part = serde_json::from_str(entry.get()).map(|Entry { subresource }| subresource);
-        !part.is_ok_and(|part| part.is_some_and(|Text(part)| !part.is_empty()))
+        !part.is_ok_and(|part| part.is_some_and(|Text(part)| part == STATUS))
     });
     let kept: Vec<&str> = kept.map(RawValue::get).collect();
     Some(format!("[{}]", kept.join(",")))
@@ -264,7 +264,7 @@ mod tests {
 
     const TEXT: &str = r#"{"kind":"X","apiVersion":"v1","metadata":{"managedFields":[{"manager":"m"}],"name":"n","namespace":"s\u0070ace","uid":"u","resourceVersion":"7","labels":{"a":"b"},"deletionTimestamp":"t"},"spec":{"metadata":{"managedFields":1}}}"#;
 
-    const AUTHORED: &str = r#"{"kind":"X","apiVersion":"v1","metadata":{"name":"n","managedFields":[{"manager":"a","fieldsV1":{"f:spec":{}}},{"manager":"b","subresource":"st\u0061tus"},{"manager":"c","subresource":""},{"manager":"d","subresource":null},{"manager":"e","subresource":1},7]}}"#;
+    const AUTHORED: &str = r#"{"kind":"X","apiVersion":"v1","metadata":{"name":"n","managedFields":[{"manager":"a","fieldsV1":{"f:spec":{}}},{"manager":"b","subresource":"st\u0061tus"},{"manager":"c","subresource":""},{"manager":"d","subresource":null},{"manager":"e","subresource":1},{"manager":"f","subresource":"scale"},7]}}"#;
 
     fn skimmed(text: &str, detail: Detail) -> Result<Skimmed, serde_json::Error> {
         let resource = ResourceType::namespaced("apps", "v1", "Thing", "things");
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn authors_are_those_who_wrote_to_the_object_itself() {
+    fn authors_are_those_who_wrote_anything_but_the_status() {
         let authors = read(AUTHORED, Detail::Authors);
         let authors = authors.pointer("/metadata/managedFields").unwrap();
         let expected = json!([
@@ -301,6 +301,7 @@ mod tests {
             {"manager": "c", "subresource": ""},
             {"manager": "d", "subresource": null},
             {"manager": "e", "subresource": 1},
+            {"manager": "f", "subresource": "scale"},
             7,
         ]);
         assert_eq!(*authors, expected);

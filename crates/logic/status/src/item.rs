@@ -2,7 +2,7 @@
 
 use api::{
     names,
-    well_known::conditions::work::APPLIED,
+    well_known::conditions::work::{APPLIED, CONTESTED, UNREACHED},
     work::{
         ResourceHealth,
         v1alpha2::{AggregatedStatusItem, ObjectReference},
@@ -45,15 +45,17 @@ pub fn item(
     item.applied = condition
         .and_then(|condition| condition.get("status"))
         .is_some_and(|status| status == "True");
-    if item.applied {
-        if let Some(report) = report(work, template) {
-            item.status = report
-                .get("status")
-                .filter(|status| !status.is_null())
-                .cloned();
+    let reason = condition.and_then(|condition| condition.get("reason"));
+    // What the cluster has runs on, and says so or was the last that it said.
+    let is_there = reason.is_some_and(|reason| reason == UNREACHED || reason == CONTESTED);
+    if let Some(report) = report(work, template).filter(|_| item.applied || is_there) {
+        let status = report.get("status").filter(|status| !status.is_null());
+        item.status = status.cloned();
+        if item.applied {
             item.health = Some(health(report));
         }
-    } else {
+    }
+    if !item.applied {
         item.applied_message = condition
             .and_then(|condition| condition.get("message"))
             .and_then(Value::as_str)

@@ -381,6 +381,9 @@ async fn a_change_that_a_silent_cluster_lacks_is_not_called_applied() {
     fully_applied("True FullyAppliedSuccess").await;
     template.patch(json!({"data": {"k": "2"}})).await;
     fully_applied("False FullyAppliedFailed").await;
+    let work = stage.work("ConfigMap", "c", "m2").await;
+    let reason = work.and_then(|work| work.at(&["status", "conditions"]).map(Value::to_string));
+    assert!(reason.is_some_and(|text| text.contains("ClusterUnreachable")));
     binding
         .shows(
             "status.aggregatedStatus.clusterName=m2.appliedMessage",
@@ -406,4 +409,58 @@ async fn a_change_that_a_silent_cluster_lacks_is_not_called_applied() {
         .copy("m2", "configmaps", "test/c")
         .shows("data.k", "3")
         .await;
+}
+
+/// What runs in a cluster that is away is counted as it was last reported, and no change as seen there; the author is told at
+/// the first call that does not get through.
+#[tokio::test(start_paused = true)]
+async fn a_silent_cluster_keeps_what_it_reported_when_the_template_changes() {
+    let stage = Stage::with(2).await;
+    stage
+        .apply(&all(&[
+            deployment("web", 5),
+            policy("p", DEPLOYMENTS, &divided(&[("m1", 2), ("m2", 3)])),
+        ]))
+        .await;
+    let web = stage.template("deployments", "test/web");
+    web.shows("status.readyReplicas", 5).await;
+    let generation = web.field("metadata.generation").await;
+    stage.member("m2").faults().cut_off(true);
+    web.patch(json!({"spec": {"template": {"metadata": {"labels": {"new": "yes"}}}}}))
+        .await;
+    let binding = stage.template("rb", "test/web-deployment");
+    let told = stage
+        .until_is(
+            "the binding lacks a cluster",
+            SOON * 5,
+            "False FullyAppliedFailed",
+            async || {
+                json!(
+                    stage
+                        .condition("rb", "test/web-deployment", "FullyApplied")
+                        .await
+                )
+            },
+        )
+        .await;
+    assert!(
+        stage
+            .condition("clusters", "m2", "Ready")
+            .await
+            .starts_with("True"),
+        "told after {told:?}, before the cluster is known to be away"
+    );
+    stage.advance(SOON * 3).await;
+    web.shows("status.readyReplicas", 5).await;
+    web.shows("status.observedGeneration", generation).await;
+    binding
+        .shows("status.aggregatedStatus.clusterName=m2.health", "Unknown")
+        .await;
+    let events = stage.list("events", "test").await;
+    let told = events.iter().any(|event| {
+        event.text_at(&["involvedObject", "kind"]) == Some("Deployment")
+            && event.text_at(&["message"])
+                == Some("cannot apply Deployment test/web: the cluster m2 does not answer: what changed meanwhile is brought there when it does")
+    });
+    assert!(told, "the author is told");
 }

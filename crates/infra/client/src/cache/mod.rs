@@ -54,8 +54,8 @@ pub enum Detail {
     /// All but `metadata.managedFields`, which few look at and which is often half of an object.
     #[default]
     WithoutManagedFields,
-    /// All, but of `metadata.managedFields` only who wrote to the object itself, and not to its status or another part: for
-    /// those who apply, and have to know which fields are theirs.
+    /// All, but of `metadata.managedFields` not who wrote the status: for those who apply, and have to know which fields are
+    /// theirs, and whose the others.
     Authors,
     /// Only the metadata, without `managedFields`.
     Metadata,
@@ -223,8 +223,7 @@ impl Detail {
                 && let Some(Value::Array(entries)) = metadata.get_mut(MANAGED_FIELDS)
             {
                 entries.retain(|entry| {
-                    let part = entry.get("subresource").and_then(Value::as_str);
-                    part.is_none_or(str::is_empty)
+                    entry.get("subresource").and_then(Value::as_str) != Some(STATUS)
                 });
             }
         }
@@ -234,6 +233,9 @@ impl Detail {
 
 /// Who wrote which fields of an object.
 pub(crate) const MANAGED_FIELDS: &str = "managedFields";
+
+/// The part of an object whose authors few look at: they are many, and what they write is long.
+pub(crate) const STATUS: &str = "status";
 
 /// What is kept of the metadata when only the identity is.
 const IDENTITY: [&str; 7] = [

@@ -79,6 +79,11 @@ pub mod work {
     /// Reason of `Applied` False after somebody deleted the object in the member.
     pub const RECREATE_FAILED: &str = "ReCreateFailed";
 
+    /// Reason of `Applied` False: the member does not answer, and lacks what changed meanwhile. Not the reference's.
+    pub const UNREACHED: &str = "ClusterUnreachable";
+    /// Reason of `Applied` False: somebody in the member undoes it again and again. Not the reference's.
+    pub const CONTESTED: &str = "Contested";
+
     /// Whether changes are being sent. The reason of True is the type itself.
     pub const DISPATCHING: &str = "Dispatching";
     /// Reason of `Dispatching` False: it is suspended.

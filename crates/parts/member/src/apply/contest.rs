@@ -9,10 +9,10 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use object::{Object, ObjectKey, Value};
+use object::{Map, Object, ObjectKey, Value};
 use tokio::time::Instant;
 
-use crate::apply::ownership::{MANAGER, last_author};
+use crate::apply::ownership::{MANAGER, added, author_of, last_author};
 use crate::apply::record::{Place, place};
 
 /// How many times an object is brought back at once: people try things out.
@@ -20,9 +20,14 @@ const TOLERATED: u32 = 5;
 /// How long it is left alone then at first, and at most.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
+/// How long it has to stay as it was brought to be believed that nobody undoes it any more, where the pause is not shorter.
+const CALM: Duration = Duration::from_secs(10);
 /// When nobody has undone anything for so long, the next time is a first time. Longer than the longest pause, or a contest
 /// would end by being waited for.
 const FORGOTTEN: Duration = Duration::from_secs(300);
+
+/// What `kubectl apply` notes.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// What was brought back to one member lately. Empty after a restart: then a contest begins anew.
 #[derive(Debug, Default)]
@@ -45,8 +50,9 @@ impl Contest {
         }
     }
 
-    fn rest(self, now: Instant) -> Option<Duration> {
-        let left = (self.last + self.pause()).saturating_duration_since(now);
+    /// How much is left of a span that began when it was brought back last.
+    fn left(self, span: Duration, now: Instant) -> Option<Duration> {
+        let left = (self.last + span).saturating_duration_since(now);
         (!left.is_zero()).then_some(left)
     }
 }
@@ -54,11 +60,26 @@ impl Contest {
 impl Contests {
     /// How much longer an object is to be left alone; `None` if it may be brought back.
     pub(crate) fn rest(&self, manifest: &Object, now: Instant) -> Option<Duration> {
-        self.lock().get(&place(manifest))?.rest(now)
+        let contest = *self.lock().get(&place(manifest))?;
+        contest.left(contest.pause(), now)
     }
 
-    /// Notes that an object was brought back, and says how long it is to be left alone now, if at all.
-    pub(crate) fn brought_back(&self, manifest: &Object, now: Instant) -> Option<Duration> {
+    /// How much longer an object that is as it should be is expected to be undone; `None` if it is not.
+    pub(crate) fn doubt(&self, manifest: &Object, now: Instant) -> Option<Duration> {
+        let contest = *self.lock().get(&place(manifest))?;
+        contest.left(contest.pause().min(CALM), now)
+    }
+
+    /// Whether bringing an object back once more would be once too often.
+    pub(crate) fn is_tense(&self, manifest: &Object) -> bool {
+        let contests = self.lock();
+        contests
+            .get(&place(manifest))
+            .is_some_and(|contest| contest.times >= TOLERATED)
+    }
+
+    /// Notes that an object was brought back; whether that was once too often.
+    pub(crate) fn brought_back(&self, manifest: &Object, now: Instant) -> bool {
         let mut contests = self.lock();
         let begun = Contest {
             times: 0,
@@ -70,7 +91,7 @@ impl Contests {
         }
         contest.times = contest.times.saturating_add(1);
         contest.last = now;
-        contest.rest(now)
+        !contest.pause().is_zero()
     }
 
     /// Begins anew with an object: it is to be something else now, or nothing.
@@ -97,6 +118,19 @@ pub(crate) struct Undoing<'a> {
     pub(crate) work: &'a ObjectKey,
 }
 
+impl Undoing<'_> {
+    /// The field that is in dispute, and who wrote it, as far as the object says.
+    fn dispute<'o>(&self, observed: &'o Object) -> (Option<String>, Option<&'o str>) {
+        let differing = |wanted: &Object| differing(observed.fields(), wanted.fields(), &[]);
+        let added = |wanted: &Object| added(observed, wanted);
+        let field = self.wanted.and_then(differing);
+        let field = field.or_else(|| self.wanted.and_then(added));
+        let author = field.as_ref().and_then(|field| author_of(observed, field));
+        let author = author.or_else(|| last_author(observed));
+        (field.map(|field| field.join(".")), author)
+    }
+}
+
 impl fmt::Display for Undoing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, key, cluster) = (self.manifest.kind(), self.manifest.key(), self.cluster);
@@ -106,62 +140,65 @@ impl fmt::Display for Undoing<'_> {
                 "{kind} {key} is deleted in the cluster {cluster} again and again, and is made again less and less often: stop whoever deletes it there, or take the cluster out of the placement"
             );
         };
-        write!(
-            f,
-            "{kind} {key} is changed in the cluster {cluster} again and again by "
-        )?;
-        match (&self.named, last_author(observed)) {
+        let (field, author) = self.dispute(observed);
+        let by = match (&self.named, author) {
             (Some(named), _) if named != self.work => {
-                write!(
-                    f,
-                    "another control plane, for its work {named}, as it seems"
-                )?;
+                format!("another control plane, for its work {named}, as it seems")
             }
             (_, Some(MANAGER)) => {
-                write!(
-                    f,
-                    "another that calls itself {MANAGER} as this control plane does"
-                )?;
+                format!("another that calls itself {MANAGER} as this control plane does")
             }
-            (_, Some(author)) => write!(f, "{author}")?,
-            (_, None) => write!(f, "somebody who does not say who they are")?,
-        }
-        let field = self
-            .wanted
-            .and_then(|wanted| differing(observed.fields(), wanted.fields()));
-        if let Some(field) = &field {
-            write!(f, " ({field})")?;
-        }
-        write!(f, ", and is brought back less and less often: ")?;
-        match field.as_deref() {
-            Some("spec.replicas") => write!(
-                f,
+            (_, Some(author)) => author.to_owned(),
+            (_, None) => "somebody who does not say who they are".to_owned(),
+        };
+        let advice = match field.as_deref() {
+            Some("spec.replicas") => {
                 "label the template resourcetemplate.karmada.io/retain-replicas=true if its replicas are for the cluster to say, or stop whoever changes them"
-            ),
-            _ => write!(
-                f,
-                "stop whoever changes it there, or take out of the template what is theirs to say"
-            ),
-        }
+            }
+            _ => "stop whoever changes it there, or take out of the template what is theirs to say",
+        };
+        let field = field.map_or_else(String::new, |field| format!(" ({field})"));
+        write!(
+            f,
+            "{kind} {key} is changed in the cluster {cluster} again and again by {by}{field}, and is brought back less and less often: {advice}"
+        )
     }
 }
 
-/// The first field that one object says and another does not say so.
-fn differing(there: &object::Map, wanted: &object::Map) -> Option<String> {
-    wanted.iter().find_map(|(name, value)| {
-        let at = match there.get(name) {
-            Some(there) if there == value => return None,
-            Some(Value::Object(there)) => match value {
-                Value::Object(fields) => differing(there, fields)?,
-                _ => String::new(),
-            },
-            _ => String::new(),
+/// The first field that one object says and another does not say so: of what it asks for before its metadata, and of that
+/// nothing which is kept about it.
+fn differing(there: &Map, wanted: &Map, above: &[&str]) -> Option<Vec<String>> {
+    let is_late = |name: &str| above.is_empty() && name == "metadata";
+    let (late, early): (Vec<_>, Vec<_>) = wanted.iter().partition(|(name, _)| is_late(name));
+    early.into_iter().chain(late).find_map(|(name, value)| {
+        if above.first() == Some(&"metadata") && is_kept_about_it(above, name) {
+            return None;
+        }
+        let mut path = match (there.get(name), value) {
+            (Some(there), value) if there == value => return None,
+            (Some(Value::Object(there)), Value::Object(fields)) => {
+                let at: Vec<&str> = above.iter().copied().chain([name.as_str()]).collect();
+                return differing(there, fields, &at);
+            }
+            _ => above
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>(),
         };
-        Some(match at.as_str() {
-            "" => name.clone(),
-            below => format!("{name}.{below}"),
-        })
+        path.push(name.clone());
+        Some(path)
     })
+}
+
+/// Whether something in the metadata is for those who bring the object, and not what its author asks for.
+fn is_kept_about_it(above: &[&str], name: &str) -> bool {
+    match above {
+        ["metadata"] => !matches!(
+            name,
+            "labels" | "annotations" | "finalizers" | "ownerReferences"
+        ),
+        _ => name.contains("karmada.io/") || name == LAST_APPLIED,
+    }
 }
 
 #[cfg(test)]
@@ -187,13 +224,17 @@ mod tests {
         let mut now = start;
         let mut pauses = Vec::new();
         for _ in 0..14 {
-            let pause = contests.brought_back(&web, now).unwrap_or_default();
+            let is_contested = contests.brought_back(&web, now);
+            let pause = contests.rest(&web, now);
+            assert_eq!(is_contested, pause.is_some());
             assert_eq!(
-                contests.rest(&web, now),
-                Some(pause).filter(|pause| !pause.is_zero())
+                contests.doubt(&web, now),
+                pause.map(|pause| pause.min(CALM))
             );
+            let pause = pause.unwrap_or_default();
             now += pause;
             assert_eq!(contests.rest(&web, now), None);
+            assert_eq!(contests.doubt(&web, now), None);
             pauses.push(pause.as_secs());
         }
         assert_eq!(pauses, [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
@@ -202,46 +243,76 @@ mod tests {
     #[test]
     fn a_calm_time_or_a_new_manifest_ends_a_contest() {
         let (contests, web, start) = (Contests::default(), web(&json!({})), Instant::now());
-        let strain = |now| {
-            (0..8)
-                .filter_map(|_| contests.brought_back(&web, now))
-                .last()
+        let pause_after_eight = |now| {
+            for _ in 0..8 {
+                contests.brought_back(&web, now);
+            }
+            contests.rest(&web, now).map(|pause| pause.as_secs())
         };
-        assert_eq!(strain(start), Some(Duration::from_secs(4)));
-        assert_eq!(contests.brought_back(&web, start + FORGOTTEN), None);
+        assert_eq!(pause_after_eight(start), Some(4));
+        let later = start + FORGOTTEN;
+        assert!(!contests.brought_back(&web, later));
         assert_eq!(
-            strain(start + FORGOTTEN),
-            Some(Duration::from_secs(8)),
+            pause_after_eight(later),
+            Some(8),
             "it is not forgotten sooner"
         );
         contests.forget(&web);
-        assert_eq!(contests.rest(&web, start + FORGOTTEN), None);
-        assert_eq!(contests.brought_back(&web, start + FORGOTTEN), None);
+        assert_eq!(contests.rest(&web, later), None);
+        assert!(!contests.brought_back(&web, later));
+    }
+
+    /// What a work says of an object that is to have two replicas and not to be paused.
+    fn said(observed: Option<Value>, named: Option<&str>) -> String {
+        let work = ObjectKey::namespaced("karmada-es-m1", "web-1");
+        let observed = observed.map(|extra| web(&extra));
+        let undoing = Undoing {
+            cluster: "m1",
+            manifest: &web(&json!({})),
+            observed: observed.as_ref(),
+            wanted: Some(&web(&json!({}))),
+            named: named.map(|name| ObjectKey::namespaced("karmada-es-m1", name)),
+            work: &work,
+        };
+        undoing.to_string()
+    }
+
+    /// An object with such a spec, written by us and by these others: who, through which part, which fields.
+    fn written(spec: &Value, others: &[(&str, &str, Value)]) -> Option<Value> {
+        let ours = json!({"manager": "karavel", "operation": "Apply", "time": "2026-01-01T00:00:09Z",
+            "fieldsV1": {"f:spec": {"f:replicas": {}, "f:paused": {}}}});
+        let others = others.iter().map(|(manager, part, fields)| {
+            json!({"manager": manager, "operation": "Update", "subresource": part, "fieldsV1": fields,
+                "time": "2026-01-01T00:00:02Z"})
+        });
+        let authors: Vec<Value> = std::iter::once(ours).chain(others).collect();
+        Some(
+            json!({"spec": spec, "metadata": {"name": "web", "namespace": "shop",
+            "annotations": {"karmada.io/x": "y"}, "managedFields": authors}}),
+        )
     }
 
     #[test]
     fn a_work_says_who_undoes_what() {
-        let work = ObjectKey::namespaced("karmada-es-m1", "web-1");
-        let say = |observed: Option<Value>, named: Option<&str>| {
-            let observed = observed.map(|extra| web(&extra));
-            Undoing {
-                cluster: "m1",
-                manifest: &web(&json!({})),
-                observed: observed.as_ref(),
-                wanted: Some(&web(&json!({}))),
-                named: named.map(|name| ObjectKey::namespaced("karmada-es-m1", name)),
-                work: &work,
-            }
-            .to_string()
-        };
-        let by = |author: &str| {
-            json!({"spec": {"replicas": 3, "paused": false}, "metadata": {"name": "web", "namespace": "shop", "managedFields": [
-                {"manager": "karavel", "operation": "Apply", "time": "2026-01-01T00:00:01Z"},
-                {"manager": author, "operation": "Update", "time": "2026-01-01T00:00:02Z"}]}})
-        };
-        assert_snapshot!(say(Some(by("kube-controller-manager")), Some("web-1")), @"Deployment shop/web is changed in the cluster m1 again and again by kube-controller-manager (spec.replicas), and is brought back less and less often: label the template resourcetemplate.karmada.io/retain-replicas=true if its replicas are for the cluster to say, or stop whoever changes them");
-        assert_snapshot!(say(Some(by("karavel")), None), @"Deployment shop/web is changed in the cluster m1 again and again by another that calls itself karavel as this control plane does (spec.replicas), and is brought back less and less often: label the template resourcetemplate.karmada.io/retain-replicas=true if its replicas are for the cluster to say, or stop whoever changes them");
-        assert_snapshot!(say(Some(json!({"spec": {"replicas": 2}})), Some("other")), @"Deployment shop/web is changed in the cluster m1 again and again by another control plane, for its work karmada-es-m1/other, as it seems (spec.paused), and is brought back less and less often: stop whoever changes it there, or take out of the template what is theirs to say");
-        assert_snapshot!(say(None, None), @"Deployment shop/web is deleted in the cluster m1 again and again, and is made again less and less often: stop whoever deletes it there, or take the cluster out of the placement");
+        let replicas = json!({"f:spec": {"f:replicas": {}}});
+        let label = json!({"f:metadata": {"f:labels": {"f:x": {}}}});
+        let status = json!({"f:spec": {"f:replicas": {}}});
+        let scaled = json!({"replicas": 3, "paused": false});
+        let by_scale = written(
+            &scaled,
+            &[
+                ("late-labels", "", label.clone()),
+                ("kube-controller-manager", "scale", replicas),
+                ("kubelet", "status", status),
+            ],
+        );
+        assert_snapshot!(said(by_scale, Some("web-1")), @"Deployment shop/web is changed in the cluster m1 again and again by kube-controller-manager (spec.replicas), and is brought back less and less often: label the template resourcetemplate.karmada.io/retain-replicas=true if its replicas are for the cluster to say, or stop whoever changes them");
+        assert_snapshot!(said(written(&scaled, &[("labels", "", label)]), None), @"Deployment shop/web is changed in the cluster m1 again and again by another that calls itself karavel as this control plane does (spec.replicas), and is brought back less and less often: label the template resourcetemplate.karmada.io/retain-replicas=true if its replicas are for the cluster to say, or stop whoever changes them");
+        let added = json!({"replicas": 2, "paused": false, "minReadySeconds": 5});
+        let owned = json!({"f:spec": {"f:minReadySeconds": {}}});
+        assert_snapshot!(said(written(&added, &[("kubectl-edit", "", owned)]), None), @"Deployment shop/web is changed in the cluster m1 again and again by kubectl-edit (spec.minReadySeconds), and is brought back less and less often: stop whoever changes it there, or take out of the template what is theirs to say");
+        let removed = json!({"replicas": 2});
+        assert_snapshot!(said(written(&removed, &[]), Some("other")), @"Deployment shop/web is changed in the cluster m1 again and again by another control plane, for its work karmada-es-m1/other, as it seems (spec.paused), and is brought back less and less often: stop whoever changes it there, or take out of the template what is theirs to say");
+        assert_snapshot!(said(None, None), @"Deployment shop/web is deleted in the cluster m1 again and again, and is made again less and less often: stop whoever deletes it there, or take the cluster out of the placement");
     }
 }

@@ -5,8 +5,8 @@ use api::{
     well_known::{
         annotations::TEMPLATE_UID,
         conditions::work::{
-            APPLIED, APPLIED_FAILED, APPLIED_SUCCESSFUL, DISPATCHING, RECREATE_FAILED,
-            RECREATE_SUCCESSFUL, SUSPEND_DISPATCHING,
+            APPLIED, APPLIED_FAILED, APPLIED_SUCCESSFUL, CONTESTED, DISPATCHING, RECREATE_FAILED,
+            RECREATE_SUCCESSFUL, SUSPEND_DISPATCHING, UNREACHED,
         },
         events::work::{SYNC_FAILED, SYNC_SUCCEED, WORK_DISPATCHING},
     },
@@ -33,9 +33,9 @@ pub(crate) enum Done {
     Changed,
     /// It could not be written, for this reason.
     Failed(String),
-    /// Somebody in the member undid it again, as this says, and it is left so for a while.
+    /// Somebody in the member undoes it again and again, as this says. It is left so for a while, or was just brought back.
     Undone(String),
-    /// It is as it should be, and not for long, as it seems: somebody undid it again and again.
+    /// It was brought back a moment ago, and may be undone again.
     Restored,
     /// It is not in the member, and must not be brought there for the moment.
     Absent,
@@ -85,19 +85,35 @@ pub(crate) fn is_first(work: &Work, done: &[(&Object, Done)]) -> bool {
 }
 
 /// That a cluster which does not answer lacks what changed since its work was applied, if the work does not say so already.
-pub(crate) fn unbrought(object: &Object, work: &Work, cluster: &str, now: Time) -> Plan {
+pub(crate) fn unbrought(object: &Object, work: &Work, manifests: &[Object], now: Time) -> Plan {
     let mut plan = Plan::default();
-    if is_true(&work.status.conditions, APPLIED) {
-        let message = format!(
-            "the cluster {cluster} does not answer: what changed meanwhile is brought there when it does"
-        );
-        let status = ConditionStatus::False;
-        let condition = Condition::new(APPLIED, status, APPLIED_FAILED, message);
-        let conditions = work.status.conditions.clone();
-        let (conditions, _) = with_condition(conditions, condition, now);
-        plan.push(telling(object, &conditions));
+    if !is_true(&work.status.conditions, APPLIED) {
+        return plan;
+    }
+    let cluster = names::cluster_of_execution_space(object.namespace()).unwrap_or_default();
+    let message = format!(
+        "the cluster {cluster} does not answer: what changed meanwhile is brought there when it does"
+    );
+    let status = ConditionStatus::False;
+    let condition = Condition::new(APPLIED, status, UNREACHED, message.as_str());
+    let (conditions, _) = with_condition(work.status.conditions.clone(), condition, now);
+    plan.push(telling(object, &conditions));
+    for manifest in manifests {
+        let what = format!("{} {}", manifest.kind(), manifest.key());
+        plan.extend(warnings(
+            object,
+            manifest,
+            &format!("cannot apply {what}: {message}"),
+        ));
     }
     plan
+}
+
+/// The event that something is not in the member as it should be, on the work and on the template it came from.
+fn warnings(object: &Object, manifest: &Object, message: &str) -> impl Iterator<Item = Action> {
+    let about = [Some(ObjectRef::of(object)), template_of(manifest)];
+    let about = about.into_iter().flatten();
+    about.map(move |about| Action::report(about, EventKind::Warning, SYNC_FAILED, message))
 }
 
 /// What there is to tell of what was done, apart from what the work itself says.
@@ -118,13 +134,7 @@ pub(crate) fn kept(object: &Object, manifest: &Object, afterwards: Afterwards, w
         }
     };
     let mut plan = Plan::default();
-    for about in [Some(ObjectRef::of(object)), template_of(manifest)] {
-        plan.extend(
-            about.map(|about| {
-                Action::report(about, EventKind::Warning, SYNC_FAILED, message.as_str())
-            }),
-        );
-    }
+    plan.extend(warnings(object, manifest, &message));
     plan
 }
 
@@ -158,11 +168,19 @@ fn applied(conditions: &[Condition], done: &[(&Object, Done)]) -> Option<Conditi
     let failures: Vec<&str> = done
         .iter()
         .filter_map(|(_, done)| match done {
-            Done::Failed(why) | Done::Undone(why) => Some(why.as_str()),
+            Done::Failed(why) => Some(why.as_str()),
             _ => None,
         })
         .collect();
+    let undone = done.iter().find_map(|(_, done)| match done {
+        Done::Undone(why) => Some(why.as_str()),
+        _ => None,
+    });
     let was_applied = is_true(conditions, APPLIED);
+    if let (true, Some(why)) = (failures.is_empty(), undone) {
+        let status = ConditionStatus::False;
+        return Some(Condition::new(APPLIED, status, CONTESTED, why));
+    }
     if failures.is_empty() {
         // Who looks soon afterwards is told that it is undone, or that nobody did.
         if done.iter().any(|(_, done)| *done == Done::Restored) {
@@ -237,7 +255,7 @@ fn events(object: &Object, done: &[(&Object, Done)], conditions: &[Condition]) -
         // The work's success is a step of the template's, whose author looks there.
         let (kind, on_work, reason, message) = match done {
             Done::Kept | Done::Absent | Done::Restored => continue,
-            Done::Undone(why) if said.contains(why) => continue,
+            Done::Undone(why) if said == why => continue,
             Done::Made | Done::Changed => (
                 EventKind::Normal,
                 EventKind::Progress,

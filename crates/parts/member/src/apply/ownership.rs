@@ -97,10 +97,61 @@ pub(crate) fn is_ours_alone(object: &Object, declared: &Object) -> bool {
     is_written
 }
 
-/// Who wrote to the object itself last, as far as it says.
+/// Who wrote a field of the object last, or something below it, as far as it says. We do only if nobody else did.
+pub(crate) fn author_of<'o>(object: &'o Object, path: &[String]) -> Option<&'o str> {
+    let owners = authors(object).filter(|entry| {
+        let mut fields = entry.get("fieldsV1");
+        for name in path {
+            fields = fields.and_then(|fields| fields.get(format!("f:{name}")));
+        }
+        fields.is_some()
+    });
+    last(owners)
+}
+
+/// Who wrote to the object last, but for its status and us, as far as it says.
 pub(crate) fn last_author(object: &Object) -> Option<&str> {
-    let own = entries(object).filter(|entry| text(entry, "subresource").is_empty());
-    let last = own.max_by_key(|entry| text(entry, "time"))?;
+    last(authors(object).filter(|entry| text(entry, "manager") != MANAGER))
+}
+
+/// A field that somebody put there, outside the metadata and the status, which is not among those that are declared.
+pub(crate) fn added(object: &Object, declared: &Object) -> Option<Vec<String>> {
+    authors(object)
+        .filter(|entry| text(entry, "manager") != MANAGER && text(entry, "operation") == "Update")
+        .find_map(|entry| {
+            let owned = entry.get("fieldsV1").and_then(Value::as_object)?;
+            let own = owned.iter();
+            let own = own.filter(|(name, _)| !matches!(name.as_str(), "f:metadata" | "f:status"));
+            undeclared(own, declared.fields())
+        })
+}
+
+fn undeclared<'f>(
+    mut owned: impl Iterator<Item = (&'f String, &'f Value)>,
+    declared: &Map,
+) -> Option<Vec<String>> {
+    owned.find_map(|(name, below)| {
+        let name = name.strip_prefix("f:")?;
+        let mut path = match declared.get(name) {
+            None => Vec::new(),
+            Some(Value::Object(declared)) => undeclared(below.as_object()?.iter(), declared)?,
+            Some(_) => return None,
+        };
+        path.insert(0, name.to_owned());
+        Some(path)
+    })
+}
+
+/// What is known of those who wrote to the object, but for its status.
+fn authors(object: &Object) -> impl Iterator<Item = &Map> + Clone {
+    entries(object).filter(|entry| text(entry, "subresource") != "status")
+}
+
+fn last<'o>(entries: impl Iterator<Item = &'o Map>) -> Option<&'o str> {
+    let last = entries.max_by_key(|entry| {
+        let is_other = text(entry, "manager") != MANAGER;
+        (is_other, text(entry, "time"))
+    })?;
     Some(text(last, "manager")).filter(|manager| !manager.is_empty())
 }
 

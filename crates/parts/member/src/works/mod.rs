@@ -66,11 +66,14 @@ impl Reconcile for Works {
             return Ok(Wake::OnChange);
         }
         if let Some(wait) = self.connection.spared_for() {
+            self.tell_unbrought(&object, cx).await?;
             return Ok(Wake::After(wait));
         }
         // All works are looked at again when the cluster that joined is back.
-        if !self.connection.is_itself().await? {
-            return Ok(Wake::OnChange);
+        match self.connection.is_itself().await {
+            Ok(true) => {}
+            Ok(false) => return Ok(Wake::OnChange),
+            Err(error) => return Err(self.unreached(&object, error.into(), cx).await),
         }
         let work: Work = api::read::read(&object)
             .map_err(|error| ReconcileError::Terminal(chain(&error).to_string()))?;
@@ -89,7 +92,9 @@ impl Reconcile for Works {
                     seen.push(synced.seen);
                     again = [again, synced.again].into_iter().flatten().min();
                 }
-                Err(Trouble::Passing(error)) => return Err(error),
+                Err(Trouble::Passing(error)) => {
+                    return Err(self.unreached(&object, error, cx).await);
+                }
                 Err(Trouble::Failed(why)) => {
                     done.push((manifest, Done::Failed(why)));
                     seen.push(None);
@@ -109,7 +114,14 @@ impl Reconcile for Works {
             });
         }
         let outcome = outcome::plan(&object, &work, &done, cx.now());
-        let gone: Vec<bool> = done.iter().map(|(_, done)| *done == Done::Absent).collect();
+        let is_gone = |done: &Done, seen: &Option<_>| match done {
+            Done::Absent => true,
+            Done::Undone(_) => seen.is_none(),
+            _ => false,
+        };
+        let gone: Vec<bool> = std::iter::zip(&done, &seen)
+            .map(|((_, done), seen)| is_gone(done, seen))
+            .collect();
         let reports = reflect::plan::plan(&object, &work, &readings, &gone);
         let plan = together(outcome, reports);
         if !plan.is_empty() {

@@ -101,6 +101,9 @@ impl Works {
         if let Some(synced) = self.leave_alone(&case, &seen, &step) {
             return Ok(synced);
         }
+        // Told from what is there before it is brought back.
+        let is_tense = case.is_known && self.connection.contests.is_tense(manifest);
+        let undoing = is_tense.then(|| self.undoing(&case, &seen, &step));
         let is_sure = seen.is_live || is_untouched(&seen, written.as_ref());
         let (seen, step) = match step {
             // Whose fields they all are, those of the status too, stands only in the object itself.
@@ -138,28 +141,39 @@ impl Works {
             of_call(error)
         })?;
         synced.seen = synced.seen.filter(|object| is_of(object, work));
-        self.count(&case, &mut synced);
-        Ok(synced)
-    }
-
-    /// Counts what was brought back: what had been brought before, and was no longer so.
-    fn count(&self, case: &Case<'_>, synced: &mut Synced) {
-        if case.is_known && matches!(synced.done, Done::Made | Done::Changed) {
-            let contests = &self.connection.contests;
-            synced.again = contests.brought_back(case.manifest, Instant::now());
-            if synced.again.is_some() {
-                synced.done = Done::Restored;
-            }
+        let is_back = case.is_known && matches!(synced.done, Done::Made | Done::Changed);
+        let (contests, now) = (&self.connection.contests, Instant::now());
+        let is_contested = is_back && contests.brought_back(manifest, now);
+        if let (true, Some(undoing)) = (is_contested, undoing) {
+            synced.done = Done::Undone(undoing);
+            synced.again = contests.doubt(manifest, now);
         }
+        Ok(synced)
     }
 
     /// What is said of an object that somebody undoes again and again, while it is not to be brought back.
     fn leave_alone(&self, case: &Case<'_>, seen: &Seen, step: &Step) -> Option<Synced> {
-        let (manifest, contests) = (case.manifest, &self.connection.contests);
+        let (contests, now) = (&self.connection.contests, Instant::now());
         if !case.is_known {
-            contests.forget(manifest);
+            contests.forget(case.manifest);
         }
-        let again = contests.rest(manifest, Instant::now())?;
+        let (done, again) = match step {
+            Step::Keep => (Done::Restored, contests.doubt(case.manifest, now)?),
+            Step::Make(_) | Step::Bring(_) => {
+                let again = contests.rest(case.manifest, now)?;
+                (Done::Undone(self.undoing(case, seen, step)), again)
+            }
+        };
+        let seen = seen.object.clone();
+        Some(Synced {
+            done,
+            seen: seen.filter(|object| is_of(object, case.work)),
+            again: Some(again),
+        })
+    }
+
+    /// Who undoes an object, as it seems.
+    fn undoing(&self, case: &Case<'_>, seen: &Seen, step: &Step) -> String {
         let observed = seen.object.as_deref();
         let wanted = match step {
             Step::Keep | Step::Make(_) => None,
@@ -168,26 +182,15 @@ impl Works {
                 _ => None,
             }),
         };
-        let done = match step {
-            Step::Keep => Done::Restored,
-            Step::Make(_) | Step::Bring(_) => Done::Undone(
-                Undoing {
-                    cluster: &self.cluster,
-                    manifest,
-                    observed,
-                    wanted,
-                    named: observed.and_then(work_of),
-                    work: case.work,
-                }
-                .to_string(),
-            ),
+        let undoing = Undoing {
+            cluster: &self.cluster,
+            manifest: case.manifest,
+            observed,
+            wanted,
+            named: observed.and_then(work_of),
+            work: case.work,
         };
-        let seen = seen.object.clone();
-        Some(Synced {
-            done,
-            seen: seen.filter(|object| is_of(object, case.work)),
-            again: Some(again),
-        })
+        undoing.to_string()
     }
 
     /// The member's object from the cache, or from the member while the cache is not complete.

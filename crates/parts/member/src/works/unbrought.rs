@@ -53,25 +53,42 @@ impl Works {
         let work: Work = api::read::read(object)
             .map_err(|error| ReconcileError::Terminal(chain(&error).to_string()))?;
         let is_held = work.spec.suspend_dispatching.unwrap_or_default();
-        if object.is_terminating() || is_held || !self.is_unbrought(object, &work)? {
+        if object.is_terminating() || is_held {
             return Ok(());
         }
-        let plan = outcome::unbrought(object, &work, &self.cluster, cx.now());
-        Ok(cx.carry_out(&plan).await?)
+        let manifests = manifests(&object.key(), &work).map_err(ReconcileError::Terminal)?;
+        if self.is_unbrought(object, &manifests) {
+            let plan = outcome::unbrought(object, &work, &manifests, cx.now());
+            cx.carry_out(&plan).await?;
+        }
+        Ok(())
     }
 
-    fn is_unbrought(&self, object: &Object, work: &Work) -> Result<bool, ReconcileError> {
-        let key = object.key();
-        let manifests = manifests(&key, work).map_err(ReconcileError::Terminal)?;
+    /// The error of a call to the member; if it did not get through, the work tells what its member lacks.
+    pub(super) async fn unreached(
+        &self,
+        object: &Object,
+        error: ReconcileError,
+        cx: &Cx,
+    ) -> ReconcileError {
+        let is_unreachable =
+            matches!(&error, ReconcileError::Gather(error) if error.is_unreachable());
+        if is_unreachable && let Err(untold) = self.tell_unbrought(object, cx).await {
+            return untold;
+        }
+        error
+    }
+
+    fn is_unbrought(&self, object: &Object, manifests: &[Object]) -> bool {
         let mut is_known = true;
-        for manifest in &manifests {
+        for manifest in manifests {
             match self.connection.records.get(manifest) {
-                Some(written) if written.manifest != fingerprint(manifest) => return Ok(true),
+                Some(written) if written.manifest != fingerprint(manifest) => return true,
                 Some(_) => {}
                 None => is_known = false,
             }
         }
         let is_outdated = self.connection.believed.is_outdated(object);
-        Ok(!is_known && is_outdated)
+        !is_known && is_outdated
     }
 }
