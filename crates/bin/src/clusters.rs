@@ -55,9 +55,15 @@ pub(crate) fn join(reach: &Reach, typed: &arguments::Join) -> Result<(), Failure
             dry_run: typed.target.dry_run,
             ..usual
         };
-        member::join::join(&control, &member, &options)
+        let joined = member::join::join(&control, &member, &options)
             .await
             .map_err(|error| join_failure(&error))?;
+        if let Some(other) = joined.shared_as {
+            crate::say(&format!(
+                "warning: another control plane has this cluster as {other}, or left its rules there: both write the ClusterRole karmada-impersonator in it, and users of one of them will not get through to the cluster\n\
+                 unjoin it from one, or give the same users clusters/proxy in both; if the other is gone for good: kubectl delete clusterrole,clusterrolebinding karmada-impersonator\n"
+            ));
+        }
         if typed.target.dry_run {
             return print(&format!("cluster({}) can be joined\n", typed.name));
         }

@@ -61,8 +61,15 @@ async fn a_second_control_plane_does_not_take_the_accounts_of_the_first() {
 
     // Under another name it may, and either leaves without the other.
     let options = JoinOptions::new("again", m1.address());
+    world
+        .until("the first one's rules are there", SOON, async || {
+            let role = m1.get("clusterroles", "karmada-impersonator").await;
+            role.is_some()
+        })
+        .await;
     let joined = join(second.client(), m1.client(), &options).await;
-    joined.unwrap_or_else(|error| panic!("{error}"));
+    let joined = joined.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(joined.shared_as.as_deref(), Some("m1"));
     let options = UnjoinOptions::new("again");
     let left = unjoin(second.client(), Some(m1.client()), &options).await;
     let left = left.unwrap_or_else(|error| panic!("{error}"));

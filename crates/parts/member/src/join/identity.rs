@@ -1,12 +1,13 @@
 //! Which cluster it is, and whether it or its name is known already.
 
 use api::cluster::Cluster;
-use api::names::reserved_cluster_name;
+use api::names::{IMPERSONATOR_ACCOUNT, cluster_of_execution_space, reserved_cluster_name};
 use client::{Client, ListOptions};
 use object::{Object, ObjectKey, names::check_dns1123_label};
 
 use crate::join::{Holder, JoinError, in_control_plane, in_member};
 use crate::resources;
+use crate::works::connection::work_of;
 
 /// The prefix of the execution namespace takes the rest of the 63 characters.
 const LONGEST_NAME: usize = 48;
@@ -42,6 +43,22 @@ pub(super) async fn read_id(member: &Client) -> Result<String, JoinError> {
 pub(super) async fn own_id(control: &Client) -> Option<String> {
     let id = read_id(control).await.ok();
     id.filter(|id| !id.is_empty())
+}
+
+/// The name under which another control plane has a cluster, as its rules of impersonation there say. Their names are the
+/// same whoever brings them, so that only one control plane can have its own.
+pub(super) async fn shared_as(member: &Client, name: &str) -> Result<Option<String>, JoinError> {
+    let key = ObjectKey::cluster(IMPERSONATOR_ACCOUNT);
+    let role = match member.get_metadata(&resources::cluster_roles(), &key).await {
+        Ok(role) => role,
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(in_member(format!("read the role {}", key.name))(error)),
+    };
+    let work = work_of(&role);
+    let other = work
+        .as_ref()
+        .and_then(|work| cluster_of_execution_space(&work.namespace));
+    Ok(other.filter(|other| *other != name).map(str::to_owned))
 }
 
 /// The name under which a cluster was registered before it was under another, if it was: two joins at once find each other

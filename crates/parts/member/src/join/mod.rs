@@ -86,6 +86,8 @@ impl JoinOptions {
 pub struct Joined {
     /// What tells the cluster from all others, whatever it is called.
     pub id: String,
+    /// The name under which another control plane has it too, or had it and left its rules of impersonation there.
+    pub shared_as: Option<String>,
 }
 
 /// Why a cluster has not joined.
@@ -222,8 +224,9 @@ pub async fn join(
         takes_over: options.takes_over,
     };
     member::check_unclaimed(member, options, maker).await?;
+    let shared_as = identity::shared_as(member, &options.name).await?;
     if options.dry_run {
-        return Ok(Joined { id });
+        return Ok(Joined { id, shared_as });
     }
     let mut ledger = Ledger::default();
     let introduced = async {
@@ -231,7 +234,7 @@ pub async fn join(
         control_plane::register(control, options, &id, &credentials, &mut ledger).await
     };
     let Err(error) = introduced.await else {
-        return Ok(Joined { id });
+        return Ok(Joined { id, shared_as });
     };
     if matches!(error, JoinError::Claimed { .. }) {
         // Who was faster has it, too.
