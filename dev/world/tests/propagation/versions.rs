@@ -1,17 +1,24 @@
 //! A kind that is served in several versions means the one that its policy names.
 
+use object::Value;
 use world::json;
 
 use crate::stage::{SOON, Stage, WHILE, all, customization, on, policy};
 
 /// A definition of `Gadget` in these versions, stored in the last.
 fn gadgets(versions: &[&str]) -> String {
+    gadgets_serving(versions, versions)
+}
+
+/// The same, which does not serve them all.
+fn gadgets_serving(versions: &[&str], served: &[&str]) -> String {
     let stored = versions.last();
     let versions: Vec<_> = versions
         .iter()
         .map(|version| {
             json!({
-                "name": version, "served": true, "storage": Some(version) == stored,
+                "name": version, "served": served.contains(version), "storage": Some(version) == stored,
+                "subresources": {"status": {}},
                 "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
             })
         })
@@ -35,6 +42,13 @@ fn gadget(version: &str, size: u32) -> String {
 
 fn selector(version: &str) -> String {
     format!("{{apiVersion: acme.io/{version}, kind: Gadget}}")
+}
+
+/// A rule for `v1beta1` alone: a gadget is as ready as its copies together.
+fn sum() -> String {
+    let sum = "function AggregateStatus(o, items) local n = 0 for i = 1, #items do local s = items[i].status if s then n = n + s.ready end end o.status = {ready = n} return o end";
+    let rules = [("statusAggregation", sum)];
+    customization("sum", "acme.io/v1beta1/Gadget", &rules)
 }
 
 const BINDING: &str = "test/g-gadget";
@@ -68,6 +82,12 @@ impl Stage {
         })
         .await;
         self.advance(WHILE).await;
+    }
+
+    /// Lets the copy in the member report how ready it is.
+    async fn report(&self, ready: u32) {
+        let copy = self.copy("m1", "gadgets", "test/g");
+        copy.patch_status(json!({"status": {"ready": ready}})).await;
     }
 
     async fn has_size(&self, size: u32) {
@@ -152,4 +172,64 @@ async fn a_lazy_policy_takes_a_new_version_for_no_edit() {
     stage
         .until("the policy acts", SOON, async || is_preserved().await)
         .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_goes_ends_the_claim_and_no_report_whatever_comes_after_it() {
+    let both = ["v1beta1", "v1"];
+    for after in ["nothing", "an edit", "a restart"] {
+        let stage = Stage::with_gadget(&on("m1")).await;
+        stage.apply(&sum()).await;
+        stage.learn().await;
+        stage.report(2).await;
+        let gadget_of_all = stage.template("gadgets", "test/g");
+        gadget_of_all.shows("status.ready", 2).await;
+        let before = stage.copy("m1", "gadgets", "test/g").found().await;
+        stage.apply(&gadgets_serving(&both, &["v1"])).await;
+        if after == "an edit" {
+            stage.apply(&gadget("v1", 5)).await;
+        }
+        if after == "a restart" {
+            stage.restart().await;
+        }
+        for (kind, name) in [("gadgets", "test/g"), ("rb", BINDING)] {
+            let what = format!("the claim on {kind} after {after}");
+            let claim = async || stage.claim(kind, name).await;
+            stage.see(&what, Value::Null, claim).await;
+        }
+        for ready in [7, 9] {
+            stage.report(ready).await;
+            gadget_of_all.shows("status.ready", ready).await;
+        }
+        stage.advance(WHILE).await;
+        stage.is_bound_in("v1beta1").await;
+        stage.has_size(1).await;
+        let copy = stage.copy("m1", "gadgets", "test/g").found().await;
+        assert_eq!(copy.uid(), before.uid(), "after {after}");
+        // Once it is served again, all is as it was.
+        stage.apply(&gadgets(&both)).await;
+        let claim = async || stage.claim("gadgets", "test/g").await;
+        stage.see("it is claimed again", json!("pp/p"), claim).await;
+        stage.has_size(if after == "an edit" { 5 } else { 1 }).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_comes_is_claimed_by_the_policy_that_named_it_before() {
+    let stage = Stage::with(1).await;
+    stage.apply(&gadgets(&["v1"])).await;
+    let definition = gadgets(&["v1beta1", "v1"]);
+    stage.member("m1").apply(&definition).await;
+    stage.advance(WHILE).await;
+    stage
+        .apply(&all(&[
+            policy("p", &selector("v1beta1"), &on("m1")),
+            gadget("v1", 1),
+        ]))
+        .await;
+    stage.advance(WHILE).await;
+    assert_eq!(stage.claim("gadgets", "test/g").await, Value::Null);
+    stage.apply(&definition).await;
+    stage.has_size(1).await;
+    stage.is_bound_in("v1beta1").await;
 }

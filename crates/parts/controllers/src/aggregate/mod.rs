@@ -10,6 +10,7 @@ pub mod plan;
 mod tests;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -71,6 +72,12 @@ impl Aggregator {
                     false => GATHERING,
                 };
                 queue.add_after(key, wait);
+            }
+        });
+        let (queue, known) = (controller.queue(), views.bindings.clone());
+        views.templates.on_other_versions(move |template| {
+            for key in known.keys_of_template(template) {
+                queue.add(key);
             }
         });
         let queue = controller.queue();
@@ -185,7 +192,10 @@ impl Reconcile for Aggregator {
         }
         let found = self.template(&object, &binding.spec);
         let next = match &found {
-            Some(found) => self.next_status(&found.object, &folded, &expected).await,
+            Some(found) => {
+                let template = as_bound(&found.object, &binding.spec);
+                self.next_status(&template, &folded, &expected).await
+            }
             None => Ok(None),
         };
         let mut again = None;
@@ -212,4 +222,17 @@ impl Reconcile for Aggregator {
         }
         again.map_or(Ok(plan.wake), Err)
     }
+}
+
+/// The template in the version that its binding names, be it that this is served no longer: members go on reporting in it,
+/// and rules are written for it. Then it has the fields of the version it is found in.
+fn as_bound<'t>(template: &'t Object, spec: &ResourceBindingSpec) -> Cow<'t, Object> {
+    let api_version = spec.resource.api_version.as_str();
+    if api_version == template.api_version() {
+        return Cow::Borrowed(template);
+    }
+    let mut bound = template.clone();
+    let fields = bound.fields_mut();
+    fields.insert("apiVersion".to_owned(), api_version.into());
+    Cow::Owned(bound)
 }

@@ -118,6 +118,9 @@ impl Claims {
                 queue.add(key);
             }
         });
+        let queue = controller.queue();
+        let again = move |template: &TemplateKey| queue.add(template.clone());
+        views.templates.on_other_versions(again);
         let (queue, templates) = (controller.queue(), views.templates.clone());
         let rulebook = views.rulebook.clone();
         views.rulebook.on_amendment(move |amendment| {

@@ -96,16 +96,29 @@ pub fn attachments_of_object(
     if !is_more_than_status(change.before.as_ref(), change.after.as_ref()) {
         return Vec::new();
     }
-    let object = change.key();
+    let object = TemplateKey {
+        kind: kind.clone(),
+        key: change.key(),
+    };
+    attachments_of(&object, referring)
+}
+
+/// An object, once for each namespace of the bindings that refer to it.
+#[must_use]
+pub fn attachments_of(
+    object: &TemplateKey,
+    referring: impl Fn(&str) -> Vec<Arc<Object>>,
+) -> Vec<DependencyKey> {
+    let TemplateKey { kind, key } = object;
     let versionless = GroupVersionKind::new(&*kind.group, "", &*kind.kind);
-    let keys: BTreeSet<DependencyKey> = reference::entries_for(&versionless, &object)
+    let keys: BTreeSet<DependencyKey> = reference::entries_for(&versionless, key)
         .iter()
         .flat_map(|entry| referring(entry))
         .map(|binding| DependencyKey {
             namespace: binding.namespace().to_owned(),
             group: kind.group.clone(),
             kind: kind.kind.clone(),
-            object: object.clone(),
+            object: key.clone(),
         })
         .collect();
     keys.into_iter().collect()

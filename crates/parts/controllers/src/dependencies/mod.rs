@@ -80,6 +80,12 @@ pub fn start(views: &Views, answers: &Answers, workers: usize, spawner: &Spawner
             queue.add(key);
         }
     });
+    let (queue, bindings) = (controller.queue(), views.bindings.clone());
+    views.templates.on_other_versions(move |template| {
+        for key in bindings.may_refer(template) {
+            queue.add(key);
+        }
+    });
     let queue = controller.queue();
     answers.on_new_rules(&views.bindings, spawner, move |binding| {
         if keys::may_refer(binding) && !binding.namespace().is_empty() {
@@ -89,11 +95,17 @@ pub fn start(views: &Views, answers: &Answers, workers: usize, spawner: &Spawner
     controller.run(spawner, cx.clone());
 }
 
-/// Something that is referred to came, went or changed: its binding follows.
+/// Something that is referred to came, went or changed, or is served in other versions: its binding follows.
 fn wake_attachments(views: &Views, queue: &Queue<DependencyKey>) {
-    let (queue, bindings) = (queue.clone(), views.bindings.clone());
+    let (waking, bindings) = (queue.clone(), views.bindings.clone());
     views.templates.on_change(move |kind, change: &Change| {
         for key in keys::attachments_of_object(kind, change, |entry| bindings.referring(entry)) {
+            waking.add(key);
+        }
+    });
+    let (queue, bindings) = (queue.clone(), views.bindings.clone());
+    views.templates.on_other_versions(move |template| {
+        for key in keys::attachments_of(template, |entry| bindings.referring(entry)) {
             queue.add(key);
         }
     });

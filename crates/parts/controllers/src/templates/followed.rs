@@ -158,6 +158,12 @@ impl Followed {
         std::iter::once(self.main.version()).chain(others)
     }
 
+    /// The same, and all of its objects in the one that the server likes best.
+    pub(super) fn view(&self) -> (Vec<String>, Cache) {
+        let versions = self.versions().map(str::to_owned);
+        (versions.collect(), self.main.cache.clone())
+    }
+
     pub(super) fn has_version(&self, version: &str) -> bool {
         self.versions().any(|served| served == version)
     }

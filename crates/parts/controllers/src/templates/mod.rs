@@ -4,6 +4,7 @@
 //! kind is known by its group and name, so that a policy may name any version of it: it is followed in the version the
 //! server likes best, and beside it in those that policies and bindings name.
 
+mod definitions;
 mod followed;
 
 use std::{
@@ -127,6 +128,8 @@ struct State {
     listeners: Vec<Listener>,
     /// Who wants to know of kinds that are served no longer.
     mourners: Vec<Mourner>,
+    /// Who decides by the versions that kinds are served in.
+    deciders: Vec<Decider>,
 }
 
 impl State {
@@ -142,6 +145,7 @@ impl State {
 }
 
 type Mourner = Arc<dyn Fn(&[GroupKind]) + Send + Sync>;
+type Decider = Arc<dyn Fn(&TemplateKey) + Send + Sync>;
 type Listener = Arc<dyn Fn(&GroupKind, &Change) + Send + Sync>;
 
 impl Templates {
@@ -201,6 +205,12 @@ impl Templates {
     /// Calls `mourner` with kinds that were served, or were in some version, and are no longer.
     pub fn on_unserved(&self, mourner: impl Fn(&[GroupKind]) + Send + Sync + 'static) {
         self.lock().mourners.push(Arc::new(mourner));
+    }
+
+    /// Calls `decider` for every template of a kind that is served in other versions than it was: who means it, and in which
+    /// version, is to be decided anew, although nothing changes about the template itself.
+    pub fn on_other_versions(&self, decider: impl Fn(&TemplateKey) + Send + Sync + 'static) {
+        self.lock().deciders.push(Arc::new(decider));
     }
 
     /// Waits until what is served is known.
@@ -441,7 +451,12 @@ impl Templates {
                 Ok(discovery) => {
                     self.adopt(&discovery);
                     self.inner.discovered.send_replace(true);
-                    discovery.failed.is_empty() && self.is_all_served(&discovery)
+                    let definitions = self.inner.definitions.list();
+                    let mut definitions = definitions.iter();
+                    discovery.failed.is_empty()
+                        && definitions.all(|definition| {
+                            definitions::is_adopted(definition, &discovery, &self.inner.exemptions)
+                        })
                 }
                 Err(error) => {
                     tracing::warn!(error = %telemetry::chain(&error), "cannot discover what is served");
@@ -465,22 +480,6 @@ impl Templates {
         }
     }
 
-    /// Whether discovery knows every definition that says it is established.
-    fn is_all_served(&self, discovery: &Discovery) -> bool {
-        self.inner
-            .definitions
-            .list()
-            .iter()
-            .filter(|definition| is_established(definition))
-            .all(|definition| {
-                let group = definition.text_at(&["spec", "group"]).unwrap_or_default();
-                let kind = definition
-                    .text_at(&["spec", "names", "kind"])
-                    .unwrap_or_default();
-                discovery.find_kind(&GroupKind::new(group, kind)).is_some()
-            })
-    }
-
     /// Follows kinds that are new, and lets go of those that are known not to be served any more.
     fn adopt(&self, discovery: &Discovery) {
         let wanted: Vec<(GroupKind, &Discovered)> = discovery
@@ -490,7 +489,7 @@ impl Templates {
             .map(|found| (found.resource.kind.group_kind(), found))
             .collect();
         let _turn = self.take_turn();
-        let (untold, gone, listeners, mourners) = {
+        let (untold, gone, other, listeners, mourners, deciders) = {
             let mut state = self.lock();
             state.is_whole = discovery.failed.is_empty();
             // A group that could not be read is no reason to forget what it serves.
@@ -505,10 +504,16 @@ impl Templates {
                 }
                 followed.versions().any(|version| !is_gone(kind, version))
             });
-            let mut untold = Vec::new();
+            let (mut untold, mut other) = (Vec::new(), Vec::new());
             for (kind, found) in wanted {
                 let known = before.remove(&kind);
+                let earlier = known.as_ref().map(Followed::view);
                 let followed = Followed::assemble(found, discovery, known, &self.inner.caches);
+                if let Some((versions, cache)) = earlier
+                    && !followed.versions().eq(&versions)
+                {
+                    other.push((kind.clone(), cache));
+                }
                 untold.push((kind.clone(), followed.untold()));
                 state.kinds.insert(kind, followed);
             }
@@ -516,8 +521,10 @@ impl Templates {
             (
                 untold,
                 gone,
+                other,
                 state.listeners.clone(),
                 state.mourners.clone(),
+                state.deciders.clone(),
             )
         };
         for (kind, caches) in &untold {
@@ -527,6 +534,15 @@ impl Templates {
         if !gone.is_empty() {
             for mourner in &mourners {
                 mourner(&gone);
+            }
+        }
+        for (kind, cache) in other {
+            for object in cache.walk() {
+                let (kind, key) = (kind.clone(), object.key());
+                let key = TemplateKey { kind, key };
+                for decider in &deciders {
+                    decider(&key);
+                }
             }
         }
     }
@@ -553,20 +569,4 @@ impl std::fmt::Debug for Templates {
             .field("kinds", &self.lock().kinds.len())
             .finish_non_exhaustive()
     }
-}
-
-fn is_established(definition: &Object) -> bool {
-    definition
-        .at(&["status", "conditions"])
-        .and_then(object::Value::as_array)
-        .into_iter()
-        .flatten()
-        .any(|condition| {
-            condition
-                .get("type")
-                .is_some_and(|name| name == "Established")
-                && condition
-                    .get("status")
-                    .is_some_and(|status| status == "True")
-        })
 }

@@ -98,6 +98,12 @@ impl WorkMaker {
                 queue.add(key);
             }
         });
+        let (queue, bindings) = (controller.queue(), views.bindings.clone());
+        views.templates.on_other_versions(move |template| {
+            for key in bindings.keys_of_template(template) {
+                queue.add(key);
+            }
+        });
         let (queue, everything) = (controller.queue(), views.clone());
         views.rulebook.on_amendment(move |amendment| {
             let Amendment::Overrides(before, after) = amendment else {
