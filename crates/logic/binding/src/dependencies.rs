@@ -36,7 +36,7 @@ pub fn is_at_home(reference: &DependentObjectReference, namespace: &str) -> bool
 }
 
 /// Whether a reference of a binding in a namespace means an object: by its name, or by labels that it has. The version
-/// of the kind does not matter.
+/// of the kind says how it goes along, not whether.
 #[must_use]
 pub fn means(
     reference: &DependentObjectReference,
@@ -65,6 +65,30 @@ pub fn group_of(reference: &DependentObjectReference) -> &str {
         .split_once('/')
         .unwrap_or(("", &reference.api_version));
     group
+}
+
+/// The version of the kind that a reference names.
+#[must_use]
+pub fn version_of(reference: &DependentObjectReference) -> &str {
+    let api_version = reference.api_version.as_str();
+    api_version
+        .rsplit_once('/')
+        .map_or(api_version, |(_, version)| version)
+}
+
+/// The version in which an object goes along: of those that references name, in the order of who refers to it, the one its
+/// binding is in already if that is among them, else the first. What is served in none of them stays in the one it is in;
+/// `None` where that is not served either, and the one that the server likes best is as good as any.
+#[must_use]
+pub fn version<'v>(
+    named: &[&'v str],
+    current: Option<&'v str>,
+    is_served: impl Fn(&str) -> bool,
+) -> Option<&'v str> {
+    let current = current.filter(|current| is_served(current));
+    let mut served = named.iter().copied().filter(|named| is_served(named));
+    let stays = current.filter(|current| named.contains(current));
+    stays.or_else(|| served.next()).or(current)
 }
 
 /// What the binding of an object notes of one that refers to it: where it is to be, and where it still is until another copy

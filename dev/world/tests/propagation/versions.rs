@@ -3,7 +3,7 @@
 use object::Value;
 use world::json;
 
-use crate::stage::{SOON, Stage, WHILE, all, customization, on, policy};
+use crate::stage::{CONFIG_MAPS, SOON, Stage, WHILE, all, config_map, customization, on, policy};
 
 /// A definition of `Gadget` in these versions, stored in the last.
 fn gadgets(versions: &[&str]) -> String {
@@ -51,6 +51,18 @@ fn sum() -> String {
     customization("sum", "acme.io/v1beta1/Gadget", &rules)
 }
 
+/// A ConfigMap that refers to the gadget in a version, by its name or its labels.
+fn referring(name: &str, version: &str, by: &str) -> String {
+    config_map(name, &format!("{{version: acme.io/{version}, by: {by}}}"))
+}
+
+/// The rule for what such ConfigMaps refer to.
+fn references() -> String {
+    let rule = "function GetDependencies(o) if not o.data.version then return {} end local d = {apiVersion = o.data.version, kind = 'Gadget', namespace = 'test'} if o.data.by == 'name' then d.name = 'g' else d.labelSelector = {matchLabels = {size = 'small'}} end return {d} end";
+    let rules = [("dependencyInterpretation", rule)];
+    customization("references", "v1/ConfigMap", &rules)
+}
+
 const BINDING: &str = "test/g-gadget";
 
 impl Stage {
@@ -71,6 +83,26 @@ impl Stage {
         stage.advance(WHILE).await;
         stage.apply(&gadget("v1beta1", 1)).await;
         stage.has_size(1).await;
+        stage
+    }
+
+    /// A gadget of size 1 that goes along with ConfigMaps, to a member that knows nothing but `v1beta1`.
+    async fn with_dependency() -> Self {
+        let stage = Self::with(1).await;
+        stage.apply(&gadgets(&["v1beta1", "v1"])).await;
+        stage.member("m1").apply(&gadgets(&["v1beta1"])).await;
+        stage.advance(WHILE).await;
+        let spec = format!("propagateDeps: true, {}", on("m1"));
+        stage
+            .apply(&all(&[
+                references(),
+                gadget("v1", 1),
+                policy("maps", CONFIG_MAPS, &spec),
+            ]))
+            .await;
+        let labels = json!({"metadata": {"labels": {"size": "small"}}});
+        stage.template("gadgets", "test/g").patch(labels).await;
+        stage.advance(WHILE).await;
         stage
     }
 
@@ -232,4 +264,63 @@ async fn a_version_that_comes_is_claimed_by_the_policy_that_named_it_before() {
     stage.apply(&definition).await;
     stage.has_size(1).await;
     stage.is_bound_in("v1beta1").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_goes_along_is_in_the_version_that_the_reference_names() {
+    for by in ["name", "labels"] {
+        let stage = Stage::with_dependency().await;
+        stage.apply(&referring("a", "v1beta1", by)).await;
+        stage.has_size(1).await;
+        stage.is_bound_in("v1beta1").await;
+        stage.restart().await;
+        stage.advance(WHILE).await;
+        stage.apply(&gadget("v1", 4)).await;
+        stage.has_size(4).await;
+        stage.is_bound_in("v1beta1").await;
+        stage.apply(&referring("a", "v1", by)).await;
+        stage.is_bound_in("v1").await;
+        stage.apply(&referring("a", "v1beta1", by)).await;
+        stage.is_bound_in("v1beta1").await;
+        // A version that nobody serves any more names nothing.
+        let both = ["v1beta1", "v1"];
+        stage.apply(&gadgets_serving(&both, &["v1"])).await;
+        stage.is_bound_in("v1").await;
+        stage.apply(&gadgets(&both)).await;
+        stage.is_bound_in("v1beta1").await;
+        stage.apply(&gadget("v1", 5)).await;
+        stage.has_size(5).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_those_who_name_different_versions_whoever_named_its_own_has_it() {
+    let stage = Stage::with_dependency().await;
+    stage.apply(&referring("b", "v1beta1", "name")).await;
+    stage.is_bound_in("v1beta1").await;
+    stage.apply(&referring("a", "v1", "name")).await;
+    let needed = async || {
+        let binding = stage.template("rb", BINDING).found().await;
+        let list = binding
+            .at(&["spec", "requiredBy"])
+            .and_then(Value::as_array);
+        json!(list.map_or(0, Vec::len))
+    };
+    stage.see("both need it", json!(2), needed).await;
+    stage.is_bound_in("v1beta1").await;
+    stage.template("configmaps", "test/b").delete().await;
+    stage.is_bound_in("v1").await;
+    // A policy has its own version for as long as it has the gadget.
+    let own = policy("own", &selector("v1beta1"), &on("m1"));
+    stage.apply(&own).await;
+    stage.is_bound_in("v1beta1").await;
+    stage.has_size(1).await;
+    stage.restart().await;
+    stage.advance(WHILE).await;
+    stage.is_bound_in("v1beta1").await;
+    stage
+        .template("propagationpolicies", "test/own")
+        .delete()
+        .await;
+    stage.is_bound_in("v1").await;
 }

@@ -27,6 +27,7 @@ use serde_json::json;
 
 use crate::{
     binding_view::{self, Binding},
+    bindings::version_of,
     views::UNTIL_IN_VIEW,
 };
 
@@ -53,8 +54,27 @@ pub struct Referrer {
     pub key: ObjectKey,
     /// Its permanent id.
     pub permanent_id: String,
+    /// The versions in which it names the object, in the order of its references.
+    pub versions: Vec<String>,
     /// What it says.
     pub spec: ResourceBindingSpec,
+}
+
+/// The version in which the object is sent: a policy that holds it has its own, and else those say it who refer to it.
+/// `None` leaves it to the server.
+#[must_use]
+pub fn version<'v>(
+    binding: Option<&'v Object>,
+    referrers: &'v [Referrer],
+    is_served: impl Fn(&str) -> bool,
+) -> Option<&'v str> {
+    let current = binding.map(version_of);
+    if binding.is_some_and(|binding| Holder::of(binding).is_some()) {
+        return current;
+    }
+    let named = referrers.iter().flat_map(|referrer| &referrer.versions);
+    let named: Vec<&str> = named.map(String::as_str).collect();
+    dependencies::version(&named, current, is_served)
 }
 
 /// Writes the binding of an object that is referred to, or takes the snapshots off it when it no longer is.

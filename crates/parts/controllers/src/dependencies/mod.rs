@@ -11,7 +11,8 @@
 //! Reads:  ResourceBindings, templates; asks the interpreter for references.
 //! Writes: the note of references and the finalizer of bindings that refer; `requiredBy` and its labels on bindings that are
 //!         referred to, and those bindings as a whole while no policy claims them.
-//! Keeps:  a binding that refers to others goes only when none of them lists it any more.
+//! Keeps:  a binding that refers to others goes only when none of them lists it any more; what no policy claims goes along
+//!         in a version of its kind that those name who refer to it, if it is served in one of them.
 
 pub mod attachment;
 pub mod keys;
@@ -33,9 +34,8 @@ use self::{attachment::Referrer, reference::DependencyKey};
 use crate::{
     answers::{Answers, IN_THE_BACKGROUND, unanswered},
     binding_view::Binding,
-    bindings::version_of,
     templates::{Absence, Found, TemplateKey},
-    views::{Views, ending},
+    views::{UNTIL_IN_VIEW, Views, ending},
 };
 
 /// Notes on bindings what their templates refer to.
@@ -166,11 +166,15 @@ impl Attachments {
             .iter()
             .flat_map(|entry| bindings.referring(entry))
             .filter(|binding| binding.namespace() == key.namespace)
-            .filter(|binding| {
-                dependency.is_none_or(|object| reference::refers_to(binding, &kind, object))
-            })
             .filter_map(|binding| {
+                let versions = dependency
+                    .map(|object| reference::versions_named(&binding, &kind, object))
+                    .unwrap_or_default();
+                if dependency.is_some() && versions.is_empty() {
+                    return None;
+                }
                 Some(Referrer {
+                    versions,
                     key: binding.key(),
                     permanent_id: binding
                         .label(permanent_id::RESOURCE_BINDING)
@@ -183,6 +187,31 @@ impl Attachments {
         referrers.sort_by(|a, b| a.key.cmp(&b.key));
         referrers.dedup_by(|a, b| a.key == b.key);
         referrers
+    }
+
+    /// An object in the version in which it is sent; `None` while it is not in view in that. A version that is followed from
+    /// now on has nothing in view at first, and of two that bore the same name one after the other, each may have another.
+    fn as_named(
+        &self,
+        key: &TemplateKey,
+        liked_best: Found,
+        binding: Option<&object::Object>,
+        referrers: &[Referrer],
+    ) -> Option<Found> {
+        let Views {
+            templates,
+            bindings,
+            ..
+        } = &self.views;
+        // What those name that are not in view is not known to be over.
+        let is_known = binding.is_none() || bindings.namespaced.complete().is_some();
+        let referrers = if is_known { referrers } else { &[] };
+        let is_served = |version: &str| templates.is_served_in(version, &key.kind);
+        let Some(version) = attachment::version(binding, referrers, is_served) else {
+            return Some(liked_best);
+        };
+        let found = templates.find_in(version, key)?;
+        (found.object.uid() == liked_best.object.uid()).then_some(found)
     }
 }
 
@@ -201,21 +230,9 @@ impl Reconcile for Attachments {
             .bindings
             .get(&ObjectKey::namespaced(&*key.namespace, name));
         let templates = &self.views.templates;
-        // What was begun in one version goes on in it, whatever others are served later.
-        let found = match &binding {
-            Some(binding) => templates.find_in(version_of(binding), &template),
-            None => templates.find(&template),
-        };
-        // A kind that is followed in another version from now on has nothing in view at first.
-        let is_known = found.is_some() || templates.absence(&template) != Absence::Unseen;
-        let referrers = match (&found, binding.as_deref()) {
-            (Some(found), Some(binding)) if terms::takes_over(&found.object, binding) => {
-                if !found.is_there_to_stay(&cx.client).await? {
-                    // What became of it is about to be seen.
-                    return Ok(Wake::OnChange);
-                }
-                self.referrers(key, Some(&found.object))
-            }
+        // Which object it is, and who refers to it, is the same in every version.
+        let liked_best = templates.find(&template);
+        let referrers = match (&liked_best, binding.as_deref()) {
             (Some(found), _) => self.referrers(key, Some(&found.object)),
             // What it made stays for as long as those need it who did before.
             (None, Some(binding)) if terms::is_left(binding) => {
@@ -225,6 +242,24 @@ impl Reconcile for Attachments {
             }
             (None, _) => Vec::new(),
         };
+        let found = match liked_best {
+            Some(liked_best) => {
+                let binding = binding.as_deref();
+                let Some(found) = self.as_named(&template, liked_best, binding, &referrers) else {
+                    return Ok(UNTIL_IN_VIEW);
+                };
+                Some(found)
+            }
+            None => None,
+        };
+        let is_known = found.is_some() || templates.absence(&template) != Absence::Unseen;
+        if let (Some(found), Some(binding)) = (&found, binding.as_deref())
+            && terms::takes_over(&found.object, binding)
+            && !found.is_there_to_stay(&cx.client).await?
+        {
+            // What became of it is about to be seen.
+            return Ok(Wake::OnChange);
+        }
         let plan = attachment::plan(&attachment::Inputs {
             namespace: &key.namespace,
             dependency: found.as_ref().map(|found| &*found.object),

@@ -75,16 +75,19 @@ pub fn entries_for(kind: &GroupVersionKind, object: &ObjectKey) -> [String; 2] {
     [entry(&object.name), entry(ANY)]
 }
 
-/// Whether a binding's note names the object, or labels that the object has. What every server makes for itself is there
-/// already wherever it is referred to.
+/// The versions in which a binding's note names the object, or labels that the object has, in the order of the note; none
+/// if it does not. What every server makes for itself is there already wherever it is referred to.
 #[must_use]
-pub fn refers_to(binding: &Object, kind: &GroupVersionKind, object: &Object) -> bool {
+pub fn versions_named(binding: &Object, kind: &GroupVersionKind, object: &Object) -> Vec<String> {
     if is_server_owned(object) {
-        return false;
+        return Vec::new();
     }
     let namespace = binding.namespace();
-    let mut noted = noted_on(binding).into_iter();
-    noted.any(|reference| dependencies::means(&reference, namespace, kind, object))
+    let noted = noted_on(binding).into_iter();
+    noted
+        .filter(|reference| dependencies::means(reference, namespace, kind, object))
+        .map(|reference| dependencies::version_of(&reference).to_owned())
+        .collect()
 }
 
 /// The objects that a binding names; those it finds by labels are not among them.

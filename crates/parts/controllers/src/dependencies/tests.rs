@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use api::config::DependentObjectReference;
+use binding::dependencies::version_of;
 use client::Change;
 use intent::Wake;
 use object::{GroupKind, GroupVersionKind, Object, ObjectKey};
@@ -37,8 +38,16 @@ fn as_referrer(document: &str) -> Referrer {
             .label("resourcebinding.karmada.io/permanent-id")
             .unwrap()
             .to_owned(),
+        versions: reference::noted_on(&object)
+            .iter()
+            .map(|noted| version_of(noted).to_owned())
+            .collect(),
         spec: Binding::read(&object).unwrap().spec,
     }
+}
+
+fn refers_to(binding: &Object, kind: &GroupVersionKind, object: &Object) -> bool {
+    !reference::versions_named(binding, kind, object).is_empty()
 }
 
 fn attach(binding: Option<&Object>, referrers: &[Referrer], are_all: bool) -> intent::Plan {
@@ -359,11 +368,8 @@ fn references_are_found_by_name_and_by_labels() {
         .replace("front", "back"));
     for (text, refers, refers_to_other) in [(BY_NAME, true, false), (BY_LABEL, true, false)] {
         let binding = one(&referring("web", text, ""));
-        assert_eq!(reference::refers_to(&binding, &kind, &config), refers);
-        assert_eq!(
-            reference::refers_to(&binding, &kind, &other),
-            refers_to_other
-        );
+        assert_eq!(refers_to(&binding, &kind, &config), refers);
+        assert_eq!(refers_to(&binding, &kind, &other), refers_to_other);
         let entries = reference::entries(&binding);
         let wanted = reference::entries_for(&kind, &config.key());
         assert!(
@@ -378,7 +384,7 @@ fn references_are_found_by_name_and_by_labels() {
         for note in [BY_NAME, BY_LABEL] {
             let note = note.replace(r#""namespace":"test""#, &place);
             let binding = one(&referring("web", &note, ""));
-            assert!(!reference::refers_to(&binding, &kind, &there), "{note}");
+            assert!(!refers_to(&binding, &kind, &there), "{note}");
             assert!(reference::entries(&binding).is_empty(), "{note}");
             assert!(reference::named_by(&binding).is_empty(), "{note}");
         }
@@ -387,7 +393,7 @@ fn references_are_found_by_name_and_by_labels() {
     let trusted = one(&CONFIG.replace("name: settings", "name: kube-root-ca.crt"));
     for note in [&BY_NAME.replace("settings", "kube-root-ca.crt"), BY_LABEL] {
         let binding = one(&referring("web", note, ""));
-        assert!(!reference::refers_to(&binding, &kind, &trusted), "{note}");
+        assert!(!refers_to(&binding, &kind, &trusted), "{note}");
     }
     // Whoever asks for nothing, or for nothing any more, is not found.
     for (from, to) in [
@@ -479,4 +485,41 @@ fn objects_wake_their_binding_in_each_namespace_that_refers_to_them() {
     assert!(!keys::may_refer(&one(
         "{metadata: {name: plain, namespace: test}}"
     )));
+}
+
+#[test]
+fn it_goes_along_in_the_version_that_those_name_who_refer_to_it() {
+    let referrer = |name: &str, versions: &[&str]| Referrer {
+        versions: versions.iter().map(|&version| version.into()).collect(),
+        ..as_referrer(&referring(name, BY_NAME, ""))
+    };
+    let bound = |version: &str, claim: &str| {
+        one(&format!(
+            "{{metadata: {{name: b, namespace: test, {claim}}}, spec: {{resource: {{apiVersion: acme.io/{version}, kind: Widget, name: w}}}}}}"
+        ))
+    };
+    let claim = "labels: {propagationpolicy.karmada.io/permanent-id: id}, annotations: {propagationpolicy.karmada.io/namespace: test, propagationpolicy.karmada.io/name: p}";
+    let both = [referrer("a", &["v1"]), referrer("b", &["v1beta1", "v2"])];
+    let unserved = [referrer("a", &["v7"])];
+    for (binding, referrers, expected) in [
+        // The first, as long as there is none.
+        (None, &both[..], Some("v1")),
+        (None, &both[1..], Some("v1beta1")),
+        // It stays in one that somebody names.
+        (Some(bound("v1beta1", "")), &both[..], Some("v1beta1")),
+        (Some(bound("v2", "")), &both[..], Some("v2")),
+        (Some(bound("v2", "")), &both[..1], Some("v1")),
+        // What nobody serves says nothing.
+        (None, &unserved[..], None),
+        (Some(bound("v2", "")), &unserved[..], Some("v2")),
+        (Some(bound("v7", "")), &unserved[..], None),
+        (Some(bound("v7", "")), &both[..], Some("v1")),
+        // Nor do those who refer to it, once a policy has it.
+        (Some(bound("v2", claim)), &both[..1], Some("v2")),
+        (Some(bound("v2", "")), &[], Some("v2")),
+    ] {
+        let is_served = |version: &str| ["v1", "v2", "v1beta1"].contains(&version);
+        let version = attachment::version(binding.as_ref(), referrers, is_served);
+        assert_eq!(version, expected, "{binding:?} {referrers:?}");
+    }
 }

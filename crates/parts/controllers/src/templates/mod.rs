@@ -319,6 +319,14 @@ impl Templates {
         }
     }
 
+    /// Whether it is known that templates of a kind are served in a version.
+    #[must_use]
+    pub fn is_served_in(&self, version: &str, kind: &GroupKind) -> bool {
+        let state = self.lock();
+        let followed = state.kinds.get(kind);
+        followed.is_some_and(|followed| followed.has_version(version))
+    }
+
     /// Whether objects of a kind may be templates.
     #[must_use]
     pub fn serving(&self, kind: &GroupVersionKind) -> Serving {
