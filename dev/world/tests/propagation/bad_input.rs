@@ -76,6 +76,34 @@ async fn a_selector_that_can_select_nothing_says_what_is_wrong_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_namespace_where_a_cluster_wide_policy_selects_nothing_is_told() {
+    let stage = Stage::with(1).await;
+    let selectors = "{apiVersion: v1, kind: Node, namespace: dep}, {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, namespace: dep, name: foo}, {apiVersion: v1, kind: Secret, namespace: karmada-system}, {apiVersion: v1, kind: Secret, namespace: dep}";
+    let overriding = overriding("o", selectors, "", "{labelsOverrider: []}")
+        .replace("kind: OverridePolicy", "kind: ClusterOverridePolicy")
+        .replace(", namespace: test}", "}");
+    stage
+        .apply(&all(&[
+            cluster_policy("c", selectors, &on("m1")),
+            overriding,
+        ]))
+        .await;
+    for (kind, name) in [
+        ("ClusterPropagationPolicy", "c"),
+        ("ClusterOverridePolicy", "o"),
+    ] {
+        for text in [
+            "[0]: Node of the core group has no namespace, and this selector selects only what is in dep",
+            "[1]: ClusterRole of rbac.authorization.k8s.io has no namespace, and this selector selects only what is in dep",
+            "[2]: nothing in karmada-system is ever propagated: the namespace belongs to the control plane",
+        ] {
+            stage.told(kind, name, "SelectorMatchesNothing", text).await;
+        }
+        assert_eq!(stage.events(kind, name).await.len(), 3, "{kind}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_version_that_is_served_no_longer_is_told_on_the_policy_that_names_it() {
     let stage = Stage::with(1).await;
     let gadgets = |is_old_served: bool| {

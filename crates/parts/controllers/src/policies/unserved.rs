@@ -1,7 +1,7 @@
 //! Tells the authors of policies which of their selectors can select nothing: nobody serves the kind, or not in that
-//! version, or it has no namespace and the policy has one.
+//! version, or it has no namespace and the policy or the selector has one, or that namespace is never propagated.
 //!
-//! Reads:  policies of all kinds, and which kinds are served.
+//! Reads:  policies of all kinds, which kinds are served, and what operators left out.
 //! Writes: an event on the policy for each such selector, when the policy changes, when a kind it selects goes, and again
 //!         as long as it is so: a policy has no status, and events are kept for an hour. Nothing is refused: the kind may
 //!         come with its definition later.
@@ -12,6 +12,7 @@ use client::{Cache, Change};
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use intent::{Action, EventKind, ObjectRef, Plan};
 use object::{GroupVersionKind, Object, ObjectKey, Value};
+use policy::Exemptions;
 use runtime::Spawner;
 
 use crate::{change::is_more_than_status, templates::Serving, views::Views};
@@ -65,7 +66,7 @@ impl UnservedKinds {
         let queue = controller.queue();
         views.templates.on_unserved(move |gone| {
             for policy in caches.iter().flat_map(Cache::list) {
-                let mut kinds = selectors(&policy).filter_map(|(_, kind)| kind.ok());
+                let mut kinds = selectors(&policy).filter_map(|selector| selector.kind.ok());
                 if kinds.any(|kind| gone.contains(&kind.group_kind())) {
                     queue.add(policy.key());
                 }
@@ -85,7 +86,10 @@ impl Reconcile for UnservedKinds {
             false => &self.namespaced,
         };
         if let Some(policy) = cache.get(key) {
-            let plan = plan(&policy, |kind| self.views.templates.serving(kind));
+            let templates = &self.views.templates;
+            let plan = plan(&policy, templates.exemptions(), |kind| {
+                templates.serving(kind)
+            });
             cx.carry_out(&plan).await?;
             if !plan.is_empty() {
                 return Ok(Wake::After(AGAIN));
@@ -97,14 +101,18 @@ impl Reconcile for UnservedKinds {
 
 /// One event for each selector that can select nothing, whatever templates there are.
 #[must_use]
-pub fn plan(policy: &Object, serving: impl Fn(&GroupVersionKind) -> Serving) -> Plan {
+pub fn plan(
+    policy: &Object,
+    exemptions: &Exemptions,
+    serving: impl Fn(&GroupVersionKind) -> Serving,
+) -> Plan {
     let mut plan = Plan::default();
     if policy.is_terminating() {
         return plan;
     }
-    for (position, kind) in selectors(policy) {
-        let problem = match kind {
-            Ok(kind) => problem(&kind, &serving(&kind), policy.namespace()),
+    for selector in selectors(policy) {
+        let problem = match &selector.kind {
+            Ok(kind) => problem(kind, &serving(kind), selector.place, exemptions),
             Err(version) => Some(format!(
                 "apiVersion {version:?} is neither a version nor a group and a version"
             )),
@@ -112,7 +120,7 @@ pub fn plan(policy: &Object, serving: impl Fn(&GroupVersionKind) -> Serving) -> 
         let Some(problem) = problem else {
             continue;
         };
-        let message = format!("spec.resourceSelectors[{position}]: {problem}");
+        let message = format!("spec.resourceSelectors[{}]: {problem}", selector.position);
         plan.push(Action::report(
             ObjectRef::of(policy),
             EventKind::Warning,
@@ -123,8 +131,13 @@ pub fn plan(policy: &Object, serving: impl Fn(&GroupVersionKind) -> Serving) -> 
     plan
 }
 
-/// Why a policy of this namespace, empty for a cluster-wide one, selects nothing of a kind.
-fn problem(kind: &GroupVersionKind, serving: &Serving, namespace: &str) -> Option<String> {
+/// Why nothing of a kind is selected there.
+fn problem(
+    kind: &GroupVersionKind,
+    serving: &Serving,
+    place: Place<'_>,
+    exemptions: &Exemptions,
+) -> Option<String> {
     let (name, version) = (&kind.kind, &kind.version);
     let group = if kind.group.is_empty() {
         "the core group"
@@ -132,11 +145,25 @@ fn problem(kind: &GroupVersionKind, serving: &Serving, namespace: &str) -> Optio
         kind.group.as_str()
     };
     match serving {
-        Serving::Namespaced | Serving::Unknown => None,
-        Serving::ClusterWide if namespace.is_empty() => None,
-        Serving::ClusterWide => Some(format!(
-            "{name} of {group} has no namespace, and this policy selects only what is in {namespace}"
-        )),
+        Serving::Unknown => None,
+        Serving::Namespaced => {
+            let (Place::OfPolicy(namespace) | Place::OfSelector(namespace)) = place;
+            let exemption = exemptions.check_namespace(namespace)?;
+            Some(format!(
+                "nothing in {namespace} is ever propagated: {exemption}"
+            ))
+        }
+        Serving::ClusterWide => {
+            let (who, namespace) = match place {
+                Place::OfPolicy(namespace) => ("policy", namespace),
+                Place::OfSelector(namespace) => ("selector", namespace),
+            };
+            (!namespace.is_empty()).then(|| {
+                format!(
+                    "{name} of {group} has no namespace, and this {who} selects only what is in {namespace}"
+                )
+            })
+        }
         Serving::Exempt => Some(format!("{name} of {group} is never propagated")),
         Serving::InOtherVersions(versions) => Some(format!(
             "{name} of {group} is not served in {version:?}, but in {}",
@@ -146,8 +173,23 @@ fn problem(kind: &GroupVersionKind, serving: &Serving, namespace: &str) -> Optio
     }
 }
 
-/// The kinds that a policy selects, with the positions of their selectors; or what stands where API versions should.
-fn selectors(policy: &Object) -> impl Iterator<Item = (usize, Result<GroupVersionKind, &str>)> {
+/// A selector of a policy, as far as it matters here.
+struct Selector<'a> {
+    position: usize,
+    /// What it selects, or what stands where its API version should.
+    kind: Result<GroupVersionKind, &'a str>,
+    place: Place<'a>,
+}
+
+/// The namespace that is selected from, and who says so.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    OfPolicy(&'a str),
+    /// Of a selector of a cluster-wide policy; empty for everywhere.
+    OfSelector(&'a str),
+}
+
+fn selectors(policy: &Object) -> impl Iterator<Item = Selector<'_>> {
     let selectors = policy
         .at(&["spec", "resourceSelectors"])
         .and_then(Value::as_array);
@@ -156,7 +198,14 @@ fn selectors(policy: &Object) -> impl Iterator<Item = (usize, Result<GroupVersio
         let text = |field: &str| selector.get(field).and_then(Value::as_str);
         let version = text("apiVersion").unwrap_or_default();
         let kind = GroupVersionKind::from_api_version(version, text("kind").unwrap_or_default());
-        (position, kind.map_err(|_| version))
+        Selector {
+            position,
+            kind: kind.map_err(|_| version),
+            place: match policy.namespace() {
+                "" => Place::OfSelector(text("namespace").unwrap_or_default()),
+                namespace => Place::OfPolicy(namespace),
+            },
+        }
     })
 }
 
@@ -178,12 +227,17 @@ mod tests {
             ))
         };
         let plan = |metadata: &str| {
-            let plan = plan(&policy(metadata), |kind| match kind.kind.as_str() {
-                "Gadget" => Serving::Unserved,
-                "Event" => Serving::Exempt,
-                "Widget" => Serving::InOtherVersions(vec!["v1".to_owned(), "v1beta1".to_owned()]),
-                "Node" => Serving::ClusterWide,
-                _ => Serving::Namespaced,
+            let exemptions = Exemptions::default();
+            let plan = plan(&policy(metadata), &exemptions, |kind| {
+                match kind.kind.as_str() {
+                    "Gadget" => Serving::Unserved,
+                    "Event" => Serving::Exempt,
+                    "Widget" => {
+                        Serving::InOtherVersions(vec!["v1".to_owned(), "v1beta1".to_owned()])
+                    }
+                    "Node" => Serving::ClusterWide,
+                    _ => Serving::Namespaced,
+                }
             });
             told(&plan).replace("Warning SelectorMatchesNothing: spec.resourceSelectors", "")
         };
@@ -206,5 +260,62 @@ mod tests {
             plan("{name: p, namespace: test}"),
             lines("test/p", &in_namespace)
         );
+    }
+
+    #[test]
+    fn a_namespace_where_nothing_is_selected_is_told() {
+        let exemptions = Exemptions::parse("", ["kube-.*"]).unwrap();
+        let check = |policy: &str, kind: &str, namespace: &str, expected: &str| {
+            let policy = one(&format!(
+                "{{kind: Policy, metadata: {{name: p, namespace: '{policy}'}}, spec: {{resourceSelectors: [{{apiVersion: v1, kind: {kind}, namespace: '{namespace}', name: foo}}]}}}}"
+            ));
+            let plan = plan(&policy, &exemptions, |kind| match kind.kind.as_str() {
+                "Node" => Serving::ClusterWide,
+                _ => Serving::Namespaced,
+            });
+            let told = told(&plan);
+            let found = told
+                .split_once("[0]: ")
+                .map_or(told.as_str(), |found| found.1);
+            assert_eq!(found, expected, "{kind} in {namespace:?}");
+        };
+        for (policy, kind, namespace, expected) in [
+            ("", "Node", "", "nothing"),
+            (
+                "",
+                "Node",
+                "dep",
+                "Node of the core group has no namespace, and this selector selects only what is in dep",
+            ),
+            // Whatever it is that a namespaced policy is defaulted with.
+            (
+                "dep",
+                "Node",
+                "dep",
+                "Node of the core group has no namespace, and this policy selects only what is in dep",
+            ),
+            ("", "Secret", "", "nothing"),
+            ("", "Secret", "dep", "nothing"),
+            (
+                "",
+                "Secret",
+                "karmada-system",
+                "nothing in karmada-system is ever propagated: the namespace belongs to the control plane",
+            ),
+            (
+                "",
+                "Secret",
+                "kube-system",
+                "nothing in kube-system is ever propagated: the namespace is left out by \"kube-.*\"",
+            ),
+            (
+                "karmada-system",
+                "Secret",
+                "",
+                "nothing in karmada-system is ever propagated: the namespace belongs to the control plane",
+            ),
+        ] {
+            check(policy, kind, namespace, expected);
+        }
     }
 }
