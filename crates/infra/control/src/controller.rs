@@ -16,6 +16,7 @@ use telemetry::metrics::{Metric, Registry};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use crate::aside::{Aside, Look};
 use crate::cx::Cx;
 use crate::execute::CarryOutError;
 
@@ -244,6 +245,7 @@ impl<R: Reconcile> Controller<R> {
             queue: self.queue,
             told: self.told,
             longest: self.longest,
+            aside: Aside::new(spawner),
             cx,
         });
         let synced = {
@@ -282,6 +284,7 @@ struct Shell<R: Reconcile> {
     queue: Queue<R::Key>,
     told: Option<Box<Told<R::Key>>>,
     longest: Duration,
+    aside: Aside,
     cx: Cx,
 }
 
@@ -302,15 +305,19 @@ impl<R: Reconcile> Shell<R> {
                 // Closed, and so stopped; the token is about to say so too.
                 return stop.cancelled().await;
             };
+            let shell = Arc::clone(&self);
+            let look = |told: Arc<Look>| async move {
+                in_turn(taken.turn(), shell.look(&taken, &told)).await;
+            };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = in_turn(taken.turn(), self.look(&taken)) => {}
+                () = self.aside.carry(self.name, look) => {}
             }
         }
     }
 
-    async fn look(&self, taken: &Taken<R::Key>) {
+    async fn look(&self, taken: &Taken<R::Key>, told: &Look) {
         let key = taken.key();
         let start = Instant::now();
         let span = tracing::debug_span!("reconcile", controller = self.name, key = ?key);
@@ -332,7 +339,7 @@ impl<R: Reconcile> Shell<R> {
                 }
             }
             Ok(Ok(Err(error))) => {
-                self.fail(key, &error);
+                self.fail(key, &error, told);
                 // Nothing is wrong with a plan that came too late.
                 if error.is_stale() { REQUEUE } else { ERROR }
             }
@@ -381,7 +388,7 @@ impl<R: Reconcile> Shell<R> {
         }
     }
 
-    fn fail(&self, key: &R::Key, error: &ReconcileError) {
+    fn fail(&self, key: &R::Key, error: &ReconcileError, told: &Look) {
         let controller = self.name;
         let failures = self.queue.failures(key);
         if error.is_stale() {
@@ -399,9 +406,10 @@ impl<R: Reconcile> Shell<R> {
             }
             return;
         }
-        match error.retry_after() {
-            Some(wait) => self.queue.add_after(key.clone(), wait),
-            None => self.queue.retry(key.clone()),
+        match (error.retry_after(), told.again()) {
+            (Some(wait), _) => self.queue.add_after(key.clone(), wait),
+            (None, Some((least, most))) => self.queue.retry_within(key.clone(), least, most),
+            (None, None) => self.queue.retry(key.clone()),
         }
         // The first failures are often over before anybody could read of them.
         if failures < 3 {

@@ -6,12 +6,15 @@
 //!
 //! Entry points: [`Controller::new`], [`Cx::carry_out`], [`election::Election`].
 //!
+//! A look that waits for somebody outside ([`aside::wait`]) needs no worker meanwhile.
+//!
 //! Invariants: a key is never with two workers at once; every write carries the preconditions its plan names; a deletion
 //! is logged with its cause; events never hold a reconcile up; a panicking reconcile costs its key a backoff, not the
 //! process.
 //!
 //! Non-goals: deciding anything.
 
+pub mod aside;
 mod controller;
 mod cx;
 pub mod election;

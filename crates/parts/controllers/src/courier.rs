@@ -2,6 +2,11 @@
 //!
 //! A webhook is a function of what it is asked: the same object at the same revision has the same answer. A question that
 //! was answered within `KEPT` is therefore not sent again; whatever reconciles an object twice asks once.
+//!
+//! Whoever waits for an answer needs no worker meanwhile ([`control::aside`]), and a webhook that answers nobody is hardly
+//! asked ([`breaker`]): one that hangs holds nothing up but the objects it is asked about.
+
+mod breaker;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,12 +16,18 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use client::{Body, Cache, Caches, Client, Endpoint as Server, KubeconfigSource, Scope};
+use control::aside;
 use http::{Request, header};
 use http_body_util::BodyExt as _;
-use interpret::webhook::{Courier, Endpoint, Hook, Question, Reply};
+use interpret::{
+    Operation,
+    webhook::{Courier, Endpoint, Hook, Question, Reply},
+};
 use object::ResourceType;
 use telemetry::chain;
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::time::Instant;
+
+use crate::courier::breaker::{Breaker, Silence};
 
 /// How long an answer is kept. Long enough for all who look at an object after one change of it, short enough for a
 /// webhook that is mended behind its address.
@@ -25,15 +36,17 @@ const KEPT: Duration = Duration::from_secs(30);
 const KEPT_BYTES: usize = 16 << 20;
 /// How many bytes an answer may have: a patch of the largest object the server takes.
 const LONGEST_ANSWER: usize = 4 << 20;
-/// How many questions to one service are on their way at once; more wait, within their time.
-const AT_ONCE: usize = 32;
+/// How long an object waits, at least and at most, that a webhook gave no answer about: not so short that it is looked at in
+/// vain, and not so long that it misses the webhook's return.
+const ASKED_AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(20));
 /// How many services are remembered; one that is forgotten is connected anew.
 const SERVICES: usize = 64;
 
 /// The courier that has a network.
 pub struct Network {
     services: Cache,
-    connections: Mutex<HashMap<Address, Arc<Connection>>>,
+    connections: Mutex<HashMap<Address, Client>>,
+    breakers: Mutex<HashMap<Handler, Arc<Breaker>>>,
     answers: Mutex<Answers>,
 }
 
@@ -45,9 +58,12 @@ struct Address {
     authorities: Option<String>,
 }
 
-struct Connection {
-    client: Client,
-    seats: Semaphore,
+/// What is asked at a webhook; where it is belongs to it, as one that is moved is another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Handler {
+    hook: String,
+    url: String,
+    operation: Operation,
 }
 
 /// Answers by question, and the questions in the order they were answered.
@@ -74,6 +90,7 @@ impl Network {
         Self {
             services: caches.follow(&services, Scope::all()),
             connections: Mutex::default(),
+            breakers: Mutex::default(),
             answers: Mutex::default(),
         }
     }
@@ -89,14 +106,29 @@ impl Network {
         if let Some(answer) = lock(&self.answers).find(&key) {
             return Ok(answer);
         }
-        let timeout = hook.timeout();
+        let most = hook.timeout();
         let posting = self.post(hook, &key.url, name, &question.body);
-        let answer = match tokio::time::timeout(timeout, posting).await {
-            Ok(answer) => answer?,
-            Err(_) => return Err(format!("{}: no answer within {timeout:?}", key.url)),
-        };
+        let breaker = self.breaker(&key, question.operation);
+        let asking = aside::wait(breaker.ask(&question.about, most, posting));
+        let answer = asking.await.map_err(|silence| {
+            aside::ask_again_within(ASKED_AGAIN.0, ASKED_AGAIN.1);
+            tell(silence, &key.url, most)
+        })??;
         lock(&self.answers).keep(key, answer.clone());
         Ok(answer)
+    }
+
+    fn breaker(&self, key: &Key, operation: Operation) -> Arc<Breaker> {
+        let handler = Handler {
+            hook: key.hook.clone(),
+            url: key.url.clone(),
+            operation,
+        };
+        let mut breakers = lock(&self.breakers);
+        if breakers.len() >= SERVICES && !breakers.contains_key(&handler) {
+            breakers.retain(|_, breaker| Arc::strong_count(breaker) > 1 || !breaker.is_idle());
+        }
+        Arc::clone(breakers.entry(handler).or_default())
     }
 
     /// The URL of the service, and the name in its certificate if that is another.
@@ -124,14 +156,13 @@ impl Network {
             name,
             authorities: hook.authorities().map(str::to_owned),
         };
-        let connection = self.connect(address).await?;
-        let _seat = connection.seats.acquire().await;
+        let client = self.connect(address).await?;
         let request = Request::post(path)
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::ACCEPT, "application/json")
             .body(Body::from(body.to_vec()))
             .map_err(|error| format!("{url}: {error}"))?;
-        let response = connection.client.send(request).await;
+        let response = client.send(request).await;
         let response = response.map_err(|error| format!("{url}: {}", chain(&*error)))?;
         let code = response.status();
         let mut rest = response.into_body();
@@ -153,9 +184,9 @@ impl Network {
         Ok(answer)
     }
 
-    async fn connect(&self, address: Address) -> Result<Arc<Connection>, String> {
+    async fn connect(&self, address: Address) -> Result<Client, String> {
         if let Some(known) = lock(&self.connections).get(&address) {
-            return Ok(Arc::clone(known));
+            return Ok(known.clone());
         }
         let ca = match &address.authorities {
             None => Vec::new(),
@@ -180,16 +211,12 @@ impl Network {
         let source = KubeconfigSource::Endpoint(Box::new(server));
         let client = Client::from_kubeconfig(&source).await;
         let client = client.map_err(|error| chain(&error).to_string())?;
-        let connection = Arc::new(Connection {
-            client,
-            seats: Semaphore::new(AT_ONCE),
-        });
         let mut connections = lock(&self.connections);
         if connections.len() >= SERVICES {
             connections.clear();
         }
-        connections.insert(address, Arc::clone(&connection));
-        Ok(connection)
+        connections.insert(address, client.clone());
+        Ok(client)
     }
 }
 
@@ -233,6 +260,19 @@ impl Answers {
                 self.bytes -= oldest.body.len() + answer.len();
             }
         }
+    }
+}
+
+/// What is said of a webhook that gave no answer. Without numbers that count down: who asks again and again says the same.
+fn tell(silence: Silence, url: &str, most: Duration) -> String {
+    match silence {
+        Silence::Late => format!("{url}: no answer within {most:?}"),
+        Silence::Rests => format!(
+            "{url}: no answer within {most:?} about several objects, so it is asked about one at a time until it answers"
+        ),
+        Silence::Busy => format!(
+            "{url}: it has yet to answer about other objects, so it is asked about this one later"
+        ),
     }
 }
 

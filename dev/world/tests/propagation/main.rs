@@ -36,3 +36,4 @@ mod rendering;
 mod statuses;
 mod steps;
 mod versions;
+mod webhooks;

@@ -7,6 +7,7 @@ use object::time::Time;
 use runtime::{Clock, Tasks};
 
 use super::*;
+use crate::aside;
 use crate::events::Recorder;
 use crate::pressure::Pressure;
 use crate::scripted::Api;
@@ -51,6 +52,16 @@ impl Reconcile for Script {
                 Err(CallError::Refused(Box::new(refusal)).into())
             }
             "hangs once" if tries == 1 => std::future::pending().await,
+            "waits once" if tries == 1 => aside::wait(std::future::pending()).await,
+            "asks in vain" if tries < 4 => {
+                let answer = Duration::from_secs(1);
+                aside::wait(tokio::time::sleep(answer)).await;
+                aside::ask_again_within(answer * 2, answer * 3);
+                Err(ReconcileError::Failed {
+                    doing: "cannot".to_owned(),
+                    source: "nobody answers".into(),
+                })
+            }
             "in a minute" if tries == 1 => Ok(Wake::After(Duration::from_secs(60))),
             "at the hour" if tries == 1 => Ok(Wake::At(cx.now().plus_seconds(3_600))),
             _ => Ok(Wake::OnChange),
@@ -161,6 +172,25 @@ async fn one_stuck_key_does_not_hold_the_others_up() {
     let looks = looks(&["hangs once", "a", "b", "c"]).await;
     let quick = looks.iter().filter(|(key, at)| key.len() == 1 && *at == 0);
     assert_eq!(quick.count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_somebody_outside_needs_no_worker() {
+    let keys: Vec<String> = (0..20).map(|n| n.to_string()).collect();
+    let all: Vec<&str> = ["waits once", "hangs once", "asks in vain"]
+        .into_iter()
+        .chain(keys.iter().map(String::as_str))
+        .collect();
+    let looks = looks(&all).await;
+    let quick = looks.iter().filter(|(_, at)| *at == 0);
+    assert_eq!(quick.count(), all.len());
+    let of = |wanted: &str| {
+        let at = looks.iter().filter(|(key, _)| key == wanted);
+        at.map(|(_, at)| *at).collect::<Vec<_>>()
+    };
+    assert_eq!(of("asks in vain"), [0, 3_000, 6_000, 9_000]);
+    // It is cut off as any other.
+    assert_eq!(of("waits once"), [0, 300_005]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -145,9 +145,21 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         self.retry_with(key, 0);
     }
 
-    /// The same, with a priority once it is due.
+    /// The same, but at least and at most after these.
+    pub fn retry_within(&self, key: K, least: Duration, most: Duration) {
+        let now = Instant::now();
+        if self.lock().retry(key, rank(0, 0), now, least..=most) {
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// The same as [`Queue::retry`], with a priority once it is due.
     pub fn retry_with(&self, key: K, priority: Priority) {
-        if self.lock().retry(key, rank(priority, 0), Instant::now()) {
+        let always = Duration::ZERO..=Duration::MAX;
+        if self
+            .lock()
+            .retry(key, rank(priority, 0), Instant::now(), always)
+        {
             self.shared.changed.notify_one();
         }
     }

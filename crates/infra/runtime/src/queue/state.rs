@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -110,9 +111,16 @@ impl<K: Clone + Eq + Hash> State<K> {
         }
     }
 
-    pub(super) fn retry(&mut self, key: K, rank: Rank, now: Instant) -> bool {
+    pub(super) fn retry(
+        &mut self,
+        key: K,
+        rank: Rank,
+        now: Instant,
+        within: RangeInclusive<Duration>,
+    ) -> bool {
         let failures = self.failures.entry(key.clone()).or_default();
         let wait = delay(self.retry.first, self.retry.longest, *failures);
+        let wait = wait.max(*within.start()).min(*within.end());
         *failures = failures.saturating_add(1);
         self.retried += 1;
         self.add(key, later(now, wait), rank, now)

@@ -87,7 +87,7 @@ proptest! {
                     model.add(key, model.now + delay, priority);
                 }
                 Step::Retry { key } => {
-                    state.retry(key, -1, at(model.now));
+                    state.retry(key, -1, at(model.now), Duration::ZERO..=Duration::MAX);
                     let failures = model.failures.entry(key).or_default();
                     let wait = (5 << *failures).min(30);
                     *failures = (*failures + 1).min(8);

@@ -144,8 +144,12 @@ impl<T> WebhookCall<T> {
         };
         let nameless = encode(&self.context("")?)?;
         let uid = identify([self.hook.id().as_bytes(), &nameless]);
+        let RequestKind { group, kind, .. } = &self.request.kind;
+        let (namespace, name) = (&self.request.namespace, &self.request.name);
         Ok(Question {
             hook: Arc::clone(&self.hook),
+            operation: self.operation,
+            about: format!("{kind}.{group} {namespace}/{name}"),
             body: encode(&self.context(&uid)?)?,
             uid,
         })

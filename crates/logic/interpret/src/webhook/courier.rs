@@ -2,13 +2,17 @@
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
-use crate::webhook::Hook;
+use crate::{operation::Operation, webhook::Hook};
 
 /// A question, ready to be sent to its service.
 #[derive(Clone, PartialEq)]
 pub struct Question {
     /// The service.
     pub hook: Arc<Hook>,
+    /// What it is asked.
+    pub operation: Operation,
+    /// The object that it is asked about: its kind, namespace and name.
+    pub about: String,
     /// Made from what is asked: the same question has the same id, so that its answer can be kept.
     pub uid: String,
     /// A ResourceInterpreterContext in JSON, to be posted.
@@ -20,7 +24,8 @@ pub type Reply<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send
 
 /// Carries questions to services. Whoever has a network hands one in with [`Layers`](crate::Layers).
 ///
-/// It keeps to [`Hook::timeout`] and trusts [`Hook::authorities`]; what the answer says is not its business.
+/// It keeps to [`Hook::timeout`] and trusts [`Hook::authorities`], and need not ask at all who does not answer others; what
+/// the answer says is not its business.
 pub trait Courier: Send + Sync {
     /// Posts the question and brings what comes back.
     fn carry<'a>(&'a self, question: &'a Question) -> Reply<'a>;
