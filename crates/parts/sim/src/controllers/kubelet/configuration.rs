@@ -62,10 +62,11 @@ pub(crate) fn lacking(namespace: &str, container: &Value, find: Lookup<'_>) -> O
     })
 }
 
-/// The first volume that cannot be mounted, and why.
+/// The first volume that cannot be mounted, and why. A kubelet leaves alone what no container mounts.
 pub(crate) fn unmountable(pod: &Object, find: Lookup<'_>) -> Option<(String, String)> {
     read::list(pod, &["spec", "volumes"])
         .iter()
+        .filter(|volume| is_mounted(pod, read::text(volume, "name")))
         .find_map(|volume| {
             let own = [
                 (Source::ConfigMap, "configMap", "name"),
@@ -85,6 +86,18 @@ pub(crate) fn unmountable(pod: &Object, find: Lookup<'_>) -> Option<(String, Str
             let why = direct.or_else(projected)?;
             Some((read::text(volume, "name").to_owned(), why))
         })
+}
+
+/// Whether a container of any sort uses a volume.
+fn is_mounted(pod: &Object, volume: &str) -> bool {
+    ["containers", "initContainers", "ephemeralContainers"]
+        .iter()
+        .flat_map(|sort| read::list(pod, &["spec", sort]))
+        .flat_map(|container| {
+            let mounts = read::items(container, "volumeMounts").iter();
+            mounts.chain(read::items(container, "volumeDevices"))
+        })
+        .any(|mount| read::text(mount, "name") == volume)
 }
 
 fn either<'v>(entry: &'v Value, map: &str, secret: &str) -> Option<(Source, &'v Value)> {
@@ -175,10 +188,30 @@ mod tests {
             ),
             (json!({"emptyDir": {}}), ""),
         ] {
-            let pod = json!({"metadata": {"name": "p"}, "spec": {"volumes": [volume]}});
-            let pod = Object::from_value(pod).unwrap();
-            let found = unmountable(&pod, &find).map_or_else(String::new, |(_, why)| why);
-            assert_eq!(found, why, "{volume}");
+            let mut volume = volume;
+            volume["name"] = json!("v");
+            for (containers, why) in [
+                (json!({}), ""),
+                (
+                    json!({"containers": [{"volumeMounts": [{"name": "w"}]}]}),
+                    "",
+                ),
+                (
+                    json!({"containers": [{}, {"volumeMounts": [{"name": "w"}, {"name": "v"}]}]}),
+                    why,
+                ),
+                (
+                    json!({"initContainers": [{"volumeDevices": [{"name": "v"}]}]}),
+                    why,
+                ),
+            ] {
+                let mut spec = containers.clone();
+                spec["volumes"] = json!([volume]);
+                let pod = json!({"metadata": {"name": "p"}, "spec": spec});
+                let pod = Object::from_value(pod).unwrap();
+                let found = unmountable(&pod, &find).map_or_else(String::new, |(_, why)| why);
+                assert_eq!(found, why, "{volume} {containers}");
+            }
         }
     }
 }

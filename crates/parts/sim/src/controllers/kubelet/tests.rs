@@ -190,7 +190,8 @@ fn pods_live_as_their_behaviour_says() {
         ),
         (
             json!({}),
-            json!({"volumes": [{"name": "v", "secret": {"secretName": "gone"}}]}),
+            json!({"containers": [{"name": "c", "image": "i", "volumeMounts": [{"name": "v"}]}],
+                "volumes": [{"name": "v", "secret": {"secretName": "gone"}}]}),
             vec!["0 Pending ContainerCreating"],
         ),
         (
@@ -243,7 +244,8 @@ fn what_happens_to_a_pod_is_told_once() {
         ),
         (
             json!({}),
-            json!({"volumes": [{"name": "v", "secret": {"secretName": "gone"}}]}),
+            json!({"containers": [{"name": "c", "image": "i", "volumeMounts": [{"name": "v"}]}],
+                "volumes": [{"name": "v", "secret": {"secretName": "gone"}}]}),
             vec![vec!["FailedMount"], vec![]],
         ),
         (
