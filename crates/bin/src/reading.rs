@@ -177,6 +177,12 @@ pub(crate) fn explain(reach: &Reach, typed: arguments::Explain) -> Result<(), Fa
     if let [word] = typed.words.as_slice()
         && !word.contains('/')
     {
+        if typed.output != arguments::Telling::Text {
+            return Err(Failure::refused(
+                "what fields mean is told as text only",
+                "leave -o out; where an object goes is told as JSON too: karavel explain TYPE/NAME -o json",
+            ));
+        }
         let query = cli::SchemaQuery {
             word: word.clone(),
             api_version: typed.api_version,

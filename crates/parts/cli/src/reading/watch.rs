@@ -73,6 +73,9 @@ pub async fn watch(
     if let Some(failure) = &unreached {
         note(&format!("{failure}\n"))?;
     }
+    if !query.sort_by.is_empty() {
+        note("changes come as they happen: --sort-by has no effect on a watch\n")?;
+    }
     let one = places.len() == 1 && query.scope == Scope::Karmada;
     let mut shown = Shown::new(query, events, places.len() > 1);
     let namespace = namespace_of(control, query);
