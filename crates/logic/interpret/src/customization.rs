@@ -13,9 +13,10 @@ use api::{
     },
     work::v1alpha2::{AggregatedStatusItem, Component},
 };
-use object::{Object, Value, parse};
+use object::{Object, Value, field::FieldPath, parse};
 
 use crate::{
+    counting,
     error::RuleError,
     identity,
     kind::KindRef,
@@ -237,9 +238,15 @@ impl Rules for Customizations {
             template,
             Operation::InterpretComponent,
             &arguments,
-            |answer| match answer.optional_list()? {
-                Some(components) => shape(answer, &components),
-                None => Ok(Vec::new()),
+            |answer| {
+                let Some(components) = answer.optional_list()? else {
+                    return Ok(Vec::new());
+                };
+                let components: Vec<Component> = shape(answer, &components)?;
+                match counting::miscounted(&components, &FieldPath::root()) {
+                    Some((place, problem)) => Err(answer.part(place, problem)),
+                    None => Ok(components),
+                }
             },
         )
     }

@@ -72,6 +72,7 @@ pub mod customization;
 pub mod script;
 pub mod webhook;
 
+mod counting;
 pub mod generation;
 mod identity;
 mod native;

@@ -8,7 +8,7 @@ use object::{
     Map, Object, Value, field::FieldPath, parse::ShapeError, quantity::Quantity, time::Time,
 };
 
-use crate::error::RuleError;
+use crate::{counting, error::RuleError};
 
 /// A place in a value, whether or not anything is there.
 #[derive(Clone, Copy)]
@@ -179,7 +179,7 @@ impl<'v> Node<'v, '_> {
         };
         match i32::try_from(number) {
             Ok(count) if count >= 0 => Ok(Some(count)),
-            _ => Err(self.wrong(format!("{number} is not between 0 and {}", i32::MAX))),
+            _ => Err(self.wrong(counting::beyond(number))),
         }
     }
 

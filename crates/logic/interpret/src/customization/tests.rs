@@ -263,6 +263,14 @@ fn answers_of_the_wrong_sort_are_refused() {
             "GetComponents returned an object and not a list".to_owned(),
         ),
         (
+            "componentResource",
+            "function GetComponents() return {{name = 'a', replicas = 1}, {name = 'b', replicas = -3}} end",
+            unusable(
+                "GetComponents",
+                "[1].replicas: -3 is not between 0 and 2147483647",
+            ),
+        ),
+        (
             "replicaRevision",
             "function ReviseReplica() return nil end",
             "ReviseReplica returned nil and not a table".to_owned(),

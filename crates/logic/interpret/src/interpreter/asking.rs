@@ -12,9 +12,10 @@ use api::{
         v1alpha2::{AggregatedStatusItem, Component},
     },
 };
-use object::{Object, Value};
+use object::{Object, Value, field::FieldPath};
 
 use crate::{
+    counting,
     error::InterpretError,
     interpreter::{Interpreter, Layer, place, tidy},
     kind::KindRef,
@@ -63,8 +64,12 @@ impl Interpreter {
             template,
             |_| (),
             move |response| {
+                let replicas = required("response.replicas", response.replicas)?;
+                if let Some(problem) = counting::wrong(replicas) {
+                    return Err(Flaw::new("response.replicas", problem));
+                }
                 let mut answer = Replicas {
-                    replicas: required("response.replicas", response.replicas)?,
+                    replicas,
                     requirements: response.replica_requirements,
                 };
                 place(&mut answer, options, &namespace);
@@ -88,7 +93,13 @@ impl Interpreter {
             operation,
             template,
             |_| (),
-            |response| Ok(response.components),
+            |response| {
+                let list = FieldPath::new("response.components");
+                match counting::miscounted(&response.components, &list) {
+                    Some((place, problem)) => Err(Flaw::new(place, problem)),
+                    None => Ok(response.components),
+                }
+            },
         );
         Ok(Answer::Ask(Box::new(call)))
     }
@@ -172,7 +183,13 @@ impl Interpreter {
             operation,
             observed,
             |_| (),
-            |response| required("response.rawStatus", response.raw_status).map(Some),
+            |response| {
+                let field = "response.rawStatus";
+                match required(field, response.raw_status)? {
+                    status @ Value::Object(_) => Ok(Some(status)),
+                    _ => Err(Flaw::new(field, "is no object")),
+                }
+            },
         );
         Ok(Answer::Ask(Box::new(call)))
     }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mlua::{Table, Value as LuaValue};
 use object::{Map, Value, field::FieldPath, parse::DEPTH_LIMIT};
 
+use crate::counting;
 use crate::script::{
     arguments::Argument,
     empties::{Empties, Empty},
@@ -54,7 +55,7 @@ impl Returned<'_> {
             let problem = ScriptProblem::Part {
                 function: self.function,
                 place: FieldPath::default(),
-                problem: format!("{number} is not between 0 and {}", i32::MAX),
+                problem: counting::beyond(number),
             };
             return Err(ScriptError::of(problem, None));
         }

@@ -9,6 +9,7 @@ use api::config::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use object::{
     Object,
+    field::FieldPath,
     parse::parse_json,
     patch::{JsonPatch, Replace},
 };
@@ -37,7 +38,7 @@ type Interpret<T> = Box<dyn Fn(ResourceInterpreterResponse) -> Result<T, Flaw> +
 
 /// A field of an answer that is missing or wrong.
 pub(crate) struct Flaw {
-    field: &'static str,
+    field: FieldPath,
     problem: String,
 }
 
@@ -74,7 +75,7 @@ pub enum WebhookProblem {
         /// The service.
         hook: String,
         /// The field of the answer.
-        field: &'static str,
+        field: FieldPath,
         /// What is wrong with it.
         problem: String,
     },
@@ -199,10 +200,10 @@ impl<T> WebhookCall<T> {
         })
     }
 
-    fn unusable(&self, field: &'static str, problem: impl Into<String>) -> InterpretError {
+    fn unusable(&self, field: impl Into<FieldPath>, problem: impl Into<String>) -> InterpretError {
         self.error(WebhookProblem::Answer {
             hook: self.hook.id(),
-            field,
+            field: field.into(),
             problem: problem.into(),
         })
     }
@@ -231,9 +232,9 @@ impl<T> WebhookCall<T> {
 }
 
 impl Flaw {
-    pub(crate) fn new(field: &'static str, problem: impl fmt::Display) -> Self {
+    pub(crate) fn new(field: impl Into<FieldPath>, problem: impl fmt::Display) -> Self {
         Self {
-            field,
+            field: field.into(),
             problem: problem.to_string(),
         }
     }

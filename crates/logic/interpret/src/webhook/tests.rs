@@ -2,7 +2,10 @@ use std::sync::Arc;
 
 use api::{
     config::{RequestStatus, ResourceInterpreterContext, ResourceInterpreterResponse},
-    work::{ResourceHealth, v1alpha2::AggregatedStatusItem},
+    work::{
+        ResourceHealth,
+        v1alpha2::{AggregatedStatusItem, Component},
+    },
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use object::Value;
@@ -326,6 +329,33 @@ fn answers_that_cannot_be_used_are_errors() {
         .read("7", answered(response()))
         .unwrap_err();
     assert_eq!(cause(&health), flawed(".healthy: is required"));
+    let negative = change(|r| r.replicas = Some(-3));
+    let replicas = call(interpreter.ask_replicas(&widget())).read("7", negative);
+    assert_eq!(
+        cause(&replicas.unwrap_err()),
+        flawed(".replicas: -3 is not between 0 and 2147483647")
+    );
+    let negative = change(|r| {
+        let component = |replicas| Component {
+            replicas,
+            ..Component::default()
+        };
+        r.components = vec![component(0), component(-1)];
+    });
+    let components = call(interpreter.ask_components(&widget())).read("7", negative);
+    assert_eq!(
+        cause(&components.unwrap_err()),
+        flawed(".components[1].replicas: -1 is not between 0 and 2147483647")
+    );
+    for status in [json!("fine"), json!([1]), json!(1)] {
+        let mut context = answered(response());
+        context.response.as_mut().unwrap().raw_status = Some(status);
+        let status = call(interpreter.ask_reflect(&widget())).read("7", context);
+        assert_eq!(
+            cause(&status.unwrap_err()),
+            flawed(".rawStatus: is no object")
+        );
+    }
     let failed = call(interpreter.ask_health(&widget())).failed("connection refused");
     assert_eq!(
         cause(&failed),
