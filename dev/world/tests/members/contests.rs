@@ -185,3 +185,35 @@ async fn a_new_template_is_brought_at_once_whoever_undoes_the_old_one() {
         })
         .await;
 }
+
+/// As an autoscaler does, which looks every fifteen seconds.
+#[tokio::test(start_paused = true)]
+async fn a_contest_with_who_comes_now_and_then_is_one_all_the_time() {
+    let world = with_web().await;
+    let m1 = world.member("m1");
+    let undo = async || {
+        let patch = json!({"spec": {"replicas": 5}});
+        m1.patch("deployments", WEB_OF, patch).await;
+    };
+    for _ in 0..12 {
+        undo().await;
+        world.advance(seconds(15)).await;
+    }
+    for _ in 0..40 {
+        undo().await;
+        for _ in 0..15 {
+            let applied = applied(&world).await;
+            assert!(applied.starts_with("False Contested"), "{applied}");
+            world.advance(seconds(1)).await;
+        }
+    }
+    let told = warnings(&world).await;
+    let times: i64 = told.iter().map(|(_, count)| *count).sum();
+    assert!(times < 4, "{told:?}");
+    world
+        .until("it is calm in the end", seconds(120), async || {
+            applied(&world).await.starts_with("True")
+        })
+        .await;
+    assert_eq!(replicas(&world).await, json!(2));
+}

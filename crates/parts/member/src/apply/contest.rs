@@ -20,7 +20,8 @@ const TOLERATED: u32 = 5;
 /// How long it is left alone then at first, and at most.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
-/// How long it has to stay as it was brought to be believed that nobody undoes it any more, where the pause is not shorter.
+/// How long it has to stay as it was brought to be believed that nobody undoes it any more, where the pause is not shorter;
+/// but twice as long as it stayed so the time before, as many who undo things look after them only now and then.
 const CALM: Duration = Duration::from_secs(10);
 /// When nobody has undone anything for so long, the next time is a first time. Longer than the longest pause, or a contest
 /// would end by being waited for.
@@ -40,6 +41,10 @@ pub(crate) struct Contests {
 struct Contest {
     times: u32,
     last: Instant,
+    /// How long it stayed as it was brought, the time before.
+    held: Duration,
+    /// Whether it was undone since it was brought back last.
+    is_undone: bool,
 }
 
 impl Contest {
@@ -47,6 +52,14 @@ impl Contest {
         match self.times.checked_sub(TOLERATED + 1) {
             None => Duration::ZERO,
             Some(doublings) => FIRST.saturating_mul(1 << doublings.min(8)).min(LONGEST),
+        }
+    }
+
+    /// How long after it was brought back it may still be undone.
+    fn doubt(self) -> Duration {
+        match self.pause() {
+            Duration::ZERO => Duration::ZERO,
+            pause => pause.min(CALM).max(self.held * 2).min(FORGOTTEN),
         }
     }
 
@@ -58,16 +71,20 @@ impl Contest {
 }
 
 impl Contests {
-    /// How much longer an object is to be left alone; `None` if it may be brought back.
-    pub(crate) fn rest(&self, manifest: &Object, now: Instant) -> Option<Duration> {
-        let contest = *self.lock().get(&place(manifest))?;
+    /// Notes that an object was undone. How much longer it is to be left alone; `None` if it may be brought back.
+    pub(crate) fn undone(&self, manifest: &Object, now: Instant) -> Option<Duration> {
+        let mut contests = self.lock();
+        let contest = contests.get_mut(&place(manifest))?;
+        if !std::mem::replace(&mut contest.is_undone, true) {
+            contest.held = now.saturating_duration_since(contest.last);
+        }
         contest.left(contest.pause(), now)
     }
 
     /// How much longer an object that is as it should be is expected to be undone; `None` if it is not.
     pub(crate) fn doubt(&self, manifest: &Object, now: Instant) -> Option<Duration> {
         let contest = *self.lock().get(&place(manifest))?;
-        contest.left(contest.pause().min(CALM), now)
+        contest.left(contest.doubt(), now)
     }
 
     /// Whether bringing an object back once more would be once too often.
@@ -84,6 +101,8 @@ impl Contests {
         let begun = Contest {
             times: 0,
             last: now,
+            held: Duration::ZERO,
+            is_undone: false,
         };
         let contest = contests.entry(place(manifest)).or_insert(begun);
         if now.saturating_duration_since(contest.last) >= FORGOTTEN {
@@ -91,6 +110,7 @@ impl Contests {
         }
         contest.times = contest.times.saturating_add(1);
         contest.last = now;
+        contest.is_undone = false;
         !contest.pause().is_zero()
     }
 
@@ -121,10 +141,15 @@ pub(crate) struct Undoing<'a> {
 impl Undoing<'_> {
     /// The field that is in dispute, and who wrote it, as far as the object says.
     fn dispute<'o>(&self, observed: &'o Object) -> (Option<String>, Option<&'o str>) {
-        let differing = |wanted: &Object| differing(observed.fields(), wanted.fields(), &[]);
+        let asked_for =
+            |wanted: &Object| differing(observed.fields(), wanted.fields(), &[], is_kept_about_it);
         let added = |wanted: &Object| added(observed, wanted);
-        let field = self.wanted.and_then(differing);
+        // Two who differ in nothing but whose object it is.
+        let marks =
+            |wanted: &Object| differing(observed.fields(), wanted.fields(), &[], is_servers_own);
+        let field = self.wanted.and_then(asked_for);
         let field = field.or_else(|| self.wanted.and_then(added));
+        let field = field.or_else(|| self.wanted.and_then(marks));
         let author = field.as_ref().and_then(|field| author_of(observed, field));
         let author = author.or_else(|| last_author(observed));
         (field.map(|field| field.join(".")), author)
@@ -143,7 +168,7 @@ impl fmt::Display for Undoing<'_> {
         let (field, author) = self.dispute(observed);
         let by = match (&self.named, author) {
             (Some(named), _) if named != self.work => {
-                format!("another control plane, for its work {named}, as it seems")
+                format!("whoever brings the work {named}, another control plane as it seems")
             }
             (_, Some(MANAGER)) => {
                 format!("another that calls itself {MANAGER} as this control plane does")
@@ -166,19 +191,24 @@ impl fmt::Display for Undoing<'_> {
 }
 
 /// The first field that one object says and another does not say so: of what it asks for before its metadata, and of that
-/// nothing which is kept about it.
-fn differing(there: &Map, wanted: &Map, above: &[&str]) -> Option<Vec<String>> {
+/// nothing which is `left_out`.
+fn differing(
+    there: &Map,
+    wanted: &Map,
+    above: &[&str],
+    left_out: fn(&[&str], &str) -> bool,
+) -> Option<Vec<String>> {
     let is_late = |name: &str| above.is_empty() && name == "metadata";
     let (late, early): (Vec<_>, Vec<_>) = wanted.iter().partition(|(name, _)| is_late(name));
     early.into_iter().chain(late).find_map(|(name, value)| {
-        if above.first() == Some(&"metadata") && is_kept_about_it(above, name) {
+        if above.first() == Some(&"metadata") && left_out(above, name) {
             return None;
         }
         let mut path = match (there.get(name), value) {
             (Some(there), value) if there == value => return None,
             (Some(Value::Object(there)), Value::Object(fields)) => {
                 let at: Vec<&str> = above.iter().copied().chain([name.as_str()]).collect();
-                return differing(there, fields, &at);
+                return differing(there, fields, &at, left_out);
             }
             _ => above
                 .iter()
@@ -193,12 +223,18 @@ fn differing(there: &Map, wanted: &Map, above: &[&str]) -> Option<Vec<String>> {
 /// Whether something in the metadata is for those who bring the object, and not what its author asks for.
 fn is_kept_about_it(above: &[&str], name: &str) -> bool {
     match above {
-        ["metadata"] => !matches!(
-            name,
-            "labels" | "annotations" | "finalizers" | "ownerReferences"
-        ),
+        ["metadata"] => is_servers_own(above, name),
         _ => name.contains("karmada.io/") || name == LAST_APPLIED,
     }
+}
+
+/// Whether something in the metadata is for the member's server to say.
+fn is_servers_own(above: &[&str], name: &str) -> bool {
+    above == ["metadata"]
+        && !matches!(
+            name,
+            "labels" | "annotations" | "finalizers" | "ownerReferences"
+        )
 }
 
 #[cfg(test)]
@@ -225,7 +261,7 @@ mod tests {
         let mut pauses = Vec::new();
         for _ in 0..14 {
             let is_contested = contests.brought_back(&web, now);
-            let pause = contests.rest(&web, now);
+            let pause = contests.undone(&web, now);
             assert_eq!(is_contested, pause.is_some());
             assert_eq!(
                 contests.doubt(&web, now),
@@ -233,11 +269,32 @@ mod tests {
             );
             let pause = pause.unwrap_or_default();
             now += pause;
-            assert_eq!(contests.rest(&web, now), None);
+            assert_eq!(contests.undone(&web, now), None);
             assert_eq!(contests.doubt(&web, now), None);
             pauses.push(pause.as_secs());
         }
         assert_eq!(pauses, [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    }
+
+    #[test]
+    fn who_comes_now_and_then_is_waited_for_before_it_is_calm() {
+        let (contests, web, start) = (Contests::default(), web(&json!({})), Instant::now());
+        for _ in 0..9 {
+            contests.brought_back(&web, start);
+        }
+        let doubt = |now| contests.doubt(&web, now).map(|left| left.as_secs());
+        assert_eq!(doubt(start), Some(8), "as long as the pause");
+        for (held, expected) in [(15, 30), (2, 10), (200, 300)] {
+            let begun = Instant::now();
+            contests.brought_back(&web, begun);
+            let found = begun + Duration::from_secs(held);
+            contests.undone(&web, found);
+            // It is looked at again and again while it is left alone.
+            contests.undone(&web, found + Duration::from_secs(100));
+            let back = found + Duration::from_secs(40);
+            contests.brought_back(&web, back);
+            assert_eq!(doubt(back), Some(expected), "undone after {held} s");
+        }
     }
 
     #[test]
@@ -247,7 +304,7 @@ mod tests {
             for _ in 0..8 {
                 contests.brought_back(&web, now);
             }
-            contests.rest(&web, now).map(|pause| pause.as_secs())
+            contests.undone(&web, now).map(|pause| pause.as_secs())
         };
         assert_eq!(pause_after_eight(start), Some(4));
         let later = start + FORGOTTEN;
@@ -258,7 +315,7 @@ mod tests {
             "it is not forgotten sooner"
         );
         contests.forget(&web);
-        assert_eq!(contests.rest(&web, later), None);
+        assert_eq!(contests.undone(&web, later), None);
         assert!(!contests.brought_back(&web, later));
     }
 
@@ -270,7 +327,10 @@ mod tests {
             cluster: "m1",
             manifest: &web(&json!({})),
             observed: observed.as_ref(),
-            wanted: Some(&web(&json!({}))),
+            wanted: Some(&web(
+                &json!({"metadata": {"name": "web", "namespace": "shop",
+                "labels": {"karmada.io/x": "ours"}}}),
+            )),
             named: named.map(|name| ObjectKey::namespaced("karmada-es-m1", name)),
             work: &work,
         };
@@ -288,7 +348,7 @@ mod tests {
         let authors: Vec<Value> = std::iter::once(ours).chain(others).collect();
         Some(
             json!({"spec": spec, "metadata": {"name": "web", "namespace": "shop",
-            "annotations": {"karmada.io/x": "y"}, "managedFields": authors}}),
+            "labels": {"karmada.io/x": "theirs"}, "managedFields": authors}}),
         )
     }
 
@@ -312,7 +372,10 @@ mod tests {
         let owned = json!({"f:spec": {"f:minReadySeconds": {}}});
         assert_snapshot!(said(written(&added, &[("kubectl-edit", "", owned)]), None), @"Deployment shop/web is changed in the cluster m1 again and again by kubectl-edit (spec.minReadySeconds), and is brought back less and less often: stop whoever changes it there, or take out of the template what is theirs to say");
         let removed = json!({"replicas": 2});
-        assert_snapshot!(said(written(&removed, &[]), Some("other")), @"Deployment shop/web is changed in the cluster m1 again and again by another control plane, for its work karmada-es-m1/other, as it seems (spec.paused), and is brought back less and less often: stop whoever changes it there, or take out of the template what is theirs to say");
+        assert_snapshot!(said(written(&removed, &[]), Some("other")), @"Deployment shop/web is changed in the cluster m1 again and again by whoever brings the work karmada-es-m1/other, another control plane as it seems (spec.paused), and is brought back less and less often: stop whoever changes it there, or take out of the template what is theirs to say");
+        let taken = json!({"spec": {"replicas": 2, "paused": false}, "metadata": {"name": "web", "namespace": "shop",
+            "uid": "7", "labels": {"karmada.io/x": "other"}}});
+        assert_snapshot!(said(Some(taken), Some("other")), @"Deployment shop/web is changed in the cluster m1 again and again by whoever brings the work karmada-es-m1/other, another control plane as it seems (metadata.labels.karmada.io/x), and is brought back less and less often: stop whoever changes it there, or take out of the template what is theirs to say");
         assert_snapshot!(said(None, None), @"Deployment shop/web is deleted in the cluster m1 again and again, and is made again less and less often: stop whoever deletes it there, or take the cluster out of the placement");
     }
 }

@@ -160,7 +160,7 @@ impl Works {
         let (done, again) = match step {
             Step::Keep => (Done::Restored, contests.doubt(case.manifest, now)?),
             Step::Make(_) | Step::Bring(_) => {
-                let again = contests.rest(case.manifest, now)?;
+                let again = contests.undone(case.manifest, now)?;
                 (Done::Undone(self.undoing(case, seen, step)), again)
             }
         };
