@@ -85,3 +85,86 @@ async fn a_work_that_is_written_by_hand_takes_nothing_from_others() {
     let left = m1.field("configmaps", "default/a", "data.value").await;
     assert_eq!(left, json!("theirs"));
 }
+
+/// What the work says of itself, and the member's ConfigMaps of this name, with their values and revisions.
+async fn told(world: &World) -> String {
+    let conditions = world.field("works", "karmada-es-m1/mine", "status.conditions");
+    let conditions = conditions.await;
+    let mut conditions = conditions.as_array().into_iter().flatten();
+    let applied = conditions.find(|condition| condition["type"] == "Applied");
+    let message = applied.and_then(|applied| applied["message"].as_str());
+    message.unwrap_or_default().to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_work_has_twice_is_brought_once() {
+    let world = World::with_members(1).await;
+    let m1 = world.member("m1");
+    let other = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {value: '2'}}";
+    let twice = format!("{}            - {other}\n", work("1").trim_end_matches(' '));
+    world.apply(&twice).await;
+    let revision = async || {
+        m1.field("configmaps", "default/a", "metadata.resourceVersion")
+            .await
+    };
+    world
+        .until("it is told", SOON, async || !told(&world).await.is_empty())
+        .await;
+    assert_eq!(
+        told(&world).await,
+        "Failed to apply all manifests (1/2): spec.workload.manifests[1]: ConfigMap default/a is at spec.workload.manifests[0] already: take one of the two out"
+    );
+    let value = m1.field("configmaps", "default/a", "data.value").await;
+    assert_eq!(value, json!("1"));
+    let before = revision().await;
+    world
+        .stays("nobody writes", SOON, async || revision().await == before)
+        .await;
+    world.delete("works", "karmada-es-m1/mine").await;
+    world
+        .until("both are gone", SOON, async || {
+            revision().await.is_null() && world.get("works", "karmada-es-m1/mine").await.is_none()
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_anywhere_is_not_brought_and_holds_no_work() {
+    for (metadata, why) in [
+        (
+            "namespace: default",
+            "spec.workload.manifests[0].metadata.name: is missing, and a name that the cluster makes up would be another one each time: give it a name",
+        ),
+        (
+            "generateName: a-, namespace: default",
+            "spec.workload.manifests[0].metadata.name: is missing, and a name that the cluster makes up would be another one each time: give it a name",
+        ),
+        (
+            "name: a",
+            "ConfigMap a has no metadata.namespace, and every ConfigMap is in a namespace: give it one",
+        ),
+    ] {
+        let world = World::with_members(1).await;
+        let m1 = world.member("m1");
+        let before = m1.names("configmaps", "").await;
+        world
+            .apply(&work("1").replace("name: a, namespace: default", metadata))
+            .await;
+        world
+            .until("it is told", SOON, async || !told(&world).await.is_empty())
+            .await;
+        assert_eq!(
+            told(&world).await,
+            format!("Failed to apply all manifests (0/1): {why}"),
+            "{metadata}"
+        );
+        world.advance(SOON).await;
+        assert_eq!(m1.names("configmaps", "").await, before, "{metadata}");
+        world.delete("works", "karmada-es-m1/mine").await;
+        world
+            .until("it is gone", SOON, async || {
+                world.get("works", "karmada-es-m1/mine").await.is_none()
+            })
+            .await;
+    }
+}

@@ -13,6 +13,7 @@ mod by_hand;
 pub(crate) mod connection;
 mod figures;
 mod kinds;
+mod misfits;
 pub(crate) mod recognition;
 mod release;
 mod rivals;
@@ -36,6 +37,7 @@ use crate::fleet::READY_CLUSTERS;
 use crate::namespaces::Skipped;
 use crate::reflect::{self, reading::Reading};
 use crate::works::by_hand::{marked, tie};
+use crate::works::misfits::misfit;
 use crate::works::sync::Trouble;
 
 /// How long a member may take to tell that an object was made before its work is looked at again without that.
@@ -85,8 +87,12 @@ impl Reconcile for Works {
         let is_held = work.spec.suspend_dispatching.unwrap_or_default();
         let interpreter = Arc::clone(&self.interpreter.borrow());
         let (mut done, mut seen, mut again) = (Vec::new(), Vec::new(), None);
-        for manifest in &manifests {
-            match self.sync(key, manifest, is_held, &interpreter).await {
+        for (position, manifest) in manifests.iter().enumerate() {
+            let synced = match misfit(&manifests, position) {
+                Some(why) => Err(Trouble::Failed(why)),
+                None => self.sync(key, manifest, is_held, &interpreter).await,
+            };
+            match synced {
                 Ok(synced) => {
                     done.push((manifest, synced.done));
                     seen.push(synced.seen);

@@ -15,6 +15,7 @@ use crate::apply::release::{Afterwards, is_managed, release};
 use crate::resources;
 use crate::works::Works;
 use crate::works::kinds::KindError;
+use crate::works::misfits::lack;
 
 /// How long a kind may be away before somebody is told: a definition that goes at the same time may still be in view.
 const TOLD_AFTER: i64 = 10;
@@ -210,6 +211,10 @@ impl Works {
                 }
             },
         };
+        // It was never brought, and there is no place to look for it.
+        if lack(manifest, &resource).is_some() {
+            return Ok(false);
+        }
         let observed = self
             .connection
             .read(&resource, &manifest.key())

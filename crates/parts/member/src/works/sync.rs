@@ -20,6 +20,7 @@ use crate::works::Works;
 use crate::works::awaited::lacks_namespace;
 use crate::works::connection::work_of;
 use crate::works::kinds::KindError;
+use crate::works::misfits::lack;
 
 /// What became of a manifest, and the member's object afterwards if it is the work's.
 pub(super) struct Synced {
@@ -76,6 +77,9 @@ impl Works {
     ) -> Result<Synced, Trouble> {
         let kind = manifest.group_version_kind();
         let resource = self.connection.kinds.find(&kind).await.map_err(of_kind)?;
+        if let Some(why) = lack(manifest, &resource) {
+            return Err(Trouble::Failed(why));
+        }
         let seen = self.look(&resource, &manifest.key()).await?;
         if is_held {
             let done = match &seen.object {
