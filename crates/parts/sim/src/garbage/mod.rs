@@ -24,7 +24,7 @@ use crate::tables;
 use plan::{Facts, Owner};
 
 /// Where definitions are.
-const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions";
+pub(crate) const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions";
 /// Where objects of a collection are written.
 #[derive(Clone)]
 struct Route {
