@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use runtime::{Backoff, CancellationToken};
 use telemetry::chain;
+use tokio::sync::watch;
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
@@ -43,6 +44,8 @@ const SHORTEST_WATCH: Duration = Duration::from_secs(1);
 pub(crate) struct Server {
     /// It does not know `sendInitialEvents`.
     lists_only: AtomicBool,
+    /// Whether one of them is in trouble has changed.
+    pub(crate) troubled: watch::Sender<()>,
 }
 
 /// Keeps one cache current.
@@ -140,6 +143,7 @@ impl Follower {
                 // There is nothing to see. What is held stays: a server that forgets a kind for a moment deletes nothing.
                 self.revision.clear();
                 self.shared.set_synced();
+                self.shared.set_trouble(None);
                 self.backoff.succeed();
                 tracing::debug!(resource, "not served");
                 return ABSENT_WAIT;
@@ -150,6 +154,7 @@ impl Follower {
             || "nothing was heard for too long".to_owned(),
             |error| chain(error).to_string(),
         );
+        self.shared.set_trouble(Some(&cause));
         if std::mem::replace(&mut self.told, true) {
             tracing::debug!(resource, error = cause, "watch broken");
         } else {
@@ -210,6 +215,7 @@ impl Follower {
             content.complete = true;
             Vec::new()
         });
+        self.shared.set_trouble(None);
         Ok(stream)
     }
 
@@ -275,6 +281,7 @@ impl Follower {
 
     fn finish_list(&mut self, found: BTreeSet<Packed>) {
         self.shared.take_list(found);
+        self.shared.set_trouble(None);
         self.shared.set_synced();
         self.recover();
     }

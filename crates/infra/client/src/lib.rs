@@ -29,7 +29,7 @@ mod transport;
 mod watch;
 mod way;
 
-pub use crate::cache::{Cache, Caches, Change, CompleteView, Detail, Scope, Subscription};
+pub use crate::cache::{Cache, Caches, Change, CompleteView, Detail, Scope, Subscription, Trouble};
 pub use crate::call::{Client, Deleted, List, Version};
 pub use crate::discovery::{Discovered, Discovery, FailedGroup};
 pub use crate::door::Door;

@@ -7,11 +7,13 @@ mod subscribers;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use imbl::OrdSet;
 use object::{Object, ObjectKey, ResourceType, Value};
 use runtime::{Clock, Spawner};
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 pub(crate) use self::content::{Content, Step};
 pub(crate) use self::packed::Packed;
@@ -85,8 +87,21 @@ pub(crate) struct Shared {
     content: Mutex<Content>,
     subscribers: Subscribers,
     synced: watch::Sender<bool>,
+    /// Why nothing is heard at the moment, if something is wrong.
+    trouble: watch::Sender<Option<Trouble>>,
+    /// Told whenever that changes, for all caches of the server.
+    troubled: watch::Sender<()>,
     /// Somebody thinks that trying again now may help.
     pub(crate) poke: Notify,
+}
+
+/// What keeps a cache from being current.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// What went wrong last.
+    pub cause: Arc<str>,
+    /// Since when something has.
+    pub since: Instant,
 }
 
 /// What happened to one object: it came, changed or went.
@@ -298,6 +313,8 @@ impl Caches {
             content: Mutex::default(),
             subscribers: Subscribers::default(),
             synced: watch::Sender::new(false),
+            trouble: watch::Sender::new(None),
+            troubled: inner.server.troubled.clone(),
             poke: Notify::new(),
             resource,
             scope,
@@ -313,6 +330,12 @@ impl Caches {
         let held = Arc::new(Held { shared, branch });
         followed.insert(place, Arc::downgrade(&held));
         Cache { held }
+    }
+
+    /// Changes whenever one of the caches falls into [trouble](Cache::trouble), or out of it.
+    #[must_use]
+    pub fn troubles(&self) -> watch::Receiver<()> {
+        self.inner.server.troubled.subscribe()
     }
 
     /// The client underneath.
@@ -476,6 +499,26 @@ impl Cache {
         *self.held.shared.synced.borrow()
     }
 
+    /// Why the last attempt to list or to watch failed; `None` if it did not, or none has ended yet. That the kind is not
+    /// served is no failure.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Trouble> {
+        self.held.shared.trouble.borrow().clone()
+    }
+
+    /// Waits until there has been [trouble](Self::trouble) for so long, whatever came of it meanwhile. At once if there has.
+    pub async fn in_trouble_for(&self, time: Duration) {
+        let mut trouble = self.held.shared.trouble.subscribe();
+        // The sender lives as long as this cache.
+        let trouble = trouble.wait_for(Option::is_some).await;
+        let since = trouble
+            .ok()
+            .and_then(|trouble| Some(trouble.as_ref()?.since));
+        if let Some(since) = since {
+            tokio::time::sleep_until(since + time).await;
+        }
+    }
+
     /// Calls `call` for each object that is there, as if it had just come, and then for each change, in order, in the
     /// follower's task. It must be quick and must not subscribe to this cache: it puts keys into queues.
     pub fn on_change(&self, call: impl Fn(&Change) + Send + Sync + 'static) -> Subscription {
@@ -587,6 +630,26 @@ impl Shared {
             }
             lock(&self.content).complete = true;
         });
+    }
+
+    /// Something is wrong, or no longer.
+    pub(crate) fn set_trouble(&self, now: Option<&str>) {
+        let has_changed = self.trouble.send_if_modified(|trouble| {
+            let before = trouble.take();
+            let known = before.as_ref().map(|trouble| &*trouble.cause);
+            let has_changed = known != now;
+            let since = before
+                .as_ref()
+                .map_or_else(Instant::now, |before| before.since);
+            *trouble = now.map(|cause| Trouble {
+                cause: cause.into(),
+                since,
+            });
+            has_changed
+        });
+        if has_changed {
+            self.troubled.send_replace(());
+        }
     }
 
     /// The first list is finished, or there is nothing to list.

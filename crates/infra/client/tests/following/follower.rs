@@ -26,6 +26,7 @@ pub(crate) fn pod(text: &str) -> Value {
 /// A follower of pods and what it told.
 pub(crate) struct Watched {
     _tasks: Tasks,
+    pub(crate) caches: Caches,
     pub(crate) cache: Cache,
     told: Arc<Mutex<Vec<String>>>,
     _subscription: Subscription,
@@ -40,12 +41,14 @@ impl Watched {
         let tasks = Tasks::new();
         let clock = Clock::tied(Time::from_unix_seconds(0));
         let client = Client::in_process(script.clone());
-        let cache = Caches::new(client, tasks.spawner(), clock).follow(&pods(), scope);
+        let caches = Caches::new(client, tasks.spawner(), clock);
+        let cache = caches.follow(&pods(), scope);
         let told = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&told);
         let subscription = cache.on_change(move |change| log.lock().unwrap().push(shown(change)));
         Self {
             _tasks: tasks,
+            caches,
             cache,
             told,
             _subscription: subscription,

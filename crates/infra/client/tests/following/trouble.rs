@@ -25,6 +25,41 @@ async fn after_a_break_nothing_is_complete_until_the_watch_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_wrong_is_known_until_it_is_over() {
+    let script = Script::default();
+    script
+        .then(Answer::refuse(500, "InternalError"))
+        .then(Answer::watch().pause(5).added(&pod("a@1")).initial_end(3))
+        .then(Answer::refuse(410, "Expired"))
+        .then(Answer::watch().added(&pod("a@1")).initial_end(4).breaking())
+        .then(Answer::watch().hanging());
+    let watched = Watched::start(&script);
+    let cache = &watched.cache;
+    let mut troubles = watched.caches.troubles();
+    assert_eq!(cache.trouble(), None, "nothing has been heard yet");
+    let now = tokio::time::Instant::now;
+    let begun = now();
+    cache.in_trouble_for(Duration::from_secs(2)).await;
+    assert_eq!(begun.elapsed().as_secs(), 2);
+    assert!(!cache.is_synced() && cache.complete().is_none());
+    troubles.changed().await.unwrap();
+    // It goes on while the next attempt is under way.
+    let trouble = cache.trouble().unwrap();
+    assert!(trouble.cause.contains("InternalError"), "{trouble:?}");
+    assert_eq!(trouble.since, begun);
+    cache.in_trouble_for(Duration::from_secs(2)).await;
+    assert_eq!(begun.elapsed().as_secs(), 2, "it has been so by now");
+    cache.synced().await;
+    assert_eq!(cache.trouble(), None);
+    troubles.changed().await.unwrap();
+    // To have fallen behind is none, and to break off is one until the watch goes on.
+    cache.in_trouble_for(Duration::ZERO).await;
+    assert!(cache.complete().is_none() && cache.is_synced());
+    pass(1).await;
+    assert_eq!(cache.trouble(), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn falling_behind_lists_again_and_tells_the_difference() {
     for (name, answer) in [
         ("in the stream", Answer::watch().error(410, "Expired")),
@@ -176,6 +211,7 @@ async fn a_kind_that_is_not_served_is_empty_synced_and_never_complete() {
     let watched = Watched::start(&script);
     watched.cache.synced().await;
     assert!(watched.cache.is_empty() && watched.cache.complete().is_none());
+    assert_eq!(watched.cache.trouble(), None);
     pass(29).await;
     assert_eq!(script.asked().len(), 1);
     pass(40).await;
