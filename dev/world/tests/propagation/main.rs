@@ -5,6 +5,7 @@
 //! number is a check of what is published about members, as in the tests of these.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod service;
 mod spot;
 mod stage;
 

@@ -1,18 +1,13 @@
 //! Webhooks that say what objects mean and do not answer: they hold up the objects they are asked about, and nothing else.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bytes::Bytes;
-use http::{Request, Response};
-use http_body_util::{BodyExt as _, Full};
-use listen::{Arriving, Authority, Limits, Listener, ServerIdentity, Subject};
 use object::Value;
-use runtime::Tasks;
 use tokio::sync::watch;
 use world::json;
 
+use crate::service::Service;
 use crate::stage::{CONFIG_MAPS, Stage, WHILE, all, config_map, customization, on, policy};
 
 const WIDGETS: &str = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.acme.io}, spec: {group: acme.io, scope: Namespaced, names: {plural: widgets, singular: widget, kind: Widget}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}";
@@ -24,58 +19,33 @@ const AT_ONCE: Duration = Duration::from_millis(1_500);
 const BACK: Duration = Duration::from_secs(30);
 
 /// A service that answers once it is told to.
-struct Service {
-    url: String,
-    authority: String,
+struct Silent {
+    service: Service,
     /// The objects that it was asked about, in order.
     asked: Arc<Mutex<Vec<String>>>,
     answers: watch::Sender<bool>,
-    // Dropping these ends the server and its files.
-    _tasks: Tasks,
-    _directory: tempfile::TempDir,
 }
 
-impl Service {
+impl Silent {
     async fn start() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let now = SystemTime::now();
-        let authority = Authority::open(directory.path(), now).unwrap();
-        let subject = Subject::Server {
-            names: vec!["127.0.0.1".to_owned()],
-        };
-        let issued = authority.issue(&subject, Duration::from_secs(86_400), now);
-        let identity = ServerIdentity::new(&issued.unwrap()).unwrap();
-        let tls = identity.tls_config(authority.certificate_pem()).unwrap();
-        let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await;
-        let listener = listener.unwrap();
-        let url = format!("https://{}/interpret", listener.address());
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         let noting = Arc::clone(&asked);
         let (answers, answering) = watch::channel(false);
-        let handler = move |request: Request<Arriving>| {
-            let (noting, mut answering) = (Arc::clone(&noting), answering.clone());
+        let service = Service::start(move |question| {
+            let mut answering = answering.clone();
+            let name = question["request"]["name"].as_str().unwrap().to_owned();
+            noting.lock().unwrap().push(name);
             async move {
-                let body = request.into_body().collect().await.unwrap().to_bytes();
-                let question: Value = serde_json::from_slice(&body).unwrap();
-                let name = question["request"]["name"].as_str().unwrap().to_owned();
-                noting.lock().unwrap().push(name);
                 if answering.wait_for(|answers| *answers).await.is_err() {
                     return std::future::pending().await;
                 }
                 answer(&question)
             }
-        };
-        let mut tasks = Tasks::new();
-        tasks.spawn("service", |stop| async move {
-            listener.serve(tls, Limits::default(), handler, stop).await;
         });
         Self {
-            url,
-            authority: BASE64_STANDARD.encode(authority.certificate_pem()),
+            service: service.await,
             asked,
             answers,
-            _tasks: tasks,
-            _directory: directory,
         }
     }
 
@@ -86,7 +56,7 @@ impl Service {
             "metadata": {"name": "hooks"},
             "webhooks": [{
                 "name": "hook.example.com", "interpreterContextVersions": ["v1alpha1"],
-                "clientConfig": {"url": self.url, "caBundle": self.authority},
+                "clientConfig": self.service.client_config(),
                 "rules": [{"operations": [operation], "apiGroups": ["acme.io"], "apiVersions": ["v1"], "kinds": ["Widget"]}],
             }],
         })
@@ -98,12 +68,11 @@ impl Service {
     }
 }
 
-fn answer(question: &Value) -> Response<Full<Bytes>> {
-    let context = json!({
+fn answer(question: &Value) -> Value {
+    json!({
         "apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterContext",
         "response": {"uid": question["request"]["uid"], "successful": true, "replicas": 2, "healthy": true},
-    });
-    Response::new(Full::from(context.to_string()))
+    })
 }
 
 /// Brings a ConfigMap to the member, and then waits a while.
@@ -121,7 +90,7 @@ async fn brings_others(stage: &Stage, name: &str) {
 /// of an object, by its name, whether the answer was heard.
 async fn check(operation: &str, reason: &str, is_done: impl AsyncFn(&Stage, &str) -> bool) {
     let stage = Stage::with(1).await;
-    let service = Service::start().await;
+    let service = Silent::start().await;
     for api in [stage.control(), stage.member("m1")] {
         api.apply(WIDGETS).await;
     }
