@@ -1,11 +1,13 @@
 //! What users get wrong is told where they look, and hurts nobody else.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::Method;
 use world::json;
 
 use crate::stage::{
-    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, all, cluster_policy, config_map, customization,
+    CONFIG_MAPS, DEPLOYMENTS, SOON, Stage, WHILE, all, cluster_policy, config_map, customization,
     deployment, on, one_deployment, overriding, policy,
 };
 
@@ -46,6 +48,24 @@ async fn a_policy_that_names_a_kind_nobody_serves_says_so() {
             "spec.resourceSelectors[0]: no kind Gadget is served in acme.io",
         )
         .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_comes_right_after_its_policy_is_not_missed() {
+    let stage = Stage::with(1).await;
+    let definition = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.acme.io}, spec: {group: acme.io, scope: Namespaced, names: {plural: gadgets, kind: Gadget}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}";
+    stage
+        .apply(&policy(
+            "p",
+            "{apiVersion: acme.io/v1, kind: Gadget}",
+            &on("m1"),
+        ))
+        .await;
+    stage.advance(Duration::from_secs(1)).await;
+    stage.apply(definition).await;
+    stage.advance(WHILE).await;
+    let told = stage.events("PropagationPolicy", "p").await;
+    assert!(told.is_empty(), "{told:#?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,24 +1,36 @@
 //! Tells the authors of policies which of their selectors can select nothing: nobody serves the kind, or not in that
-//! version, or it has no namespace and the policy or the selector has one, or that namespace is never propagated.
+//! version, or it has no namespace and the policy or the selector has one, or that namespace or that one object is never
+//! propagated.
 //!
 //! Reads:  policies of all kinds, which kinds are served, and what operators left out.
 //! Writes: an event on the policy for each such selector, when the policy changes, when a kind it selects goes, and again
 //!         as long as it is so: a policy has no status, and events are kept for an hour. Nothing is refused: the kind may
-//!         come with its definition later.
+//!         come with its definition later, and what may be over in a moment is told only if it is not.
 
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use client::{Cache, Change};
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use intent::{Action, EventKind, ObjectRef, Plan};
 use object::{GroupVersionKind, Object, ObjectKey, Value};
-use policy::Exemptions;
+use policy::{
+    Exemptions,
+    exemption::{Exemption, is_server_owned},
+};
 use runtime::Spawner;
+use serde_json::json;
+use tokio::time::Instant;
 
 use crate::{change::is_more_than_status, templates::Serving, views::Views};
 
 /// The reason of the event.
 const REASON: &str = "SelectorMatchesNothing";
+/// How long what may be over in a moment is waited for: a definition that came together with the policy is not served yet.
+const MOMENT: Duration = Duration::from_secs(5);
 /// How long after it was told it is told again: often enough that there always is an event, which are kept for an hour.
 const AGAIN: Duration = Duration::from_secs(30 * 60);
 
@@ -28,6 +40,8 @@ pub struct UnservedKinds {
     views: Views,
     namespaced: Cache,
     cluster: Cache,
+    /// Since when policies are looked at of which there may be something to tell.
+    since: Mutex<HashMap<ObjectKey, Instant>>,
 }
 
 impl UnservedKinds {
@@ -50,6 +64,7 @@ impl UnservedKinds {
                 views: views.clone(),
                 namespaced: namespaced.clone(),
                 cluster: cluster.clone(),
+                since: Mutex::default(),
             };
             controller.follow(name, spawner, cx);
         }
@@ -85,91 +100,167 @@ impl Reconcile for UnservedKinds {
             true => &self.cluster,
             false => &self.namespaced,
         };
-        if let Some(policy) = cache.get(key) {
-            let templates = &self.views.templates;
-            let plan = plan(&policy, templates.exemptions(), |kind| {
-                templates.serving(kind)
-            });
-            cx.carry_out(&plan).await?;
-            if !plan.is_empty() {
-                return Ok(Wake::After(AGAIN));
-            }
+        let Some(policy) = cache.get(key) else {
+            self.forget(key);
+            return Ok(Wake::OnChange);
+        };
+        let templates = &self.views.templates;
+        let plan = plan(&Inputs {
+            policy: &policy,
+            exemptions: templates.exemptions(),
+            serving: &|kind| templates.serving(kind),
+            waited: self.waited(key),
+        });
+        if !plan.actions.is_empty() || plan.wake == Wake::OnChange {
+            self.forget(key);
         }
-        Ok(Wake::OnChange)
+        cx.carry_out(&plan).await?;
+        Ok(plan.wake)
+    }
+}
+
+impl UnservedKinds {
+    /// How long it is since a policy was looked at first, of those of which nothing was told since.
+    fn waited(&self, key: &ObjectKey) -> Duration {
+        let mut since = self.since();
+        let since = since.entry(key.clone()).or_insert_with(Instant::now);
+        since.elapsed()
+    }
+
+    fn forget(&self, key: &ObjectKey) {
+        self.since().remove(key);
+    }
+
+    fn since(&self) -> MutexGuard<'_, HashMap<ObjectKey, Instant>> {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Everything the decision may look at.
+pub struct Inputs<'a> {
+    /// The policy.
+    pub policy: &'a Object,
+    /// What is never propagated.
+    pub exemptions: &'a Exemptions,
+    /// Whether objects of a kind may be templates.
+    pub serving: &'a dyn Fn(&GroupVersionKind) -> Serving,
+    /// How long what may be over in a moment has been waited for.
+    pub waited: Duration,
+}
+
+/// Something that the author of a policy should know.
+struct Problem {
+    text: String,
+    /// Whether it may be over in a moment, without anybody changing the policy.
+    may_pass: bool,
+}
+
+impl Problem {
+    fn lasting(text: String) -> Self {
+        Self {
+            text,
+            may_pass: false,
+        }
+    }
+
+    fn passing(text: String) -> Self {
+        Self {
+            may_pass: true,
+            ..Self::lasting(text)
+        }
     }
 }
 
 /// One event for each selector that can select nothing, whatever templates there are.
 #[must_use]
-pub fn plan(
-    policy: &Object,
-    exemptions: &Exemptions,
-    serving: impl Fn(&GroupVersionKind) -> Serving,
-) -> Plan {
+pub fn plan(inputs: &Inputs<'_>) -> Plan {
     let mut plan = Plan::default();
-    if policy.is_terminating() {
+    let problems = inputs.problems();
+    if problems.is_empty() {
         return plan;
     }
-    for selector in selectors(policy) {
-        let problem = match &selector.kind {
-            Ok(kind) => problem(kind, &serving(kind), selector.place, exemptions),
-            Err(version) => Some(format!(
-                "apiVersion {version:?} is neither a version nor a group and a version"
-            )),
-        };
-        let Some(problem) = problem else {
-            continue;
-        };
-        let message = format!("spec.resourceSelectors[{}]: {problem}", selector.position);
+    let left = MOMENT.saturating_sub(inputs.waited);
+    if problems.iter().any(|problem| problem.may_pass) && !left.is_zero() {
+        plan.wake = Wake::After(left);
+        return plan;
+    }
+    for problem in problems {
         plan.push(Action::report(
-            ObjectRef::of(policy),
+            ObjectRef::of(inputs.policy),
             EventKind::Warning,
             REASON,
-            message,
+            problem.text,
         ));
     }
+    plan.wake = Wake::After(AGAIN);
     plan
 }
 
-/// Why nothing of a kind is selected there.
-fn problem(
-    kind: &GroupVersionKind,
-    serving: &Serving,
-    place: Place<'_>,
-    exemptions: &Exemptions,
-) -> Option<String> {
-    let (name, version) = (&kind.kind, &kind.version);
-    let group = if kind.group.is_empty() {
-        "the core group"
-    } else {
-        kind.group.as_str()
-    };
-    match serving {
-        Serving::Unknown => None,
-        Serving::Namespaced => {
-            let (Place::OfPolicy(namespace) | Place::OfSelector(namespace)) = place;
-            let exemption = exemptions.check_namespace(namespace)?;
-            Some(format!(
-                "nothing in {namespace} is ever propagated: {exemption}"
-            ))
+impl Inputs<'_> {
+    fn problems(&self) -> Vec<Problem> {
+        if self.policy.is_terminating() {
+            return Vec::new();
         }
-        Serving::ClusterWide => {
-            let (who, namespace) = match place {
-                Place::OfPolicy(namespace) => ("policy", namespace),
-                Place::OfSelector(namespace) => ("selector", namespace),
-            };
-            (!namespace.is_empty()).then(|| {
-                format!(
+        let selectors = selectors(self.policy);
+        let problems = selectors.filter_map(|selector| {
+            let problem = self.problem(&selector)?;
+            let text = format!(
+                "spec.resourceSelectors[{}]: {}",
+                selector.position, problem.text
+            );
+            Some(Problem { text, ..problem })
+        });
+        problems.collect()
+    }
+
+    /// Why nothing is selected there.
+    fn problem(&self, selector: &Selector<'_>) -> Option<Problem> {
+        let kind = match &selector.kind {
+            Ok(kind) => kind,
+            Err(version) => {
+                return Some(Problem::lasting(format!(
+                    "apiVersion {version:?} is neither a version nor a group and a version"
+                )));
+            }
+        };
+        let (name, version, group) = (&kind.kind, &kind.version, group(kind));
+        let (Place::OfPolicy(namespace) | Place::OfSelector(namespace)) = selector.place;
+        match (self.serving)(kind) {
+            Serving::Unknown => None,
+            Serving::Namespaced => match self.exemptions.check_namespace(namespace) {
+                Some(exemption) => Some(Problem::lasting(format!(
+                    "nothing in {namespace} is ever propagated: {exemption}"
+                ))),
+                None => selector.of_the_server(kind, namespace),
+            },
+            Serving::ClusterWide if namespace.is_empty() => selector.of_the_server(kind, ""),
+            Serving::ClusterWide => {
+                let who = match selector.place {
+                    Place::OfPolicy(_) => "policy",
+                    Place::OfSelector(_) => "selector",
+                };
+                Some(Problem::lasting(format!(
                     "{name} of {group} has no namespace, and this {who} selects only what is in {namespace}"
-                )
-            })
+                )))
+            }
+            Serving::Exempt => Some(Problem::lasting(format!(
+                "{name} of {group} is never propagated"
+            ))),
+            Serving::InOtherVersions(versions) => Some(Problem::passing(format!(
+                "{name} of {group} is not served in {version:?}, but in {}",
+                versions.join(", ")
+            ))),
+            Serving::Unserved => Some(Problem::passing(format!(
+                "no kind {name} is served in {group}"
+            ))),
         }
-        Serving::Exempt => Some(format!("{name} of {group} is never propagated")),
-        Serving::InOtherVersions(versions) => Some(format!(
-            "{name} of {group} is not served in {version:?}, but in {}",
-            versions.join(", ")
-        )),
-        Serving::Unserved => Some(format!("no kind {name} is served in {group}")),
+    }
+}
+
+fn group(kind: &GroupVersionKind) -> &str {
+    match kind.group.as_str() {
+        "" => "the core group",
+        group => group,
     }
 }
 
@@ -178,7 +269,28 @@ struct Selector<'a> {
     position: usize,
     /// What it selects, or what stands where its API version should.
     kind: Result<GroupVersionKind, &'a str>,
+    /// The one object it selects, if it does so by name.
+    name: &'a str,
     place: Place<'a>,
+}
+
+impl Selector<'_> {
+    /// That the one object which it selects is none that is ever propagated.
+    fn of_the_server(&self, kind: &GroupVersionKind, namespace: &str) -> Option<Problem> {
+        let named = json!({
+            "apiVersion": kind.api_version(), "kind": kind.kind,
+            "metadata": {"namespace": namespace, "name": self.name},
+        });
+        let is_never = Object::from_value(named).is_ok_and(|named| is_server_owned(&named));
+        is_never.then(|| {
+            Problem::lasting(format!(
+                "{} {} is never propagated: {}",
+                kind.kind,
+                self.name,
+                Exemption::ServerOwned
+            ))
+        })
+    }
 }
 
 /// The namespace that is selected from, and who says so.
@@ -201,6 +313,7 @@ fn selectors(policy: &Object) -> impl Iterator<Item = Selector<'_>> {
         Selector {
             position,
             kind: kind.map_err(|_| version),
+            name: text("name").unwrap_or_default(),
             place: match policy.namespace() {
                 "" => Place::OfSelector(text("namespace").unwrap_or_default()),
                 namespace => Place::OfPolicy(namespace),
@@ -219,6 +332,65 @@ mod tests {
     use super::*;
     use crate::told::{one, told};
 
+    fn decide(
+        policy: &Object,
+        waited: Duration,
+        serving: impl Fn(&GroupVersionKind) -> Serving,
+    ) -> Plan {
+        plan(&Inputs {
+            policy,
+            exemptions: &Exemptions::default(),
+            serving: &serving,
+            waited,
+        })
+    }
+
+    #[test]
+    fn what_may_be_over_in_a_moment_is_told_if_it_is_not() {
+        let gadgets = "{kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: acme.io/v1, kind: Gadget}]}}";
+        let unserved = "report PropagationPolicy p Warning SelectorMatchesNothing: spec.resourceSelectors[0]: no kind Gadget is served in acme.io";
+        let exempt = "report PropagationPolicy p Warning SelectorMatchesNothing: spec.resourceSelectors[0]: Gadget of acme.io is never propagated";
+        let soon = |seconds| Wake::After(Duration::from_secs(seconds));
+        for (serving, waited, expected, wake) in [
+            (Serving::Unserved, 0, "nothing", soon(5)),
+            (Serving::Unserved, 3, "nothing", soon(2)),
+            (Serving::Unserved, 5, unserved, Wake::After(AGAIN)),
+            (Serving::Namespaced, 9, "nothing", Wake::OnChange),
+            (Serving::Unknown, 9, "nothing", Wake::OnChange),
+            // This lasts.
+            (Serving::Exempt, 0, exempt, Wake::After(AGAIN)),
+        ] {
+            let waited = Duration::from_secs(waited);
+            let plan = decide(&one(gadgets), waited, |_| serving.clone());
+            assert_eq!(told(&plan), expected);
+            assert_eq!(plan.wake, wake, "{serving:?} after {waited:?}");
+        }
+    }
+
+    #[test]
+    fn what_every_server_makes_for_itself_is_told_where_it_is_selected_by_name() {
+        for (kind, name, namespace, is_told) in [
+            ("ConfigMap", "kube-root-ca.crt", "", true),
+            ("ConfigMap", "kube-root-ca.crt", "dep", true),
+            ("ConfigMap", "other", "", false),
+            ("ConfigMap", "", "", false),
+            ("Service", "kubernetes", "default", true),
+            ("Service", "kubernetes", "dep", false),
+        ] {
+            let policy = one(&format!(
+                "{{kind: ClusterPropagationPolicy, metadata: {{name: p}}, spec: {{resourceSelectors: [{{apiVersion: v1, kind: {kind}, namespace: '{namespace}', name: '{name}'}}]}}}}"
+            ));
+            let told = told(&decide(&policy, Duration::ZERO, |_| Serving::Namespaced));
+            let expected = match is_told {
+                true => format!(
+                    "report ClusterPropagationPolicy p Warning SelectorMatchesNothing: spec.resourceSelectors[0]: {kind} {name} is never propagated: the API server makes this object for itself"
+                ),
+                false => "nothing".to_owned(),
+            };
+            assert_eq!(told, expected, "{namespace}");
+        }
+    }
+
     #[test]
     fn a_selector_of_nothing_is_told_with_its_place() {
         let policy = |metadata: &str| {
@@ -227,17 +399,12 @@ mod tests {
             ))
         };
         let plan = |metadata: &str| {
-            let exemptions = Exemptions::default();
-            let plan = plan(&policy(metadata), &exemptions, |kind| {
-                match kind.kind.as_str() {
-                    "Gadget" => Serving::Unserved,
-                    "Event" => Serving::Exempt,
-                    "Widget" => {
-                        Serving::InOtherVersions(vec!["v1".to_owned(), "v1beta1".to_owned()])
-                    }
-                    "Node" => Serving::ClusterWide,
-                    _ => Serving::Namespaced,
-                }
+            let plan = decide(&policy(metadata), MOMENT, |kind| match kind.kind.as_str() {
+                "Gadget" => Serving::Unserved,
+                "Event" => Serving::Exempt,
+                "Widget" => Serving::InOtherVersions(vec!["v1".to_owned(), "v1beta1".to_owned()]),
+                "Node" => Serving::ClusterWide,
+                _ => Serving::Namespaced,
             });
             told(&plan).replace("Warning SelectorMatchesNothing: spec.resourceSelectors", "")
         };
@@ -269,9 +436,14 @@ mod tests {
             let policy = one(&format!(
                 "{{kind: Policy, metadata: {{name: p, namespace: '{policy}'}}, spec: {{resourceSelectors: [{{apiVersion: v1, kind: {kind}, namespace: '{namespace}', name: foo}}]}}}}"
             ));
-            let plan = plan(&policy, &exemptions, |kind| match kind.kind.as_str() {
-                "Node" => Serving::ClusterWide,
-                _ => Serving::Namespaced,
+            let plan = plan(&Inputs {
+                policy: &policy,
+                exemptions: &exemptions,
+                serving: &|kind| match kind.kind.as_str() {
+                    "Node" => Serving::ClusterWide,
+                    _ => Serving::Namespaced,
+                },
+                waited: Duration::ZERO,
             });
             let told = told(&plan);
             let found = told
