@@ -64,7 +64,7 @@ impl Views {
         }
     }
 
-    /// Waits until all of it has been seen once. At once afterwards.
+    /// Waits until all of it has been seen once, but for templates of kinds that cannot be listed. At once afterwards.
     pub async fn ready(&self) {
         if self.is_ready.load(Ordering::Acquire) {
             return;
@@ -82,7 +82,7 @@ impl Views {
         for binding in self.bindings.all() {
             self.templates.follow_for(&binding);
         }
-        self.templates.synced().await;
+        self.templates.in_view().await;
         self.is_ready.store(true, Ordering::Release);
     }
 }

@@ -7,7 +7,7 @@ use world::json;
 use crate::stage::{DEPLOYMENTS, SOON, Stage, deployment};
 
 /// A CronFederatedHPA with one rule for every minute.
-fn every_minute(target: &str, rule: &str) -> String {
+pub(crate) fn every_minute(target: &str, rule: &str) -> String {
     format!(
         "{{apiVersion: autoscaling.karmada.io/v1alpha1, kind: CronFederatedHPA, metadata: {{name: clock, namespace: test}}, spec: {{scaleTargetRef: {target}, rules: [{{name: up, schedule: '*/1 * * * *', {rule}}}]}}}}"
     )

@@ -15,6 +15,7 @@ mod causes;
 mod claims;
 mod clockwork;
 mod clusters;
+mod conversions;
 mod costs;
 mod crash;
 mod definitions;

@@ -32,7 +32,7 @@ use crate::{
     binding_view::Binding,
     bindings::cluster_of,
     setback,
-    templates::Found,
+    templates::{Found, TemplateKey},
     views::Views,
 };
 
@@ -78,6 +78,22 @@ impl Aggregator {
         views.templates.on_other_versions(move |template| {
             for key in known.keys_of_template(template) {
                 queue.add(key);
+            }
+        });
+        let (queue, pressure) = (controller.queue(), cx.pressure.clone());
+        let known = views.bindings.clone();
+        views.templates.on_change(move |kind, change| {
+            if change.before.is_some() {
+                return;
+            }
+            // Members may have reported while it was not in view.
+            let wait = match pressure.is_high() {
+                true => GIVING_WAY,
+                false => GATHERING,
+            };
+            let (kind, key) = (kind.clone(), change.key());
+            for key in known.keys_of_template(&TemplateKey { kind, key }) {
+                queue.add_after(key, wait);
             }
         });
         let queue = controller.queue();

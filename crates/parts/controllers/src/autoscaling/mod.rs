@@ -70,7 +70,7 @@ impl Reconcile for Marker {
     type Key = TemplateKey;
 
     async fn reconcile(&self, key: &TemplateKey, cx: &Cx) -> Result<Wake, ReconcileError> {
-        self.templates.synced().await;
+        self.templates.in_view().await;
         let Some(target) = self.templates.find(key) else {
             return Ok(Wake::OnChange); // Marked when it comes.
         };

@@ -24,6 +24,7 @@ use crate::{
     change::is_more_than_status,
     kinds,
     templates::{TemplateKey, Templates},
+    views::UNTIL_IN_VIEW,
 };
 
 /// The controller.
@@ -53,6 +54,13 @@ impl Clockwork {
             .run(spawner, cx.clone());
     }
 
+    /// Whether what is to be scaled may be there although it is not in view.
+    fn is_unseen(&self, cron: &CronFederatedHPA) -> bool {
+        let (group, key) = target(cron);
+        let kind = GroupKind::new(group, cron.spec.scale_target_ref.kind.as_str());
+        self.templates.is_unseen(&TemplateKey { kind, key })
+    }
+
     /// Does what a rule that is due says; why not, if it could not be done.
     async fn run(
         &self,
@@ -61,11 +69,7 @@ impl Clockwork {
         cx: &Cx,
     ) -> Result<(), String> {
         let reference = &cron.spec.scale_target_ref;
-        let group = match reference.api_version.split_once('/') {
-            Some((group, _)) => group,
-            None => "",
-        };
-        let key = ObjectKey::namespaced(cron.metadata.namespace.as_str(), reference.name.as_str());
+        let (group, key) = target(cron);
         let is_ours = group == kinds::of::<FederatedHPA>().kind.group;
         let (autoscaler, template);
         let target = if is_ours && reference.kind == "FederatedHPA" {
@@ -90,11 +94,23 @@ impl Clockwork {
     }
 }
 
+/// The group and the name of what is to be scaled.
+fn target(cron: &CronFederatedHPA) -> (&str, ObjectKey) {
+    let reference = &cron.spec.scale_target_ref;
+    let version = reference.api_version.as_str();
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    let namespace = cron.metadata.namespace.as_str();
+    (
+        group,
+        ObjectKey::namespaced(namespace, reference.name.as_str()),
+    )
+}
+
 impl Reconcile for Clockwork {
     type Key = ObjectKey;
 
     async fn reconcile(&self, key: &ObjectKey, cx: &Cx) -> Result<Wake, ReconcileError> {
-        self.templates.synced().await;
+        self.templates.in_view().await;
         let Some(object) = self.crons.get(key) else {
             return Ok(Wake::OnChange);
         };
@@ -104,8 +120,12 @@ impl Reconcile for Clockwork {
         let cron: CronFederatedHPA =
             read(&object).map_err(|error| ReconcileError::Terminal(error.to_string()))?;
         let now = cx.now();
+        let due = plan::due(&cron, now);
+        if !due.is_empty() && self.is_unseen(&cron) {
+            return Ok(UNTIL_IN_VIEW);
+        }
         let mut runs = Vec::new();
-        for due in plan::due(&cron, now) {
+        for due in due {
             let outcome = self.run(&cron, &due, cx).await;
             runs.push(Run { due, outcome });
         }

@@ -1,8 +1,8 @@
 //! Tells the authors of policies which of their selectors can select nothing: nobody serves the kind, or not in that
 //! version, or it has no namespace and the policy or the selector has one, or that namespace or that one object is never
-//! propagated.
+//! propagated. And which kinds cannot be listed, so that what is propagated of them waits, or the end of a policy does.
 //!
-//! Reads:  policies of all kinds, which kinds are served, and what operators left out.
+//! Reads:  policies of all kinds, which kinds are served and listed, and what operators left out.
 //! Writes: an event on the policy for each such selector, when the policy changes, when a kind it selects goes, and again
 //!         as long as it is so: a policy has no status, and events are kept for an hour. Nothing is refused: the kind may
 //!         come with its definition later, and what may be over in a moment is told only if it is not.
@@ -25,10 +25,16 @@ use runtime::Spawner;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::{change::is_more_than_status, templates::Serving, views::Views};
+use crate::{
+    change::is_more_than_status,
+    templates::{Serving, Unlisted},
+    views::Views,
+};
 
-/// The reason of the event.
-const REASON: &str = "SelectorMatchesNothing";
+/// The reason of the event about a selector of nothing.
+const MATCHES_NOTHING: &str = "SelectorMatchesNothing";
+/// The reason of the event about a kind that cannot be listed.
+const LIST_FAILED: &str = "ListTemplatesFailed";
 /// How long what may be over in a moment is waited for: a definition that came together with the policy is not served yet.
 const MOMENT: Duration = Duration::from_secs(5);
 /// How long after it was told it is told again: often enough that there always is an event, which are kept for an hour.
@@ -82,7 +88,8 @@ impl UnservedKinds {
         views.templates.on_unserved(move |gone| {
             for policy in caches.iter().flat_map(Cache::list) {
                 let mut kinds = selectors(&policy).filter_map(|selector| selector.kind.ok());
-                if kinds.any(|kind| gone.contains(&kind.group_kind())) {
+                // One that is to go waits for all kinds.
+                if policy.is_terminating() || kinds.any(|kind| gone.contains(&kind.group_kind())) {
                     queue.add(policy.key());
                 }
             }
@@ -109,6 +116,7 @@ impl Reconcile for UnservedKinds {
             policy: &policy,
             exemptions: templates.exemptions(),
             serving: &|kind| templates.serving(kind),
+            unlisted: &templates.unlisted(),
             waited: self.waited(key),
         });
         if !plan.actions.is_empty() || plan.wake == Wake::OnChange {
@@ -144,12 +152,15 @@ pub struct Inputs<'a> {
     pub exemptions: &'a Exemptions,
     /// Whether objects of a kind may be templates.
     pub serving: &'a dyn Fn(&GroupVersionKind) -> Serving,
+    /// The kinds that cannot be listed.
+    pub unlisted: &'a [Unlisted],
     /// How long what may be over in a moment has been waited for.
     pub waited: Duration,
 }
 
 /// Something that the author of a policy should know.
 struct Problem {
+    reason: &'static str,
     text: String,
     /// Whether it may be over in a moment, without anybody changing the policy.
     may_pass: bool,
@@ -158,6 +169,7 @@ struct Problem {
 impl Problem {
     fn lasting(text: String) -> Self {
         Self {
+            reason: MATCHES_NOTHING,
             text,
             may_pass: false,
         }
@@ -169,9 +181,21 @@ impl Problem {
             ..Self::lasting(text)
         }
     }
+
+    fn unlisted(Unlisted { kind, cause }: &Unlisted, consequence: &str) -> Self {
+        let group = group(kind);
+        let (name, version) = (&kind.kind, &kind.version);
+        let text = format!(
+            "{name} of {group} cannot be listed in {version:?}, and {consequence}: {cause}"
+        );
+        Self {
+            reason: LIST_FAILED,
+            ..Self::passing(text)
+        }
+    }
 }
 
-/// One event for each selector that can select nothing, whatever templates there are.
+/// One event for each selector that can select nothing, whatever templates there are, or of which that is not known.
 #[must_use]
 pub fn plan(inputs: &Inputs<'_>) -> Plan {
     let mut plan = Plan::default();
@@ -188,7 +212,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
         plan.push(Action::report(
             ObjectRef::of(inputs.policy),
             EventKind::Warning,
-            REASON,
+            problem.reason,
             problem.text,
         ));
     }
@@ -199,7 +223,11 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
 impl Inputs<'_> {
     fn problems(&self) -> Vec<Problem> {
         if self.policy.is_terminating() {
-            return Vec::new();
+            let consequence = "it is not known whether this policy still holds any of them";
+            let unlisted = self.unlisted.iter();
+            return unlisted
+                .map(|unlisted| Problem::unlisted(unlisted, consequence))
+                .collect();
         }
         let selectors = selectors(self.policy);
         let problems = selectors.filter_map(|selector| {
@@ -227,6 +255,10 @@ impl Inputs<'_> {
         let (Place::OfPolicy(namespace) | Place::OfSelector(namespace)) = selector.place;
         match (self.serving)(kind) {
             Serving::Unknown => None,
+            Serving::Unlisted(unlisted) => {
+                let consequence = "what is propagated of it stays as it is";
+                Some(Problem::unlisted(&unlisted, consequence))
+            }
             Serving::Namespaced => match self.exemptions.check_namespace(namespace) {
                 Some(exemption) => Some(Problem::lasting(format!(
                     "nothing in {namespace} is ever propagated: {exemption}"
@@ -334,6 +366,7 @@ mod tests {
 
     fn decide(
         policy: &Object,
+        unlisted: &[Unlisted],
         waited: Duration,
         serving: impl Fn(&GroupVersionKind) -> Serving,
     ) -> Plan {
@@ -341,30 +374,60 @@ mod tests {
             policy,
             exemptions: &Exemptions::default(),
             serving: &serving,
+            unlisted,
             waited,
         })
+    }
+
+    fn unlisted() -> Unlisted {
+        Unlisted {
+            kind: GroupVersionKind::new("acme.io", "v1", "Gadget"),
+            cause: "the webhook is away".into(),
+        }
     }
 
     #[test]
     fn what_may_be_over_in_a_moment_is_told_if_it_is_not() {
         let gadgets = "{kind: PropagationPolicy, metadata: {name: p}, spec: {resourceSelectors: [{apiVersion: acme.io/v1, kind: Gadget}]}}";
         let unserved = "report PropagationPolicy p Warning SelectorMatchesNothing: spec.resourceSelectors[0]: no kind Gadget is served in acme.io";
+        let failing = "report PropagationPolicy p Warning ListTemplatesFailed: spec.resourceSelectors[0]: Gadget of acme.io cannot be listed in \"v1\", and what is propagated of it stays as it is: the webhook is away";
         let exempt = "report PropagationPolicy p Warning SelectorMatchesNothing: spec.resourceSelectors[0]: Gadget of acme.io is never propagated";
         let soon = |seconds| Wake::After(Duration::from_secs(seconds));
         for (serving, waited, expected, wake) in [
             (Serving::Unserved, 0, "nothing", soon(5)),
             (Serving::Unserved, 3, "nothing", soon(2)),
             (Serving::Unserved, 5, unserved, Wake::After(AGAIN)),
+            (Serving::Unlisted(unlisted()), 0, "nothing", soon(5)),
+            (
+                Serving::Unlisted(unlisted()),
+                6,
+                failing,
+                Wake::After(AGAIN),
+            ),
             (Serving::Namespaced, 9, "nothing", Wake::OnChange),
             (Serving::Unknown, 9, "nothing", Wake::OnChange),
             // This lasts.
             (Serving::Exempt, 0, exempt, Wake::After(AGAIN)),
         ] {
             let waited = Duration::from_secs(waited);
-            let plan = decide(&one(gadgets), waited, |_| serving.clone());
+            let plan = decide(&one(gadgets), &[], waited, |_| serving.clone());
             assert_eq!(told(&plan), expected);
             assert_eq!(plan.wake, wake, "{serving:?} after {waited:?}");
         }
+    }
+
+    #[test]
+    fn a_policy_that_cannot_go_says_what_it_waits_for() {
+        let going = one(
+            "{kind: PropagationPolicy, metadata: {name: p, deletionTimestamp: '2026-01-02T03:04:05Z'}, spec: {resourceSelectors: [{apiVersion: acme.io/v1, kind: Widget}]}}",
+        );
+        let told =
+            |unlisted: &[Unlisted]| told(&decide(&going, unlisted, MOMENT, |_| Serving::Unserved));
+        assert_eq!(told(&[]), "nothing");
+        assert_eq!(
+            told(&[unlisted()]),
+            "report PropagationPolicy p Warning ListTemplatesFailed: Gadget of acme.io cannot be listed in \"v1\", and it is not known whether this policy still holds any of them: the webhook is away"
+        );
     }
 
     #[test]
@@ -380,7 +443,9 @@ mod tests {
             let policy = one(&format!(
                 "{{kind: ClusterPropagationPolicy, metadata: {{name: p}}, spec: {{resourceSelectors: [{{apiVersion: v1, kind: {kind}, namespace: '{namespace}', name: '{name}'}}]}}}}"
             ));
-            let told = told(&decide(&policy, Duration::ZERO, |_| Serving::Namespaced));
+            let told = told(&decide(&policy, &[], Duration::ZERO, |_| {
+                Serving::Namespaced
+            }));
             let expected = match is_told {
                 true => format!(
                     "report ClusterPropagationPolicy p Warning SelectorMatchesNothing: spec.resourceSelectors[0]: {kind} {name} is never propagated: the API server makes this object for itself"
@@ -399,12 +464,16 @@ mod tests {
             ))
         };
         let plan = |metadata: &str| {
-            let plan = decide(&policy(metadata), MOMENT, |kind| match kind.kind.as_str() {
-                "Gadget" => Serving::Unserved,
-                "Event" => Serving::Exempt,
-                "Widget" => Serving::InOtherVersions(vec!["v1".to_owned(), "v1beta1".to_owned()]),
-                "Node" => Serving::ClusterWide,
-                _ => Serving::Namespaced,
+            let plan = decide(&policy(metadata), &[], MOMENT, |kind| {
+                match kind.kind.as_str() {
+                    "Gadget" => Serving::Unserved,
+                    "Event" => Serving::Exempt,
+                    "Widget" => {
+                        Serving::InOtherVersions(vec!["v1".to_owned(), "v1beta1".to_owned()])
+                    }
+                    "Node" => Serving::ClusterWide,
+                    _ => Serving::Namespaced,
+                }
             });
             told(&plan).replace("Warning SelectorMatchesNothing: spec.resourceSelectors", "")
         };
@@ -443,6 +512,7 @@ mod tests {
                     "Node" => Serving::ClusterWide,
                     _ => Serving::Namespaced,
                 },
+                unlisted: &[],
                 waited: Duration::ZERO,
             });
             let told = told(&plan);

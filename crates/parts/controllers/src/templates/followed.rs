@@ -10,7 +10,7 @@ use client::{Cache, Caches, Discovered, Discovery, Scope, Subscription};
 use object::{GroupKind, GroupVersionKind, Object, ObjectKey, ResourceType};
 use policy::Holder;
 
-use super::{Found, Listener};
+use super::{Found, Listener, Unlisted};
 
 /// What a resource must offer to be propagated.
 const VERBS: [&str; 3] = ["delete", "list", "watch"];
@@ -172,6 +172,13 @@ impl Followed {
     pub(super) fn is_followed_in(&self, version: &str) -> bool {
         let other = self.others.get(version);
         other.is_none_or(|other| other.followed.is_some())
+    }
+
+    /// Why it is not known which objects there are, or what they are in a version.
+    pub(super) fn unlisted(&self, version: &str) -> Option<Unlisted> {
+        let other = self.others.get(version);
+        let other = other.and_then(|other| other.followed.as_ref());
+        Unlisted::of(&self.main).or_else(|| Unlisted::of(other?))
     }
 
     /// One of its objects, in the version the server likes best.

@@ -6,6 +6,7 @@
 
 mod definitions;
 mod followed;
+mod unlisted;
 
 use std::{
     collections::BTreeMap,
@@ -18,6 +19,8 @@ use object::{GroupKind, GroupVersionKind, Object, ObjectKey, ResourceType};
 use policy::{Exemptions, Selector, selector::Which};
 use runtime::Spawner;
 use tokio::sync::{Notify, watch};
+
+pub use self::unlisted::Unlisted;
 
 use self::followed::{BY_POLICY, Followed, can_be_followed, subscribe};
 use crate::{
@@ -82,6 +85,8 @@ pub enum Serving {
     ClusterWide,
     /// They are never propagated.
     Exempt,
+    /// They are served, but cannot be listed at the moment, in that version or the one the server likes best.
+    Unlisted(Unlisted),
     /// They are served, but only in these other versions.
     InOtherVersions(Vec<String>),
     /// Nobody serves them, in whatever version.
@@ -126,7 +131,7 @@ struct State {
     /// Whether all that is served is known: no group failed.
     is_whole: bool,
     listeners: Vec<Listener>,
-    /// Who wants to know of kinds that are served no longer.
+    /// Who wants to know of kinds that are served or listed no longer.
     mourners: Vec<Mourner>,
     /// Who decides by the versions that kinds are served in.
     deciders: Vec<Decider>,
@@ -163,6 +168,13 @@ impl Templates {
             discovered: watch::Sender::new(false),
         });
         let templates = Self { inner };
+        let telling = templates.clone();
+        spawner.spawn("tell of kinds that cannot be listed", |stop| async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = telling.tell_of_unlisted() => {}
+            }
+        });
         let task = templates.clone();
         spawner.spawn("discover templates", |stop| async move {
             let waker = Arc::downgrade(&task.inner);
@@ -202,7 +214,8 @@ impl Templates {
         }
     }
 
-    /// Calls `mourner` with kinds that were served, or were in some version, and are no longer.
+    /// Calls `mourner` with kinds that were served, or were in some version, and are no longer; and with those that cannot be
+    /// listed any more.
     pub fn on_unserved(&self, mourner: impl Fn(&[GroupKind]) + Send + Sync + 'static) {
         self.lock().mourners.push(Arc::new(mourner));
     }
@@ -218,15 +231,6 @@ impl Templates {
         let mut discovered = self.inner.discovered.subscribe();
         // The sender lives as long as this.
         _ = discovered.wait_for(|known| *known).await;
-    }
-
-    /// Waits until what is served is known and all of it is in view.
-    pub async fn synced(&self) {
-        self.discovered().await;
-        let caches = self.lock().caches();
-        for (_, cache) in caches {
-            cache.synced().await;
-        }
     }
 
     /// One template, in the version the server likes best.
@@ -301,6 +305,12 @@ impl Templates {
         }
     }
 
+    /// Whether a template may be there although it is not found.
+    #[must_use]
+    pub fn is_unseen(&self, key: &TemplateKey) -> bool {
+        self.find(key).is_none() && self.absence(key) == Absence::Unseen
+    }
+
     /// Asks the server itself whether a template that is not in view is gone. What goes with it goes for good.
     pub async fn is_gone(
         &self,
@@ -336,6 +346,9 @@ impl Templates {
         let state = self.lock();
         match state.kinds.get(&kind.group_kind()) {
             Some(followed) if followed.has_version(&kind.version) => {
+                if let Some(unlisted) = followed.unlisted(&kind.version) {
+                    return Serving::Unlisted(unlisted);
+                }
                 match followed.main.resource.namespaced {
                     true => Serving::Namespaced,
                     false => Serving::ClusterWide,
@@ -427,14 +440,12 @@ impl Templates {
             .collect()
     }
 
-    /// Whether all templates of all kinds are in view.
+    /// Whether all templates of all kinds are in view, each in some version.
     #[must_use]
     pub fn are_all_in_view(&self) -> bool {
-        let (is_whole, caches) = {
-            let state = self.lock();
-            (state.is_whole, state.caches())
-        };
-        is_whole && caches.iter().all(|(_, cache)| cache.complete().is_some())
+        let state = self.lock();
+        let is_in_view = |followed: &Followed| followed.main.cache.complete().is_some();
+        state.is_whole && state.kinds.values().all(is_in_view)
     }
 
     /// All templates of one kind, and whether none is missing.
