@@ -153,7 +153,7 @@ fn trouble_is_staged_and_healed_by_command() {
         ),
         // Groups.
         ("fault drop-group batch", "dropped groups: batch", 0),
-        ("get --raw /apis/batch/v1", "NotFound", 1),
+        ("get --raw /apis/batch/v1", "ServiceUnavailable", 1),
         ("fault heal", "nothing is wrong", 0),
         ("get --raw /apis/batch/v1", "cronjobs", 0),
         // The member itself.
