@@ -11,8 +11,13 @@ use crate::{SOON, config_map, everywhere, seconds};
 
 /// Another account of the member that may do everything, and its token as a Secret holds it.
 async fn new_token(world: &World) -> Value {
+    new_token_of(world, "karmada-controller-manager:karmada-m1").await
+}
+
+/// The same, with a ClusterRole.
+async fn new_token_of(world: &World, role: &str) -> Value {
     let m1 = world.member("m1");
-    m1.apply(
+    m1.apply(&
         "
         apiVersion: v1
         kind: ServiceAccount
@@ -21,14 +26,15 @@ async fn new_token(world: &World) -> Value {
         apiVersion: rbac.authorization.k8s.io/v1
         kind: ClusterRoleBinding
         metadata: {name: fresh}
-        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: 'karmada-controller-manager:karmada-m1'}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: 'ROLE'}
         subjects: [{kind: ServiceAccount, name: fresh, namespace: karmada-cluster}]
         ---
         apiVersion: v1
         kind: Secret
         metadata: {name: fresh, namespace: karmada-cluster, annotations: {kubernetes.io/service-account.name: fresh}}
         type: kubernetes.io/service-account-token
-        ",
+        "
+        .replace("ROLE", role),
     )
     .await;
     world
@@ -288,4 +294,57 @@ async fn headers_for_a_proxy_are_shown_to_those_who_may_write_them() {
             world.condition("clusters", "m1", "Ready").await == "True ClusterReady"
         })
         .await;
+}
+
+/// As the reference's own command joins with `--cluster-namespace`: the Secret, then the cluster, and only then does the
+/// Secret belong to it.
+#[tokio::test(start_paused = true)]
+async fn credentials_kept_elsewhere_count_as_soon_as_they_belong_to_the_cluster() {
+    let world = World::build()
+        .member(world::config("m1"))
+        .stranger()
+        .start()
+        .await;
+    let m1 = world.member("m1");
+    m1.apply("{apiVersion: v1, kind: Namespace, metadata: {name: karmada-cluster}}")
+        .await;
+    let data = async |token: Value| {
+        let issued = m1.get("secrets", "karmada-cluster/fresh").await;
+        let ca = issued.and_then(|issued| issued.at(&["data", "ca.crt"]).cloned());
+        json!({"token": token, "caBundle": ca})
+    };
+    let token = new_token_of(&world, "cluster-admin").await;
+    world
+        .apply("{apiVersion: v1, kind: Namespace, metadata: {name: elsewhere}}")
+        .await;
+    let secret = json!({"apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": "mine", "namespace": "elsewhere"}, "data": data(token.clone()).await});
+    world.apply(&secret.to_string()).await;
+    let cluster = json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
+        "metadata": {"name": "m1"}, "spec": {"syncMode": "Push", "apiEndpoint": m1.address(),
+        "secretRef": {"namespace": "elsewhere", "name": "mine"}}});
+    world.apply(&cluster.to_string()).await;
+    // The control plane has seen that they are not the cluster's.
+    world.advance(seconds(1)).await;
+    let uid = world.field("clusters", "m1", "metadata.uid").await;
+    let owned = json!({"metadata": {"ownerReferences": [{"apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster", "name": "m1", "uid": uid}]}});
+    world.patch("secrets", "elsewhere/mine", owned).await;
+    let ready = async || json!(world.condition("clusters", "m1", "Ready").await);
+    let well = json!("True ClusterReady");
+    world
+        .until_is("it is ready at once", seconds(2), well.clone(), ready)
+        .await;
+
+    // What changes there later counts, too.
+    let nobody = json!({"data": data(json!("bm9ib2R5")).await});
+    world.patch("secrets", "elsewhere/mine", nobody).await;
+    world
+        .until("nobody knows us there", SOON, async || {
+            ready().await != json!("True ClusterReady")
+        })
+        .await;
+    let again = json!({"data": data(token).await});
+    world.patch("secrets", "elsewhere/mine", again).await;
+    world.until_is("it is well again", SOON, well, ready).await;
 }

@@ -5,23 +5,25 @@
 //!         anew when it is reached in another way.
 
 mod member;
+mod secrets;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use api::cluster::{Cluster, sync_mode};
-use api::names::{CLUSTER_NAMESPACE, execution_space};
+use api::names::execution_space;
 use api::work::v1alpha1::Work;
 use client::{Cache, Caches, Change, Client, Scope, Subscription};
 use control::{Controller, Cx, Reconcile, ReconcileError, Wake};
 use interpret::Interpreter;
-use object::{Object, ObjectKey, Value};
+use object::{Object, ObjectKey, Value, time::Time};
 use runtime::{Queue, Spawner};
 use telemetry::chain;
 use tokio::sync::watch;
 
 use crate::connect::{Connect, Link, LinkError, link, secret_key};
 use crate::fleet::member::Member;
+use crate::fleet::secrets::{Secrets, clusters_with};
 use crate::health;
 use crate::lease::Heartbeat;
 use crate::namespaces::Skipped;
@@ -113,25 +115,22 @@ pub fn run(fleet: Fleet, spawner: &Spawner) -> Members {
         Serves::Pushed => Scope::all(),
         Serves::One(name) => Scope::all().in_namespace(execution_space(name)),
     };
+    let clusters = fleet
+        .caches
+        .follow(&resources::of::<Cluster>(), Scope::all());
+    let secrets = Secrets::follow(&fleet.caches, &clusters);
+    let secrets_at_home = secrets.at_home.clone();
+    let queue = Arc::<OnceLock<Queue<String>>>::default();
     let supervisor = Supervisor {
-        clusters: fleet
-            .caches
-            .follow(&resources::of::<Cluster>(), Scope::all()),
-        secrets: fleet.caches.follow(
-            &resources::secrets(),
-            Scope::all().in_namespace(CLUSTER_NAMESPACE),
-        ),
+        clusters: clusters.clone(),
+        secrets,
+        queue: Arc::clone(&queue),
         works: fleet.caches.follow(&resources::of::<Work>(), works_scope),
         shared: Arc::clone(&shared),
         spawner: spawner.clone(),
         fleet,
     };
-    let (clusters, secrets, works) = (
-        supervisor.clusters.clone(),
-        supervisor.secrets.clone(),
-        supervisor.works.clone(),
-    );
-    clusters.index_by(BY_SECRET, secrets_of);
+    let works = supervisor.works.clone();
     clusters.index_by(BY_ID, |cluster| {
         let id = cluster.text_at(&["spec", "id"]).unwrap_or_default();
         let id = (!id.is_empty()).then(|| id.to_owned());
@@ -153,15 +152,16 @@ pub fn run(fleet: Fleet, spawner: &Spawner) -> Members {
     });
     let cx = supervisor.fleet.cx.clone();
     let known = clusters.clone();
-    Controller::new("members", supervisor)
+    let controller = Controller::new("members", supervisor)
         // Connecting waits for the network: one member that does not answer must not hold the others up.
         .workers(16)
         .watch(&clusters, |change| [change.object().name().to_owned()])
-        .watch(&secrets, move |change| {
+        .watch(&secrets_at_home, move |change| {
             clusters_with(change.object(), &known)
         })
-        .needs(&works)
-        .run(spawner, cx);
+        .needs(&works);
+    queue.get_or_init(|| controller.queue());
+    controller.run(spawner, cx);
     Members { shared }
 }
 
@@ -191,7 +191,9 @@ impl std::fmt::Debug for Members {
 struct Supervisor {
     fleet: Fleet,
     clusters: Cache,
-    secrets: Cache,
+    secrets: Secrets,
+    /// Where clusters wait to be looked at; set before the first one is.
+    queue: Arc<OnceLock<Queue<String>>>,
     works: Cache,
     shared: Arc<Shared>,
     spawner: Spawner,
@@ -200,10 +202,11 @@ struct Supervisor {
 impl Reconcile for Supervisor {
     type Key = String;
 
-    async fn reconcile(&self, name: &String, _: &Cx) -> Result<Wake, ReconcileError> {
+    async fn reconcile(&self, name: &String, cx: &Cx) -> Result<Wake, ReconcileError> {
         let object = self.clusters.get(&ObjectKey::cluster(name.as_str()));
         let Some(object) = object else {
             self.stop(name).await;
+            self.secrets.forget_unused();
             return Ok(Wake::OnChange);
         };
         let cluster: Cluster = api::read::read(&object)
@@ -213,6 +216,12 @@ impl Reconcile for Supervisor {
             return Ok(Wake::OnChange);
         }
         let link = self.link(&cluster).await?;
+        if let Err(LinkError::SecretMissing { .. } | LinkError::SecretForeign { .. }) = link
+            && let Some(until) = still_joining(&cluster)
+            && cx.now() < until
+        {
+            return Ok(Wake::At(until));
+        }
         let member = self.member(name);
         member
             .reach(link, &self.fleet, &self.works, &self.clusters, &self.shared)
@@ -239,24 +248,12 @@ impl Supervisor {
                 id: cluster.spec.id.clone(),
             }));
         }
-        let secret = match &cluster.spec.secret_ref {
-            None => None,
-            Some(reference) if reference.namespace == CLUSTER_NAMESPACE => {
-                self.secrets.get(&secret_key(reference))
+        let secret = match (&cluster.spec.secret_ref, self.queue.get()) {
+            (Some(reference), Some(queue)) => {
+                let (key, client) = (secret_key(reference), &self.fleet.cx.client);
+                self.secrets.find(&key, client, queue).await?
             }
-            Some(reference) => {
-                let read = self
-                    .fleet
-                    .cx
-                    .client
-                    .get(&resources::secrets(), &secret_key(reference))
-                    .await;
-                match read {
-                    Ok(secret) => Some(Arc::new(secret)),
-                    Err(error) if error.is_not_found() => None,
-                    Err(error) => return Err(error.into()),
-                }
-            }
+            _ => None,
         };
         Ok(link(cluster, secret.as_deref()))
     }
@@ -319,6 +316,9 @@ fn is_news(change: &Change) -> bool {
         || before.at(&["spec"]) != after.at(&["spec"])
 }
 
+/// How many seconds after it was made a cluster may still lack its credentials, without anybody being told.
+const JOINING: i64 = 5;
+
 /// The works of a namespace that other works wait for.
 pub(crate) const GROUND: &str = "ground";
 
@@ -344,21 +344,12 @@ pub(crate) const READY_CLUSTERS: &str = "ready";
 /// Clusters by what tells them from all others: two with the same are one.
 pub(crate) const BY_ID: &str = "id";
 
-/// Clusters by the secret that they are reached with. A cluster that says what it serves is large: with a thousand of them
-/// and two secrets each, opening all for each secret took minutes of a start.
-const BY_SECRET: &str = "secret";
-
-fn secrets_of(cluster: &Object) -> Vec<String> {
-    let at = |field: &str| cluster.text_at(&["spec", "secretRef", field]);
-    let named = at("namespace").zip(at("name"));
-    let key = named.map(|(namespace, name)| ObjectKey::namespaced(namespace, name).to_string());
-    key.into_iter().collect()
-}
-
-/// The clusters that refer to a secret.
-fn clusters_with(secret: &Object, clusters: &Cache) -> Vec<String> {
-    let found = clusters.indexed_keys(BY_SECRET, &secret.key().to_string());
-    found.into_iter().map(|cluster| cluster.name).collect()
+/// Until when a cluster that nothing is known of yet may be about to get its credentials: whoever joins it makes it before its
+/// Secret, or before the Secret belongs to it. It would be called unreachable, and believed to be well only after a while.
+fn still_joining(cluster: &Cluster) -> Option<Time> {
+    let is_known = !cluster.status.conditions.is_empty();
+    let created = cluster.metadata.creation_timestamp.filter(|_| !is_known)?;
+    Some(created.plus_seconds(JOINING))
 }
 
 fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
