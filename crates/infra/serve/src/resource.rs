@@ -361,6 +361,12 @@ impl Table {
         })
     }
 
+    /// Whether there is a resource of this name.
+    pub(crate) fn serves(&self, group: &Arc<str>, plural: &Arc<str>) -> bool {
+        let key = (Arc::clone(group), Arc::clone(plural));
+        self.resources.contains_key(&key)
+    }
+
     /// Whether a resource that was served before still is, and nothing about it has changed.
     pub(crate) fn has(&self, resource: &Arc<Resource>) -> bool {
         let key = (Arc::clone(&resource.group), Arc::clone(&resource.plural));

@@ -45,7 +45,8 @@ pub struct Watching {
     pub deadline: Instant,
     /// For conversions that take time.
     pub surroundings: Arc<dyn Surroundings>,
-    /// What is served: the watch ends when its resource is another one. Upstream: what objects look like in a version, and
+    /// What is served: the watch ends when its resource is another one, and when that is gone, once all that happened to its
+    /// objects is told. Upstream: what objects look like in a version, and
     /// whether there is such a version at all, is told to whoever asks again.
     pub tables: watch::Receiver<Arc<Table>>,
     /// Whether the client knows the columns of its tables. Upstream: the first event tells them.
@@ -94,7 +95,19 @@ struct Running {
     next_bookmark: Instant,
     /// The last revision the client heard of.
     told: Revision,
+    /// Nothing happens any more: it is over once all that did is told.
+    is_last: bool,
     over: bool,
+}
+
+/// What has become of a resource that is watched.
+enum Fate {
+    /// It is served as it was.
+    Same,
+    /// It looks different now: what is told has to be told anew.
+    Another,
+    /// It is served no more.
+    Gone,
 }
 
 impl Watching {
@@ -171,19 +184,25 @@ impl Watching {
             first,
             next_bookmark: Instant::now() + BOOKMARK_PERIOD,
             told,
+            is_last: false,
             over,
             watching: self,
         };
         futures_util::stream::unfold(running, Running::next)
     }
 
-    /// Whether what is served has changed, and the resource with it.
-    fn is_over(&mut self) -> bool {
+    /// What has become of the resource, if what is served has changed.
+    fn fate(&mut self) -> Fate {
         // Without a server nothing changes any more.
-        let is_news = self.tables.has_changed().unwrap_or(false);
-        is_news && {
-            let table = self.tables.borrow_and_update();
-            !table.has(&self.output.served.resource)
+        if !self.tables.has_changed().unwrap_or(false) {
+            return Fate::Same;
+        }
+        let table = self.tables.borrow_and_update();
+        let resource = &self.output.served.resource;
+        match table.has(resource) {
+            true => Fate::Same,
+            false if table.serves(&resource.group, &resource.plural) => Fate::Another,
+            false => Fate::Gone,
         }
     }
 
@@ -355,9 +374,13 @@ impl Running {
             }
         }
         while !self.over {
-            if self.watching.is_over() {
-                self.over = true;
-                break;
+            match self.watching.fate() {
+                Fate::Same => {}
+                Fate::Another => {
+                    self.over = true;
+                    break;
+                }
+                Fate::Gone => self.is_last = true,
             }
             self.arrivals.mark_unchanged();
             match self.watching.collection.changes(self.place, BATCH) {
@@ -391,6 +414,7 @@ impl Running {
                         return Some((out.into(), self));
                     }
                 }
+                Ok(_) if self.is_last => self.over = true,
                 Ok(_) => {
                     let wake = self.next_bookmark.min(self.watching.deadline);
                     let news = async {

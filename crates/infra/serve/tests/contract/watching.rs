@@ -134,3 +134,34 @@ async fn a_watch_ends_with_what_its_kind_was_and_goes_on_after_a_change_of_other
     let watch = format!("{WIDGETS}?watch=1&resourceVersion={}", api.revision(2));
     assert_eq!(api.events(&watch, 1).await, ["ADDED c=1"]);
 }
+
+#[tokio::test]
+async fn a_watch_of_a_kind_that_is_served_no_more_tells_what_happened_before() {
+    let api = Api::start().await.with_widgets(&["a", "b"]).await;
+    let watch = format!("{WIDGETS}?watch=1&resourceVersion={}", api.revision(2));
+    let mut body = api.open("GET", &watch, &[], "").await.into_body();
+    for name in ["a", "b"] {
+        let path = format!("{WIDGETS}/{name}");
+        assert_eq!(api.send("DELETE", &path, &[], "").await.code, 200);
+    }
+    let mut table = (*api.server.table()).clone();
+    table.remove("test.io", "widgets");
+    api.server.set_table(table);
+    let mut told = String::new();
+    while let Some(frame) = tokio::time::timeout(Duration::from_secs(10), body.frame())
+        .await
+        .expect("it ends by itself")
+    {
+        let frame = frame.unwrap().into_data().unwrap();
+        told.push_str(std::str::from_utf8(&frame).unwrap());
+    }
+    let events: Vec<Value> = told
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<String> = events
+        .iter()
+        .map(|event| format!("{} {}", event["type"], event["object"]["metadata"]["name"]))
+        .collect();
+    assert_eq!(told, ["\"DELETED\" \"a\"", "\"DELETED\" \"b\""]);
+}
