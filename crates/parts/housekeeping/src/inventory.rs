@@ -13,11 +13,14 @@ use object::{GroupKind, Object, ResourceType};
 use runtime::Spawner;
 use telemetry::chain;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::resources;
 
 /// How often discovery is read when nobody knows of a change. Upstream: the same.
 const REFRESH: Duration = Duration::from_secs(30);
+/// How much longer a kind is followed that is there no more: that its objects went may still be on its way.
+const FAREWELL: Duration = Duration::from_secs(20);
 /// The index of objects by the uids of their owners.
 const OWNER: &str = "owner";
 
@@ -79,14 +82,21 @@ impl Inventory {
         });
         spawner.spawn("inventory", |stop| async move {
             let _subscription = subscription;
+            let mut leaving = Vec::new();
             loop {
                 let refreshing = inventory.refresh(&watcher);
-                tokio::select! {
+                let refreshed = tokio::select! {
                     biased;
                     () = stop.cancelled() => break,
-                    refreshed = refreshing => if let Err(error) = refreshed {
+                    refreshed = refreshing => refreshed,
+                };
+                let now = Instant::now();
+                leaving.retain(|(_, since)| now.duration_since(*since) < FAREWELL);
+                match refreshed {
+                    Ok(gone) => leaving.extend(gone.into_iter().map(|followed| (followed, now))),
+                    Err(error) => {
                         tracing::warn!(error = %chain(&error), "cannot learn which kinds there are");
-                    },
+                    }
                 }
                 tokio::select! {
                     biased;
@@ -142,7 +152,8 @@ impl Inventory {
         found
     }
 
-    async fn refresh(&self, watcher: &Watcher) -> Result<(), CallError> {
+    /// Reads discovery; what is not followed any more.
+    async fn refresh(&self, watcher: &Watcher) -> Result<Vec<Arc<Followed>>, CallError> {
         let inner = &self.inner;
         let discovery = inner.caches.client().discover().await?;
         let known = inner.known.load_full();
@@ -168,8 +179,14 @@ impl Inventory {
                 kinds.insert(kind.clone(), Arc::clone(followed));
             }
         }
+        let is_gone = |followed: &&Arc<Followed>| {
+            let kind = followed.resource.kind.group_kind();
+            let known = kinds.get(&kind);
+            known.is_none_or(|known| !Arc::ptr_eq(known, followed))
+        };
+        let gone = known.kinds.values().filter(is_gone).cloned().collect();
         inner.known.store(Arc::new(Known { kinds, read: true }));
-        Ok(())
+        Ok(gone)
     }
 
     fn follow(&self, resource: ResourceType, can_follow: bool, watcher: &Watcher) -> Followed {

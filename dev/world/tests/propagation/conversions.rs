@@ -257,3 +257,40 @@ async fn a_policy_goes_while_its_version_cannot_be_listed_and_waits_while_nobody
         }
     }
 }
+
+/// That they went is told in the version the server likes best, which takes a while where each has to be converted.
+#[tokio::test(start_paused = true)]
+async fn what_a_definition_takes_along_goes_from_members_too() {
+    for stored in ["v1", "v1alpha1"] {
+        let converter = Converter::start().await;
+        let stage = begin(&converter, stored).await;
+        let more =
+            |number: u32| gadget("v1alpha1", 1).replace("name: g,", &format!("name: g{number},"));
+        for number in 0..15 {
+            stage.apply(&more(number)).await;
+        }
+        let m1 = stage.member("m1");
+        let copies = async || m1.list("gadgets", "test").await.len();
+        stage
+            .until_is("all are there", SOON, json!(16), async || {
+                json!(copies().await)
+            })
+            .await;
+        stage.advance(WHILE).await;
+        stage
+            .delete("customresourcedefinitions", "gadgets.acme.io")
+            .await;
+        let bindings = async || {
+            let names = stage.names("resourcebindings", "test").await;
+            names
+                .iter()
+                .filter(|name| name.ends_with("-gadget"))
+                .count()
+        };
+        stage
+            .until_is("all have gone", SOON, json!([0, 0]), async || {
+                json!([bindings().await, copies().await])
+            })
+            .await;
+    }
+}

@@ -201,7 +201,11 @@ impl Collector {
             return Ok(OwnerState::Unknown("its apiVersion makes no sense"));
         };
         let Some(followed) = self.inventory.find(&kind.group_kind()) else {
-            return Ok(OwnerState::Unknown("its kind is not known"));
+            // A definition that goes takes its objects along, and may be gone before those they owned are looked at.
+            return Ok(match self.absent.contains(&owner.uid) {
+                true => self.gone(&owner.uid),
+                false => OwnerState::Unknown("its kind is not known"),
+            });
         };
         if followed.resource.namespaced && object.namespace().is_empty() {
             return Ok(OwnerState::Misplaced);
