@@ -23,6 +23,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// How long it has to stay as it was brought to be believed that nobody undoes it any more, where the pause is not shorter;
 /// but twice as long as it stayed so the time before, as many who undo things look after them only now and then.
 const CALM: Duration = Duration::from_secs(10);
+/// How long a view may lack what was made.
+const UNSEEN: Duration = Duration::from_secs(1);
 /// When nobody has undone anything for so long, the next time is a first time. Longer than the longest pause, or a contest
 /// would end by being waited for.
 const FORGOTTEN: Duration = Duration::from_secs(300);
@@ -45,6 +47,8 @@ struct Contest {
     held: Duration,
     /// Whether it was undone since it was brought back last.
     is_undone: bool,
+    /// What counts the member's changes, when it was brought back last.
+    revision: u64,
 }
 
 impl Contest {
@@ -71,6 +75,23 @@ impl Contest {
 }
 
 impl Contests {
+    /// Whether what a view shows of an object is from before it was brought back last, and so nothing that anybody did since.
+    pub(crate) fn is_outdated(
+        &self,
+        manifest: &Object,
+        seen: Option<&Object>,
+        now: Instant,
+    ) -> bool {
+        let contests = self.lock();
+        let Some(contest) = contests.get(&place(manifest)) else {
+            return false;
+        };
+        match seen {
+            Some(seen) => revision(seen).is_some_and(|seen| seen < contest.revision),
+            None => now.saturating_duration_since(contest.last) < UNSEEN,
+        }
+    }
+
     /// Notes that an object was undone. How much longer it is to be left alone; `None` if it may be brought back.
     pub(crate) fn undone(&self, manifest: &Object, now: Instant) -> Option<Duration> {
         let mut contests = self.lock();
@@ -95,14 +116,20 @@ impl Contests {
             .is_some_and(|contest| contest.times >= TOLERATED)
     }
 
-    /// Notes that an object was brought back; whether that was once too often.
-    pub(crate) fn brought_back(&self, manifest: &Object, now: Instant) -> bool {
+    /// Notes that an object was brought back, and is so now; whether that was once too often.
+    pub(crate) fn brought_back(
+        &self,
+        manifest: &Object,
+        state: Option<&Object>,
+        now: Instant,
+    ) -> bool {
         let mut contests = self.lock();
         let begun = Contest {
             times: 0,
             last: now,
             held: Duration::ZERO,
             is_undone: false,
+            revision: 0,
         };
         let contest = contests.entry(place(manifest)).or_insert(begun);
         if now.saturating_duration_since(contest.last) >= FORGOTTEN {
@@ -111,6 +138,7 @@ impl Contests {
         contest.times = contest.times.saturating_add(1);
         contest.last = now;
         contest.is_undone = false;
+        contest.revision = state.and_then(revision).unwrap_or_default();
         !contest.pause().is_zero()
     }
 
@@ -123,6 +151,11 @@ impl Contests {
         // Nothing that runs under the lock leaves it half changed.
         self.contests.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Servers count their changes; of one that does not nothing is known to be outdated.
+fn revision(object: &Object) -> Option<u64> {
+    object.resource_version().parse().ok()
 }
 
 /// What is undone, and by whom, as its work says it.
@@ -260,7 +293,7 @@ mod tests {
         let mut now = start;
         let mut pauses = Vec::new();
         for _ in 0..14 {
-            let is_contested = contests.brought_back(&web, now);
+            let is_contested = contests.brought_back(&web, None, now);
             let pause = contests.undone(&web, now);
             assert_eq!(is_contested, pause.is_some());
             assert_eq!(
@@ -280,20 +313,45 @@ mod tests {
     fn who_comes_now_and_then_is_waited_for_before_it_is_calm() {
         let (contests, web, start) = (Contests::default(), web(&json!({})), Instant::now());
         for _ in 0..9 {
-            contests.brought_back(&web, start);
+            contests.brought_back(&web, None, start);
         }
         let doubt = |now| contests.doubt(&web, now).map(|left| left.as_secs());
         assert_eq!(doubt(start), Some(8), "as long as the pause");
         for (held, expected) in [(15, 30), (2, 10), (200, 300)] {
             let begun = Instant::now();
-            contests.brought_back(&web, begun);
+            contests.brought_back(&web, None, begun);
             let found = begun + Duration::from_secs(held);
             contests.undone(&web, found);
             // It is looked at again and again while it is left alone.
             contests.undone(&web, found + Duration::from_secs(100));
             let back = found + Duration::from_secs(40);
-            contests.brought_back(&web, back);
+            contests.brought_back(&web, None, back);
             assert_eq!(doubt(back), Some(expected), "undone after {held} s");
+        }
+    }
+
+    #[test]
+    fn a_view_from_before_says_nothing_of_what_was_done_since() {
+        let (contests, web, now) = (Contests::default(), web(&json!({})), Instant::now());
+        let at = |revision: &str| {
+            object(json!({"metadata": {"name": "web", "resourceVersion": revision}}))
+        };
+        let is_outdated = |seen: Option<&str>, after: u64| {
+            let seen = seen.map(at);
+            let now = now + Duration::from_millis(after);
+            contests.is_outdated(&web, seen.as_ref(), now)
+        };
+        assert!(!is_outdated(Some("1"), 0) && !is_outdated(None, 0));
+        contests.brought_back(&web, Some(&at("9")), now);
+        for (seen, after, expected) in [
+            (Some("8"), 5_000, true),
+            (Some("9"), 0, false),
+            (Some("10"), 0, false),
+            (Some("whatever"), 0, false),
+            (None, 500, true),
+            (None, 1_000, false),
+        ] {
+            assert_eq!(is_outdated(seen, after), expected, "{seen:?} after {after}");
         }
     }
 
@@ -302,13 +360,13 @@ mod tests {
         let (contests, web, start) = (Contests::default(), web(&json!({})), Instant::now());
         let pause_after_eight = |now| {
             for _ in 0..8 {
-                contests.brought_back(&web, now);
+                contests.brought_back(&web, None, now);
             }
             contests.undone(&web, now).map(|pause| pause.as_secs())
         };
         assert_eq!(pause_after_eight(start), Some(4));
         let later = start + FORGOTTEN;
-        assert!(!contests.brought_back(&web, later));
+        assert!(!contests.brought_back(&web, None, later));
         assert_eq!(
             pause_after_eight(later),
             Some(8),
@@ -316,7 +374,7 @@ mod tests {
         );
         contests.forget(&web);
         assert_eq!(contests.undone(&web, later), None);
-        assert!(!contests.brought_back(&web, later));
+        assert!(!contests.brought_back(&web, None, later));
     }
 
     /// What a work says of an object that is to have two replicas and not to be paused.

@@ -147,7 +147,8 @@ impl Works {
         synced.seen = synced.seen.filter(|object| is_of(object, work));
         let is_back = case.is_known && matches!(synced.done, Done::Made | Done::Changed);
         let (contests, now) = (&self.connection.contests, Instant::now());
-        let is_contested = is_back && contests.brought_back(manifest, now);
+        let state = synced.seen.as_deref();
+        let is_contested = is_back && contests.brought_back(manifest, state, now);
         if let (true, Some(undoing)) = (is_contested, undoing) {
             synced.done = Done::Undone(undoing);
             synced.again = contests.doubt(manifest, now);
@@ -161,7 +162,12 @@ impl Works {
         if !case.is_known {
             contests.forget(case.manifest);
         }
+        let is_outdated = contests.is_outdated(case.manifest, seen.object.as_deref(), now);
         let (done, again) = match step {
+            // What it is by now is about to be seen.
+            Step::Make(_) | Step::Bring(_) if is_outdated => {
+                (Done::Restored, contests.doubt(case.manifest, now)?)
+            }
             Step::Keep => (Done::Restored, contests.doubt(case.manifest, now)?),
             Step::Make(_) | Step::Bring(_) => {
                 let again = contests.undone(case.manifest, now)?;
