@@ -143,6 +143,14 @@ async fn what_cannot_be_anywhere_is_not_brought_and_holds_no_work() {
             "name: a",
             "ConfigMap a has no metadata.namespace, and every ConfigMap is in a namespace: give it one",
         ),
+        (
+            "name: .., namespace: default",
+            "nothing can be called \"..\", as metadata.name of a ConfigMap says",
+        ),
+        (
+            "name: a, namespace: n/m",
+            "nothing can be called \"n/m\", as metadata.namespace of a ConfigMap says",
+        ),
     ] {
         let world = World::with_members(1).await;
         let m1 = world.member("m1");
@@ -167,4 +175,23 @@ async fn what_cannot_be_anywhere_is_not_brought_and_holds_no_work() {
             })
             .await;
     }
+}
+
+/// A review is answered and not kept.
+#[tokio::test(start_paused = true)]
+async fn what_no_cluster_keeps_holds_no_work() {
+    let world = World::with_members(1).await;
+    let review = "{apiVersion: authorization.k8s.io/v1, kind: SubjectAccessReview, metadata: {name: a}, spec: {user: me, nonResourceAttributes: {path: /, verb: get}}}";
+    let ordinary = work("1");
+    let (head, _) = ordinary.split_once("- {").unwrap_or_default();
+    world.apply(&format!("{head}- {review}\n")).await;
+    world
+        .until("it is told", SOON, async || !told(&world).await.is_empty())
+        .await;
+    world.delete("works", "karmada-es-m1/mine").await;
+    world
+        .until("it is gone", SOON, async || {
+            world.get("works", "karmada-es-m1/mine").await.is_none()
+        })
+        .await;
 }

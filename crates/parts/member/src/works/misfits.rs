@@ -26,18 +26,36 @@ pub(super) fn misfit(manifests: &[Object], position: usize) -> Option<String> {
     ))
 }
 
-/// What a manifest lacks to be somewhere in a member that has its kind there.
-pub(super) fn lack(manifest: &Object, resource: &ResourceType) -> Option<String> {
-    if manifest.name().is_empty() {
+/// Why nothing in a member that has its kind can be what a manifest names.
+pub(super) fn nowhere(manifest: &Object, resource: &ResourceType) -> Option<String> {
+    let (kind, name, namespace) = (manifest.kind(), manifest.name(), manifest.namespace());
+    if name.is_empty() {
         return Some("it has no metadata.name".to_owned());
     }
-    (resource.namespaced && manifest.namespace().is_empty()).then(|| {
-        let kind = manifest.kind();
-        format!(
-            "{kind} {} has no metadata.namespace, and every {kind} is in a namespace: give it one",
-            manifest.name()
-        )
+    if resource.namespaced && namespace.is_empty() {
+        return Some(format!(
+            "{kind} {name} has no metadata.namespace, and every {kind} is in a namespace: give it one"
+        ));
+    }
+    [("name", name), ("namespace", namespace)]
+        .into_iter()
+        .find(|(_, segment)| !is_segment(segment))
+        .map(|(field, segment)| {
+            format!("nothing can be called {segment:?}, as metadata.{field} of a {kind} says")
+        })
+}
+
+/// Why a manifest is not sent although its object may be there.
+pub(super) fn misplaced(manifest: &Object, resource: &ResourceType) -> Option<String> {
+    let (kind, name, namespace) = (manifest.kind(), manifest.name(), manifest.namespace());
+    (!resource.namespaced && !namespace.is_empty()).then(|| {
+        format!("{kind} {name} has metadata.namespace {namespace:?}, and no {kind} is in a namespace: leave it out")
     })
+}
+
+/// Whether something can be a part of the path under which an object is found.
+fn is_segment(text: &str) -> bool {
+    !matches!(text, "." | "..") && !text.contains(['/', '%'])
 }
 
 #[cfg(test)]
@@ -91,23 +109,53 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_namespace_says_in_which() {
+    fn what_a_manifest_names_can_be_somewhere() {
         let namespaced = ResourceType::namespaced("", "v1", "ConfigMap", "configmaps");
         let cluster = ResourceType::cluster("", "v1", "Node", "nodes");
-        let without = manifest("v1", "ConfigMap", json!({"name": "a"}));
-        let with = manifest("v1", "ConfigMap", json!({"name": "a", "namespace": "n"}));
-        let nameless = manifest("v1", "Node", json!({}));
-        assert_eq!(lack(&with, &namespaced), None);
-        assert_eq!(lack(&without, &cluster), None);
+        for (resource, name, namespace, why) in [
+            (&namespaced, "a", "n", ""),
+            (&cluster, "a", "", ""),
+            (&cluster, "system:a", "n", ""),
+            (
+                &namespaced,
+                "a",
+                "",
+                "ConfigMap a has no metadata.namespace, and every ConfigMap is in a namespace: give it one",
+            ),
+            (&cluster, "", "", "it has no metadata.name"),
+            (
+                &namespaced,
+                "..",
+                "n",
+                "nothing can be called \"..\", as metadata.name of a ConfigMap says",
+            ),
+            (
+                &namespaced,
+                "a",
+                "n/m",
+                "nothing can be called \"n/m\", as metadata.namespace of a ConfigMap says",
+            ),
+        ] {
+            let kind = &resource.kind.kind;
+            let manifest = manifest("v1", kind, json!({"name": name, "namespace": namespace}));
+            let found = nowhere(&manifest, resource).unwrap_or_default();
+            assert_eq!(found, why, "{kind} {namespace}/{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_no_namespace_names_none() {
+        let cluster = ResourceType::cluster("", "v1", "Node", "nodes");
+        let namespaced = ResourceType::namespaced("", "v1", "ConfigMap", "configmaps");
+        let named = manifest("v1", "Node", json!({"name": "a", "namespace": "n"}));
+        assert_eq!(misplaced(&named, &namespaced), None);
         assert_eq!(
-            lack(&without, &namespaced).as_deref(),
+            misplaced(&named, &cluster).as_deref(),
             Some(
-                "ConfigMap a has no metadata.namespace, and every ConfigMap is in a namespace: give it one"
+                "Node a has metadata.namespace \"n\", and no Node is in a namespace: leave it out"
             )
         );
-        assert_eq!(
-            lack(&nameless, &cluster).as_deref(),
-            Some("it has no metadata.name")
-        );
+        let without = manifest("v1", "Node", json!({"name": "a"}));
+        assert_eq!(misplaced(&without, &cluster), None);
     }
 }

@@ -7,7 +7,7 @@ use client::CallError;
 use control::{Cx, ReconcileError, Wake};
 use intent::{Action, Part, Plan};
 use object::time::Time;
-use object::{Object, ObjectKey, ResourceType};
+use object::{GroupVersionKind, Object, ObjectKey, ResourceType};
 
 use crate::apply::namespace::{Departure, Origin, depart, is_namespace};
 use crate::apply::outcome;
@@ -15,7 +15,7 @@ use crate::apply::release::{Afterwards, is_managed, release};
 use crate::resources;
 use crate::works::Works;
 use crate::works::kinds::KindError;
-use crate::works::misfits::lack;
+use crate::works::misfits::nowhere;
 
 /// How long a kind may be away before somebody is told: a definition that goes at the same time may still be in view.
 const TOLD_AFTER: i64 = 10;
@@ -185,6 +185,18 @@ impl Works {
         }
     }
 
+    /// Whether the member says that objects of a kind can neither be read nor deleted: it answers them, and keeps none.
+    fn is_fleeting(&self, kind: &GroupVersionKind) -> bool {
+        let discovery = self.connection.kinds.current();
+        let found = discovery.as_ref().and_then(|known| known.find(kind));
+        found.is_some_and(|found| {
+            found.can("create")
+                && ["get", "list", "delete"]
+                    .iter()
+                    .all(|verb| !found.can(verb))
+        })
+    }
+
     /// Whether there was an object of ours.
     async fn release_one(
         &self,
@@ -211,8 +223,10 @@ impl Works {
                 }
             },
         };
-        // It was never brought, and there is no place to look for it.
-        if lack(manifest, &resource).is_some() {
+        // It was never brought, and there is no place to look for it; or nothing of its kind ever stays.
+        if nowhere(manifest, &resource).is_some()
+            || self.is_fleeting(&manifest.group_version_kind())
+        {
             return Ok(false);
         }
         let observed = self

@@ -20,7 +20,7 @@ use crate::works::Works;
 use crate::works::awaited::lacks_namespace;
 use crate::works::connection::work_of;
 use crate::works::kinds::KindError;
-use crate::works::misfits::lack;
+use crate::works::misfits::{misplaced, nowhere};
 
 /// What became of a manifest, and the member's object afterwards if it is the work's.
 pub(super) struct Synced {
@@ -77,7 +77,8 @@ impl Works {
     ) -> Result<Synced, Trouble> {
         let kind = manifest.group_version_kind();
         let resource = self.connection.kinds.find(&kind).await.map_err(of_kind)?;
-        if let Some(why) = lack(manifest, &resource) {
+        let unfit = nowhere(manifest, &resource).or_else(|| misplaced(manifest, &resource));
+        if let Some(why) = unfit {
             return Err(Trouble::Failed(why));
         }
         let seen = self.look(&resource, &manifest.key()).await?;
