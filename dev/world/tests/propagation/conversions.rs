@@ -258,6 +258,33 @@ async fn a_policy_goes_while_its_version_cannot_be_listed_and_waits_while_nobody
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_policy_whose_templates_another_is_to_have_in_a_version_that_cannot_be_listed_says_what_it_waits_for()
+ {
+    let converter = Converter::start().await;
+    let stage = begin(&converter, "v1").await;
+    converter.is_away(true);
+    stage.restart().await;
+    stage.advance(WHILE).await;
+    stage.apply(&policy("successor", GADGETS, &on("m1"))).await;
+    let pp = stage.template("propagationpolicies", "test/p");
+    pp.delete().await;
+    let text = "no other policy can have of them what this one holds";
+    stage
+        .told("PropagationPolicy", "test/p", "ListTemplatesFailed", text)
+        .await;
+    assert!(pp.is_there().await);
+    has_size(&stage, 1, WHILE).await;
+    converter.is_away(false);
+    stage
+        .until("the policy goes", BACK, async || !pp.is_there().await)
+        .await;
+    let claim = async || stage.claim("gadgets", "test/g").await;
+    stage
+        .see("the other has it", json!("pp/successor"), claim)
+        .await;
+}
+
 /// That they went is told in the version the server likes best, which takes a while where each has to be converted.
 #[tokio::test(start_paused = true)]
 async fn what_a_definition_takes_along_goes_from_members_too() {

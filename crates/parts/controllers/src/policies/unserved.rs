@@ -182,7 +182,7 @@ impl Problem {
         }
     }
 
-    fn unlisted(Unlisted { kind, cause }: &Unlisted, consequence: &str) -> Self {
+    fn unlisted(Unlisted { kind, cause, .. }: &Unlisted, consequence: &str) -> Self {
         let group = group(kind);
         let (name, version) = (&kind.kind, &kind.version);
         let text = format!(
@@ -223,10 +223,13 @@ pub fn plan(inputs: &Inputs<'_>) -> Plan {
 impl Inputs<'_> {
     fn problems(&self) -> Vec<Problem> {
         if self.policy.is_terminating() {
-            let consequence = "it is not known whether this policy still holds any of them";
+            let consequence = |unlisted: &Unlisted| match unlisted.is_liked_best {
+                true => "it is not known whether this policy still holds any of them",
+                false => "no other policy can have of them what this one holds",
+            };
             let unlisted = self.unlisted.iter();
             return unlisted
-                .map(|unlisted| Problem::unlisted(unlisted, consequence))
+                .map(|unlisted| Problem::unlisted(unlisted, consequence(unlisted)))
                 .collect();
         }
         let selectors = selectors(self.policy);
@@ -382,6 +385,7 @@ mod tests {
     fn unlisted() -> Unlisted {
         Unlisted {
             kind: GroupVersionKind::new("acme.io", "v1", "Gadget"),
+            is_liked_best: true,
             cause: "the webhook is away".into(),
         }
     }
@@ -427,6 +431,14 @@ mod tests {
         assert_eq!(
             told(&[unlisted()]),
             "report PropagationPolicy p Warning ListTemplatesFailed: Gadget of acme.io cannot be listed in \"v1\", and it is not known whether this policy still holds any of them: the webhook is away"
+        );
+        let other = Unlisted {
+            is_liked_best: false,
+            ..unlisted()
+        };
+        assert_eq!(
+            told(&[other]),
+            "report PropagationPolicy p Warning ListTemplatesFailed: Gadget of acme.io cannot be listed in \"v1\", and no other policy can have of them what this one holds: the webhook is away"
         );
     }
 

@@ -176,9 +176,15 @@ impl Followed {
 
     /// Why it is not known which objects there are, or what they are in a version.
     pub(super) fn unlisted(&self, version: &str) -> Option<Unlisted> {
-        let other = self.others.get(version);
-        let other = other.and_then(|other| other.followed.as_ref());
-        Unlisted::of(&self.main).or_else(|| Unlisted::of(other?))
+        let mut unlisted = self.all_unlisted();
+        unlisted.find(|unlisted| unlisted.is_liked_best || unlisted.kind.version == version)
+    }
+
+    /// All that cannot be listed of it.
+    pub(super) fn all_unlisted(&self) -> impl Iterator<Item = Unlisted> {
+        let is_liked_best = |one: &InVersion| std::ptr::eq(one, &self.main);
+        self.all()
+            .filter_map(move |one| Unlisted::of(one, is_liked_best(one)))
     }
 
     /// One of its objects, in the version the server likes best.

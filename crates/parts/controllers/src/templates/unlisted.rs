@@ -8,7 +8,10 @@ use client::Cache;
 use futures_util::future::join_all;
 use object::{GroupKind, GroupVersionKind};
 
-use super::{Templates, followed::InVersion};
+use super::{
+    Templates,
+    followed::{Followed, InVersion},
+};
 
 /// How long a kind that cannot be listed is waited for: a server that has just started refuses many things for a moment.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -20,15 +23,18 @@ const UNTIL_TOLD: Duration = Duration::from_secs(5);
 pub struct Unlisted {
     /// The kind, in that version.
     pub kind: GroupVersionKind,
+    /// Whether that is the version the server likes best, by which it is known who claims what.
+    pub is_liked_best: bool,
     /// Why not.
     pub cause: Arc<str>,
 }
 
 impl Unlisted {
     /// What cannot be listed of a kind, if that is so.
-    pub(super) fn of(followed: &InVersion) -> Option<Self> {
+    pub(super) fn of(followed: &InVersion, is_liked_best: bool) -> Option<Self> {
         Some(Self {
             kind: followed.resource.kind.clone(),
+            is_liked_best,
             cause: followed.cache.trouble()?.cause,
         })
     }
@@ -44,14 +50,12 @@ impl Templates {
         join_all(caches.iter().map(|(_, cache)| listed(cache))).await;
     }
 
-    /// The kinds of which it is not known which templates there are, as they cannot be listed.
+    /// All that cannot be listed, in whatever version.
     #[must_use]
     pub fn unlisted(&self) -> Vec<Unlisted> {
         let state = self.lock();
         let kinds = state.kinds.values();
-        kinds
-            .filter_map(|followed| Unlisted::of(&followed.main))
-            .collect()
+        kinds.flat_map(Followed::all_unlisted).collect()
     }
 
     /// Tells of kinds that cannot be listed, each once until that is over.
@@ -61,14 +65,14 @@ impl Templates {
         // The sender lives as long as the caches.
         while troubles.changed().await.is_ok() {
             tokio::time::sleep(UNTIL_TOLD).await;
-            let all = self.all_unlisted();
+            let all = self.unlisted();
             let now: BTreeSet<GroupVersionKind> =
                 all.iter().map(|unlisted| unlisted.kind.clone()).collect();
             let news: Vec<&Unlisted> = all
                 .iter()
                 .filter(|unlisted| !told.contains(&unlisted.kind))
                 .collect();
-            for Unlisted { kind, cause } in &news {
+            for Unlisted { kind, cause, .. } in &news {
                 tracing::warn!(%kind, error = %cause, "templates cannot be listed; what is propagated of them waits");
             }
             for kind in told.difference(&now) {
@@ -81,13 +85,6 @@ impl Templates {
             }
             told = now;
         }
-    }
-
-    /// All that cannot be listed, in whatever version.
-    fn all_unlisted(&self) -> Vec<Unlisted> {
-        let state = self.lock();
-        let all = state.kinds.values().flat_map(|followed| followed.all());
-        all.filter_map(Unlisted::of).collect()
     }
 }
 
