@@ -4,7 +4,7 @@
 //! was answered within `KEPT` is therefore not sent again; whatever reconciles an object twice asks once.
 //!
 //! Whoever waits for an answer needs no worker meanwhile ([`control::aside`]), and a webhook that answers nobody is hardly
-//! asked ([`breaker`]): one that hangs holds nothing up but the objects it is asked about.
+//! asked (`breaker`): one that hangs holds nothing up but the objects it is asked about.
 
 mod breaker;
 
