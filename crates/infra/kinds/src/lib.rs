@@ -13,8 +13,10 @@ mod columns;
 mod compiled;
 mod conversion;
 mod definition;
+mod ending;
 
 pub use builtin_rules::{builtin_names, builtin_resources, template_resources};
 pub use columns::PathColumns;
 pub use compiled::Compiled;
 pub use definition::{DefinitionError, resource_of_definition, resource_with_webhooks};
+pub use ending::{DEFINITIONS, refuse_without_future};

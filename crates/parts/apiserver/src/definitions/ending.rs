@@ -3,13 +3,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use kinds::refuse_without_future;
 use object::Value;
 use serve::cache::Cache;
 use serve::call::{Admission, Call, Proposal, Verdict, at_once};
-use serve::resource::SchemaDuty;
-use serve::status::{Details, Status};
+use serve::status::Status;
 
-use super::{COLLECTION, built_in};
+use super::built_in;
 
 /// Keeps new objects away from definitions that are being deleted.
 #[derive(Default)]
@@ -24,31 +24,16 @@ impl EndingDefinitions {
     }
 
     fn check(&self, call: &Call) -> Result<(), Status> {
-        let resource = &call.served.resource;
-        // Kubernetes' own kinds have no definitions, and most of what is created is of these.
-        if resource.rules.schema_duty() == SchemaDuty::Shape {
-            return Ok(());
-        }
         let Some(cache) = self.cache.get() else {
             return Ok(());
         };
-        let name = format!("{}.{}", resource.plural, resource.group);
-        let definition = cache.collection(COLLECTION).find(&name);
-        let is_ending = definition.is_some_and(|definition| definition.head().terminating);
-        // A kind that is served without its definition outlives it.
-        if !is_ending || built_in().contains(&(&*resource.group, &*resource.plural)) {
-            return Ok(());
+        let resource = &call.served.resource;
+        let is_built_in = || built_in().contains(&(&*resource.group, &*resource.plural));
+        match refuse_without_future(call, cache) {
+            // A kind that is served without its definition outlives it.
+            Err(_) if is_built_in() => Ok(()),
+            verdict => verdict,
         }
-        Err(Status {
-            message: "create not allowed while custom resource definition is terminating"
-                .to_owned(),
-            details: Box::new(Details {
-                group: call.target.group.clone(),
-                kind: call.target.resource.clone(),
-                ..Details::default()
-            }),
-            ..Status::method_not_allowed()
-        })
     }
 }
 

@@ -13,7 +13,7 @@ use access::names::apiserver;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use kinds::Compiled;
+use kinds::{Compiled, DEFINITIONS};
 use object::Value;
 use runtime::CancellationToken;
 use serde_json::json;
@@ -28,7 +28,6 @@ use self::names::{Refusal, TakenNames, in_turn};
 pub(crate) use self::ending::EndingDefinitions;
 pub use self::overlap::built_in;
 
-const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";
 /// How long a new definition waits for the finalizer of whoever takes its objects along, before it is served and said to
 /// be established: whoever waits for that and then writes must not find that it has changed once more.
 const MARKING: Duration = Duration::from_millis(50);
@@ -41,7 +40,7 @@ pub(crate) async fn follow(
     tables: watch::Sender<bool>,
     stop: CancellationToken,
 ) {
-    let collection = server.cache().collection(COLLECTION);
+    let collection = server.cache().collection(DEFINITIONS);
     let mut arrivals = collection.arrivals();
     let mut marks = Marks::default();
     let mut compiled = Compiled::default();

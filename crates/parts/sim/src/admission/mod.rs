@@ -34,7 +34,7 @@ impl ClusterAdmission {
 
     fn change(&self, call: &Call, new: &mut Value, cache: &Cache) -> Result<(), Status> {
         namespace::check(call, cache)?;
-        definition::check(call, cache)?;
+        kinds::refuse_without_future(call, cache)?;
         definition::hold(call, new);
         if is_of(call, "persistentvolumeclaims") {
             claim::protect(new);

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use kinds::DEFINITIONS;
 use object::Value;
 use serve::cache::{self, Cache, Change};
 use serve::record::Record;
 use serve::resource::Table;
 
-use crate::garbage::{Collector, DEFINITIONS, Followed, Route, Spot};
+use crate::garbage::{Collector, Followed, Route, Spot};
 
 /// As many changes as are taken from a collection at a time.
 const BATCH: usize = 1024;

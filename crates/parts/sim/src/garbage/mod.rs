@@ -12,6 +12,7 @@ mod plan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use kinds::DEFINITIONS;
 use object::Value;
 use object::time::Time;
 use serve::cache::{self, Collection, Place};
@@ -23,8 +24,6 @@ use crate::engine::action::Action;
 use crate::tables;
 use plan::{Facts, Owner};
 
-/// Where definitions are.
-pub(crate) const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions";
 /// Where objects of a collection are written.
 #[derive(Clone)]
 struct Route {
