@@ -46,8 +46,8 @@ pub struct Watching {
     /// For conversions that take time.
     pub surroundings: Arc<dyn Surroundings>,
     /// What is served: the watch ends when its resource is another one, and when that is gone, once all that happened to its
-    /// objects is told. Upstream: what objects look like in a version, and
-    /// whether there is such a version at all, is told to whoever asks again.
+    /// objects is told. Upstream: what objects look like in a version, and whether there is such a version at all, is told
+    /// to whoever asks again.
     pub tables: watch::Receiver<Arc<Table>>,
     /// Whether the client knows the columns of its tables. Upstream: the first event tells them.
     pub knows_columns: AtomicBool,
